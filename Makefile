@@ -1,0 +1,45 @@
+# Every target sets up what it needs from nothing, and is quick the second time. `make help` lists them.
+.DEFAULT_GOAL := help
+.PHONY: help run demo test check format bench soak clean
+BIN := .venv/bin
+
+help:            ## this list
+	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 16
+
+run: .venv/.made ## start yourcall here, in this terminal (Ctrl-C ends it)
+	@$(BIN)/yourcall up
+
+demo: .venv/.made ## answer a prompt of a scripted agent, without any agent installed
+	@$(BIN)/yourcall demo
+
+test: .venv/.made ## everything but the long races: needs tmux and npm, fetches the real agents once
+	@tools/need.sh tmux npm
+	@$(BIN)/python tools/fetch_clis.py claude
+	YOURCALL_REQUIRE_REAL=1 $(BIN)/pytest -m "not soak" -n 3 --dist worksteal
+
+check: .venv/.made ## format, lint, types, import rules and the fast tests: under a minute
+	$(BIN)/ruff format --check -q .
+	$(BIN)/ruff check -q .
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports --no-cache > /dev/null || $(BIN)/lint-imports --no-cache
+	$(BIN)/pytest -q -m "not real and not browser and not soak" -n 2
+
+format: .venv/.made ## let ruff format and mend what it can
+	$(BIN)/ruff format -q .
+	$(BIN)/ruff check -q --fix .
+
+bench: .venv/.made ## every speed and size we claim, side by side, in one table
+	@tools/need.sh tmux npm
+	@$(BIN)/python tools/fetch_clis.py claude
+	$(BIN)/python -m bench
+
+soak: .venv/.made ## the long races and the wide version matrix (half an hour)
+	@tools/need.sh tmux npm
+	@$(BIN)/python tools/fetch_clis.py claude
+	YOURCALL_REQUIRE_REAL=1 $(BIN)/pytest -m soak
+
+clean:           ## remove what the other targets made here
+	rm -rf .venv dist build .pytest_cache .ruff_cache .hypothesis
+
+.venv/.made: requirements.txt pyproject.toml tools/venv.sh
+	@tools/venv.sh

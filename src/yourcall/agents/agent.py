@@ -1,0 +1,30 @@
+"""What yourcall asks of an agent: a name and a handful of pure functions.
+
+Rule: this struct is the whole seam between an agent and the rest; a new agent is one folder that fills it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from yourcall.agents.sightings import AgentStatus, CallResult, CallSeen, Heard, HookCall
+from yourcall.model import Answer, Prompt, Refused, Session
+
+
+class Plan(Struct, frozen=True):
+    """How an answer is carried: what the held hook prints. `strict`: only while the dialog is known to be open."""
+
+    output: bytes
+    strict: bool = False
+
+
+class Agent(Struct, frozen=True):
+    name: str
+    read_hook: Callable[[HookCall], Heard]
+    read_line: Callable[[bytes], list[CallSeen | CallResult]]
+    read_status: Callable[[bytes], AgentStatus | None]
+    transcript_of: Callable[[Session, Prompt], str]
+    status_file_of: Callable[[Session], str]
+    plan: Callable[[Prompt, Answer, bytes], Plan | Refused]

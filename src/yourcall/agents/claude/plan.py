@@ -1,0 +1,81 @@
+"""An answer, in Claude's own words: what the held hook will print.
+
+Rule: `allow` always carries the input (older versions insist on it); what stops the turn is marked `strict`, to be
+written only while the dialog is known to be open.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from yourcall.agents.agent import Plan
+from yourcall.agents.claude import ask
+from yourcall.core.safety import chosen
+from yourcall.model import Answer, Prompt, Refused
+
+
+class Request(msgspec.Struct, frozen=True):
+    tool_name: str
+    tool_input: msgspec.Raw
+    permission_suggestions: list[msgspec.Raw] = []
+
+
+_request = msgspec.json.Decoder(Request)
+
+DECLINED = "The user declined this call."
+STOPPED = "The user declined this call and stopped the turn."
+
+
+def plan(prompt: Prompt, answer: Answer, request: bytes) -> Plan | Refused:
+    """The one reply that carries this answer, or the reason why there is none."""
+    try:
+        asked = _request.decode(request)
+    except msgspec.DecodeError:
+        return Refused("What the agent asked is no longer on record; answer it at the desk.")
+    text = answer.texts.get(ask.DECISION, "")
+    if prompt.kind == "question":
+        return _reply({"behavior": "allow", "updatedInput": _answers(prompt, answer, asked)})
+    options = chosen(prompt, answer)
+    if len(options) != 1:
+        return Refused("Choose one option; free text goes with it.")
+    option = options[0]
+    match option.effect:
+        case "deny":
+            return _reply({"behavior": "deny", "message": text or DECLINED})
+        case "stop":
+            decision = {"behavior": "deny", "message": text or STOPPED, "interrupt": True}
+            return msgspec.structs.replace(_reply(decision), strict=True)
+        case _:
+            return _allow(option.id, answer, asked)
+
+
+def _allow(option_id: str, answer: Answer, asked: Request) -> Plan | Refused:
+    given = asked.tool_input
+    if answer.input is not None:
+        try:
+            given = msgspec.Raw(msgspec.json.encode(msgspec.json.decode(answer.input, type=dict[str, object])))
+        except msgspec.DecodeError:
+            return Refused("The edited input is not a JSON object.")
+    decision: dict[str, object] = {"behavior": "allow", "updatedInput": given}
+    number = option_id.removeprefix("remember")
+    if number.isdecimal() and 0 < int(number) <= len(asked.permission_suggestions):
+        decision["updatedPermissions"] = [asked.permission_suggestions[int(number) - 1]]
+    elif option_id == "approve_edits":
+        mode = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+        decision["updatedPermissions"] = [mode]
+    return _reply(decision)
+
+
+def _answers(prompt: Prompt, answer: Answer, asked: Request) -> dict[str, object]:
+    fields = msgspec.json.decode(asked.tool_input, type=dict[str, object])
+    answers: dict[str, str] = {}
+    for question in prompt.questions:
+        picked = [o.label for o in question.options if o.id in answer.choices.get(question.id, ())]
+        text = answer.texts.get(question.id, "")
+        answers[question.text] = ", ".join([*picked, text] if text else picked)
+    return {**fields, "answers": answers}
+
+
+def _reply(decision: dict[str, object]) -> Plan:
+    output = {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}}
+    return Plan(msgspec.json.encode(output))

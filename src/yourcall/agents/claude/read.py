@@ -1,0 +1,199 @@
+"""What Claude Code's hooks, transcript and session file say, as events.
+
+Rule: reads, never decides; bad input is a `problem` in words or nothing at all, never an exception.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from datetime import datetime
+
+import msgspec
+
+from yourcall.agents.claude import ask, words
+from yourcall.agents.claude.wire import (
+    Block,
+    HookPayload,
+    SessionFile,
+    TranscriptLine,
+)
+from yourcall.agents.sightings import AgentStatus, CallResult, CallSeen, Heard, HookCall
+from yourcall.events import AnyEvent, PromptRaised, SessionEnded, SessionSeen
+from yourcall.model import Link, Outcome, Prompt, Session, SessionState, Tool
+
+AGENT = "claude"
+SAFE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+LONGEST_PATH = 4096
+
+STATE_AFTER: dict[str, SessionState] = {
+    "SessionStart": "idle",
+    "UserPromptSubmit": "working",
+    "PostToolUse": "working",
+    "PostToolUseFailure": "working",
+    "Stop": "idle",
+    "StopFailure": "idle",
+}
+
+_payload = msgspec.json.Decoder(HookPayload)
+_line = msgspec.json.Decoder(TranscriptLine)
+_blocks = msgspec.json.Decoder(list[Block])
+_session_file = msgspec.json.Decoder(SessionFile)
+
+
+def read_hook(call: HookCall) -> Heard:
+    """One hook call. A payload that makes no sense is told as a problem; the agent's dialog is untouched."""
+    try:
+        payload = _payload.decode(call.payload)
+    except (msgspec.DecodeError, RecursionError) as error:
+        return Heard(problem=f"unreadable {call.event} payload: {error}")
+    if not SAFE_ID.fullmatch(payload.session_id):
+        return Heard(problem=f"{call.event} payload with an impossible session id")
+    seen = SessionSeen(call.at, _session(call, payload))
+    match call.event:
+        case "PermissionRequest":
+            return _permission(call, payload, seen)
+        case "SessionEnd":
+            return Heard((SessionEnded(call.at, payload.session_id, payload.reason),))
+        case "PostToolUse" | "PostToolUseFailure":
+            return Heard((seen,), finished=payload.tool_use_id)
+        case _:
+            return Heard((seen,))
+
+
+def _session(call: HookCall, payload: HookPayload) -> Session:
+    env = call.env
+    links = [Link("hook")]
+    if env.get("TMUX_PANE") and env.get("TMUX"):
+        links.append(Link("tmux", env["TMUX_PANE"], env["TMUX"].split(",")[0]))
+    pid = env.get("CLAUDE_PID", "")
+    # AI_AGENT reads `claude-code_2-1-325_harness`
+    version = re.search(r"_(\d+-\d+-\d+)(?:_|$)", env.get("AI_AGENT", ""))
+    return Session(
+        id=payload.session_id,
+        agent=AGENT,
+        cwd=payload.cwd[:LONGEST_PATH],
+        state=STATE_AFTER.get(call.event, "unknown") if not payload.agent_id else "unknown",
+        mode="headless" if env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk") else "terminal",
+        permission_mode=payload.permission_mode[:40],
+        links=tuple(links),
+        pid=int(pid) if pid.isdecimal() and len(pid) < 10 else 0,
+        version=version[1].replace("-", ".") if version else "",
+        transcript=payload.transcript_path[:LONGEST_PATH],
+        started_at=call.at if call.event == "SessionStart" else 0.0,
+        seen_at=call.at,
+    )
+
+
+def _permission(call: HookCall, payload: HookPayload, seen: SessionSeen) -> Heard:
+    if not payload.tool_name or not call.request_id:
+        return Heard((seen,), problem="a permission request that names no tool")
+    if payload.agent_id and not SAFE_ID.fullmatch(payload.agent_id):
+        return Heard((seen,), problem="a permission request with an impossible subagent id")
+    fields = words.input_of(payload.tool_input)
+    request = msgspec.json.encode(
+        {
+            "tool_name": payload.tool_name,
+            "tool_input": payload.tool_input,
+            "permission_suggestions": payload.permission_suggestions or [],
+        }
+    )
+    body_id = hashlib.sha256(request).hexdigest()
+    kind, questions = ask.questions(payload, fields)
+    prompt = Prompt(
+        id=call.request_id,
+        kind=kind,
+        agent=AGENT,
+        session_id=payload.session_id,
+        cwd=payload.cwd[:LONGEST_PATH],
+        title=ask.title(payload.tool_name, fields),
+        opened_at=call.at,
+        body=ask.body(payload.tool_name, fields),
+        tool=Tool(payload.tool_name),
+        questions=questions,
+        request=body_id,
+        fingerprint=fingerprint(payload.tool_name, fields),
+        turn_id=payload.prompt_id[:128],
+        subagent=f"{payload.agent_type or 'subagent'} {payload.agent_id}" if payload.agent_id else "",
+        permission_mode=payload.permission_mode[:40],
+        held=True,
+    )
+    events: tuple[AnyEvent, ...] = (seen, PromptRaised(call.at, prompt))
+    return Heard(events, {body_id: request}, held=True)
+
+
+def fingerprint(tool: str, fields: dict[str, object]) -> str:
+    """The same for the same call, however its JSON was spelt."""
+    canonical = msgspec.json.encode([tool, fields], order="sorted")
+    return hashlib.sha256(canonical).hexdigest()
+
+
+def read_line(line: bytes) -> list[CallSeen | CallResult]:
+    """What one line of a transcript says about tool calls; most lines say nothing."""
+    if b'"tool_use"' not in line and b'"tool_result"' not in line:
+        return []
+    try:
+        told = _line.decode(line)
+        blocks = _blocks.decode(told.message.content) if told.message else []
+    except (msgspec.DecodeError, RecursionError):
+        return []
+    at = _time(told.timestamp)
+    found: list[CallSeen | CallResult] = []
+    for block in blocks:
+        if block.type == "tool_use" and told.type == "assistant" and block.id:
+            fields = words.input_of(block.input)
+            found.append(CallSeen(block.id, fingerprint(block.name, fields), at))
+        elif block.type == "tool_result" and told.type == "user" and block.tool_use_id:
+            outcome, source, detail = _decided(told)
+            found.append(CallResult(block.tool_use_id, at, outcome, source, detail))
+    return found
+
+
+def _decided(told: TranscriptLine) -> tuple[Outcome, str, str]:
+    decision = told.permissionDecision
+    if decision is None:
+        # A refusal that stops the turn (Esc, a plain No, our own deny-and-stop) names nobody.
+        if told.toolDenialKind:
+            return "stopped", "unknown", "refused, and the turn stopped"
+        return "allowed", "unknown", "it ran"
+    outcome: Outcome = "allowed" if decision.decision == "accept" else "denied"
+    done = "it ran" if outcome == "allowed" else "it was refused"
+    match decision.source:
+        case "hook":
+            return outcome, "held", f"{done}, decided by a hook"
+        case "user_temporary" | "user_reject":
+            return outcome, "desk", f"{done}, decided at the desk"
+        case "user_permanent":
+            return outcome, "desk", f"{done}, decided at the desk for good"
+        case other:
+            return outcome, "desk", f"{done}, decided by {other[:40] or 'the agent itself'}"
+
+
+def _time(stamp: str) -> float:
+    try:
+        return datetime.fromisoformat(stamp).timestamp()
+    except ValueError:
+        return 0.0
+
+
+def read_status(text: bytes) -> AgentStatus | None:
+    """The per-process session file; None if it is half written or not what we know."""
+    try:
+        told = _session_file.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return AgentStatus(told.sessionId, told.status, told.statusUpdatedAt / 1000, told.procStart, told.version)
+
+
+def transcript_of(session: Session, prompt: Prompt) -> str:
+    """Where the call behind a prompt is written: a subagent has a transcript of its own."""
+    if not prompt.subagent:
+        return session.transcript
+    agent_id = prompt.subagent.rsplit(" ", 1)[-1]
+    return f"{session.transcript.removesuffix('.jsonl')}/subagents/agent-{agent_id}.jsonl"
+
+
+def status_file_of(session: Session) -> str:
+    """The session file of the process: `<config>/sessions/<pid>.json`, beside `<config>/projects/…`."""
+    config, _, rest = session.transcript.rpartition("/projects/")
+    return f"{config}/sessions/{session.pid}.json" if config and rest and session.pid else ""

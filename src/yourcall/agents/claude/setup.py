@@ -1,0 +1,238 @@
+"""The hooks we add to Claude Code's settings: the file's text in, its text out; and how to take them out again.
+
+Rule: nothing is written that an installed Claude Code does not accept, and every character that is not ours stays
+as it is: `remove(add(text))` is `text`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from typing import Literal
+
+from msgspec import Struct
+
+from yourcall.agents import json_text
+from yourcall.agents.claude import settings_text
+from yourcall.agents.claude.settings_text import Entry, Hook
+from yourcall.agents.json_text import Node
+from yourcall.model import Refused
+
+Version = tuple[int, int, int]
+
+
+class HookEvent(Struct, frozen=True):
+    """`since`: the first version whose settings know the name. `waits`: the hook holds the agent's request."""
+
+    since: Version
+    waits: bool = False
+
+
+# PermissionRequest came with this version (2.0.44 does not know it); without it there is nothing to answer.
+OLDEST: Version = (2, 0, 45)
+
+# Old versions skip the user's *whole* settings file, permission rules included, when it holds one event name that
+# they do not know. So a name is written only where the oldest Claude Code installed has it in its own list;
+# `since` was read in those lists (2.0.55 lacks PostToolUseFailure, 2.0.58 has it; 2.1.62 lacks Elicitation;
+# 2.1.77 lacks StopFailure). The informing events are the few that the lifecycle needs.
+EVENTS: dict[str, HookEvent] = {
+    "SessionStart": HookEvent(OLDEST),
+    "SessionEnd": HookEvent(OLDEST),
+    "UserPromptSubmit": HookEvent(OLDEST),
+    "Stop": HookEvent(OLDEST),
+    "StopFailure": HookEvent((2, 1, 78)),
+    "PostToolUse": HookEvent(OLDEST),
+    "PostToolUseFailure": HookEvent((2, 0, 58)),
+    "Notification": HookEvent(OLDEST),
+    "PermissionRequest": HookEvent(OLDEST, waits=True),
+    "Elicitation": HookEvent((2, 1, 63), waits=True),
+}
+
+# 2.1.14 does not know the key `async` and would wait for the hook; there the launcher detaches itself.
+ASYNC_SINCE: Version = (2, 1, 15)
+
+# A day: a prompt waits until somebody answers, and Claude's own dialog is open all that time.
+WAIT_SECONDS = 86400
+# Informing takes milliseconds; this only bounds a hook that meets a hung machine.
+INFORM_SECONDS = 10
+
+_AGAIN = "Run `yourcall setup claude`."
+
+
+class Edited(Struct, frozen=True):
+    """The settings as they should be; None: nothing would be left of the file. `notes` are for people."""
+
+    text: str | None
+    changed: bool
+    notes: tuple[str, ...] = ()
+
+
+FindingCode = Literal[
+    "broken", "too_old", "missing", "partial", "moved", "outdated", "unaccepted", "disabled", "managed_only"
+]
+
+
+class Finding(Struct, frozen=True):
+    """Something about the settings that keeps prompts from reaching us; `do` says what helps."""
+
+    code: FindingCode
+    says: str
+    do: str
+
+
+def parse_version(said: str) -> Version | None:
+    """The version in what `claude --version` says: `2.1.325 (Claude Code)`."""
+    found = re.match(r"\s*v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})(?!\d)", said, re.ASCII)
+    return (int(found[1]), int(found[2]), int(found[3])) if found else None
+
+
+def show_version(version: Version) -> str:
+    return ".".join(map(str, version))
+
+
+def wanted(launcher: str, versions: list[Version]) -> dict[str, Hook]:
+    """The hook for each event, as the oldest of these versions accepts it; for none, the most careful form."""
+    oldest = min(versions, default=OLDEST)
+    hooks: dict[str, Hook] = {}
+    for name, event in EVENTS.items():
+        if event.since > oldest:
+            continue
+        asynchronous = not event.waits and oldest >= ASYNC_SINCE
+        hooks[name] = {
+            "type": "command",
+            "command": settings_text.command(launcher, name, detached=not event.waits and not asynchronous),
+            "timeout": WAIT_SECONDS if event.waits else INFORM_SECONDS,
+        }
+        if asynchronous:
+            hooks[name]["async"] = True
+    return hooks
+
+
+def add(text: str | None, launcher: str, versions: list[Version]) -> Edited | Refused:
+    """The settings with our hooks, as these versions accept them; ours of another home or form are replaced."""
+    old = _too_old(versions)
+    if old is not None:
+        return Refused(f"{old.says} {old.do}")
+    if not launcher.isprintable():
+        return Refused(f"The path {launcher!r} cannot stand in a settings file: choose a plainer one with --home.")
+    hooks = wanted(launcher, versions)
+    notes = _notes(versions, hooks)
+    if text is not None and not settings_text.is_blank(text):
+        root = settings_text.parse(text)
+        if isinstance(root, Refused):
+            return root
+        notes += tuple(f"{finding.says} {finding.do}" for finding in _blocking(text, root))
+        if _as_wanted(settings_text.entries(text, root), hooks):
+            return Edited(text, False, notes)
+        text = settings_text.cut_out(text, root)
+    new = settings_text.put_in(text, hooks)
+    return new if isinstance(new, Refused) else Edited(new, True, notes)
+
+
+def remove(text: str | None) -> Edited | Refused:
+    """The settings without our hooks, whichever home they point to."""
+    if text is None or settings_text.is_blank(text):
+        return Edited(text, False)
+    root = settings_text.parse(text)
+    if isinstance(root, Refused):
+        return root
+    new = settings_text.cut_out(text, root)
+    return Edited(new, new != text)
+
+
+def blocked(text: str | None) -> list[Finding]:
+    """What in these settings (of any scope, or the administrator's) keeps hooks from running at all."""
+    root = None if text is None else json_text.scan(text)
+    return _blocking(text or "", root) if isinstance(root, Node) else []
+
+
+def check(text: str | None, launcher: str, versions: list[Version]) -> list[Finding]:
+    """What is wrong with our hooks in these settings; empty when prompts will reach us."""
+    old = _too_old(versions)
+    if old is not None:
+        return [old]
+    missing = Finding("missing", "Claude Code does not call yourcall from these settings.", _AGAIN)
+    if text is None or settings_text.is_blank(text):
+        return [missing]
+    root = settings_text.parse(text)
+    if isinstance(root, Refused):
+        return [Finding("broken", root.reason, "Claude Code cannot read it either.")]
+    ours = settings_text.entries(text, root)
+    faults = _faults(ours, launcher, versions) if ours else [missing]
+    return _blocking(text, root) + faults
+
+
+def _faults(ours: list[Entry], launcher: str, versions: list[Version]) -> list[Finding]:
+    hooks = wanted(launcher, versions)
+    here = {entry.event for entry in ours}
+    found: list[Finding] = []
+    # Of an unknown version we only know the least that it accepts: more than that is not a fault.
+    extra = sorted(here - hooks.keys()) if versions else []
+    if extra:
+        oldest = show_version(min(versions))
+        says = f"Claude Code {oldest} does not know {', '.join(extra)} and may skip the whole settings file."
+        found.append(Finding("unaccepted", says, _AGAIN))
+    absent = [name for name in hooks if name not in here]
+    if absent:
+        found.append(Finding("partial", f"Some of our hooks are missing: {', '.join(absent)}.", _AGAIN))
+    elsewhere = sorted({entry.launcher for entry in ours} - {shlex.quote(launcher)})
+    if elsewhere:
+        says = f"Our hooks call {', '.join(elsewhere)}, not this yourcall ({launcher})."
+        found.append(Finding("moved", says, _AGAIN))
+    if not found and versions and not _as_wanted(ours, hooks):
+        says = "Our hooks are there, but not in the form that suits the Claude Code installed now."
+        found.append(Finding("outdated", says, _AGAIN))
+    return found
+
+
+def _as_wanted(ours: list[Entry], hooks: dict[str, Hook]) -> bool:
+    """Each wanted hook is there once and in its exact form; other keys a person added to it do not matter."""
+    return sorted(entry.event for entry in ours) == sorted(hooks) and all(
+        _same(entry.keys.get(key), hooks[entry.event].get(key))
+        for entry in ours
+        for key in ("type", "command", "timeout", "async")
+    )
+
+
+def _same(raw: str | None, value: str | int | bool | None) -> bool:
+    if raw is None or value is None:
+        return raw is None and value is None
+    return json_text.string(raw) == value if raw.startswith('"') else raw == json.dumps(value)
+
+
+def _too_old(versions: list[Version]) -> Finding | None:
+    oldest = min(versions, default=OLDEST)
+    if oldest >= OLDEST:
+        return None
+    return Finding(
+        "too_old",
+        f"Claude Code {show_version(oldest)} cannot hand a permission to anyone; "
+        f"{show_version(OLDEST)} is the first that can.",
+        "Update it (`claude update`), or name the one you use with --cli, then run `yourcall setup claude`.",
+    )
+
+
+def _notes(versions: list[Version], hooks: dict[str, Hook]) -> tuple[str, ...]:
+    if not versions:
+        least = f"only what every version since {show_version(OLDEST)} accepts is written"
+        return (f"Which Claude Code is installed is not known, so {least}. Run this again once it is.",)
+    left_out = ", ".join(name for name in EVENTS if name not in hooks)
+    oldest = show_version(min(versions))
+    return (f"Left out, because Claude Code {oldest} does not know it: {left_out}.",) if left_out else ()
+
+
+def _blocking(text: str, root: Node) -> list[Finding]:
+    found: list[Finding] = []
+    if _is_true(text, root, "disableAllHooks"):
+        says = "`disableAllHooks` is on, so Claude Code calls no hook at all."
+        found.append(Finding("disabled", says, "Take it out of the settings to get prompts here."))
+    if _is_true(text, root, "allowManagedHooksOnly"):
+        says = "`allowManagedHooksOnly` is on, so Claude Code only calls hooks of the administrator."
+        found.append(Finding("managed_only", says, "Ask the administrator to allow ours."))
+    return found
+
+
+def _is_true(text: str, root: Node, key: str) -> bool:
+    value = json_text.member(root, key)
+    return value is not None and text[value.start : value.end] == "true"

@@ -1,0 +1,76 @@
+"""What Claude Code emits: hook payloads, transcript lines, session files. Seen on 2.0.76, 2.1.197 and 2.1.325.
+
+Rule: only the fields we rely on are named, all but the session id may be missing, and unknown ones are kept out.
+"""
+
+from __future__ import annotations
+
+from msgspec import Raw, Struct, field
+
+
+class HookPayload(Struct, frozen=True):
+    session_id: str
+    hook_event_name: str = ""
+    transcript_path: str = ""
+    cwd: str = ""
+    permission_mode: str = ""
+    prompt_id: str = ""
+    agent_id: str = ""
+    agent_type: str = ""
+    tool_name: str = ""
+    tool_use_id: str = ""
+    tool_input: Raw = field(default_factory=lambda: Raw(b"{}"))
+    permission_suggestions: list[Raw] | None = None
+    reason: str = ""
+    source: str = ""
+
+
+class Rule(Struct, frozen=True):
+    toolName: str
+    ruleContent: str = ""
+
+
+class Suggestion(Struct, frozen=True):
+    """A permission Claude itself offers to remember, in its own words."""
+
+    type: str
+    destination: str = ""
+    behavior: str = ""
+    mode: str = ""
+    rules: list[Rule] = []
+    directories: list[str] = []
+
+
+class Decision(Struct, frozen=True):
+    decision: str = ""
+    source: str = ""
+    grantScope: str = ""
+
+
+class Block(Struct, frozen=True):
+    type: str = ""
+    id: str = ""
+    name: str = ""
+    input: Raw = field(default_factory=lambda: Raw(b"{}"))
+    tool_use_id: str = ""
+    is_error: bool = False
+
+
+class Message(Struct, frozen=True):
+    content: Raw = field(default_factory=lambda: Raw(b"[]"))
+
+
+class TranscriptLine(Struct, frozen=True):
+    type: str = ""
+    timestamp: str = ""
+    message: Message | None = None
+    permissionDecision: Decision | None = None
+    toolDenialKind: str = ""
+
+
+class SessionFile(Struct, frozen=True):
+    sessionId: str
+    status: str = ""
+    statusUpdatedAt: float = 0.0
+    procStart: str = ""
+    version: str = ""

@@ -1,0 +1,136 @@
+"""From what was typed after `answer` and `show` to the prompt meant and the request to send.
+
+Rule: what can be checked here is checked before anything is sent; a word that might mean two things is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import click
+from click.shell_completion import CompletionItem
+
+from yourcall.cli.client import call, get, refusal
+from yourcall.cli.place import Place, Problem, default_home
+from yourcall.cli.render import safe
+from yourcall.cli.views import Prompt, read
+
+
+class Typed(NamedTuple):
+    option: str | None = None
+    question: str | None = None
+    text: str | None = None
+    edited: str | None = None
+    sets: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+
+
+def fetch_raw(home: Path, prefix: str) -> Any:
+    """The prompt whose id begins like this, as the daemon tells it; none or several is bad usage."""
+    if not prefix or "/" in prefix:
+        raise Problem(f"{prefix!r} is no prompt's id. What is open is listed by: {Place(home).command('ls')}", 2)
+    reply = call(home, "GET", f"/api/prompts/{quote(prefix, safe='')}")
+    if reply.status != 200:
+        raise refusal(reply)
+    return reply.data
+
+
+def fetch(home: Path, prefix: str) -> Prompt:
+    return read(fetch_raw(home, prefix), Prompt)
+
+
+def understood(prompt: Prompt, typed: Typed) -> dict[str, str]:
+    """The request's fields, each as JSON text (so that an edited input goes out exactly as it was written)."""
+    fields: dict[str, object] = {}
+    if typed.option is not None:
+        fields["option"] = typed.option
+    if typed.question is not None:
+        fields["question"] = typed.question
+    if typed.text is not None:
+        fields["text"] = typed.text
+    choices: dict[str, list[str]] = {}
+    for word in typed.sets:
+        question, value = _pair(word, "--set", "QUESTION=OPTION")
+        choices.setdefault(question, []).extend(_options(prompt, question, value))
+    if choices:
+        fields["choices"] = choices
+    texts: dict[str, str] = {}
+    for word in typed.texts:
+        question, value = _pair(word, "--set-text", "QUESTION=TEXT")
+        if question in texts:
+            raise click.UsageError(f"--set-text {question}=… was given twice.")
+        texts[question] = value
+    if texts:
+        fields["texts"] = texts
+    request = {name: json.dumps(value) for name, value in fields.items()}
+    if typed.edited is not None:
+        request["input"] = edited_input(typed.edited)
+    return request
+
+
+def _pair(word: str, flag: str, shape: str) -> tuple[str, str]:
+    question, equals, value = word.partition("=")
+    if not equals or not question or not value:
+        raise click.UsageError(f"{flag} takes {shape}, not {word!r}.")
+    return question, value
+
+
+def _options(prompt: Prompt, question_id: str, value: str) -> list[str]:
+    """One or several, split at commas; a label that has a comma of its own is one."""
+    for question in prompt.questions:
+        if question.id == question_id and any(value in (o.id, o.label) for o in question.options):
+            return [value]
+    return [part.strip() for part in value.split(",") if part.strip()]
+
+
+def edited_input(text: str) -> str:
+    """The text itself, once it is sure to be a JSON object."""
+    if text == "-":
+        text = sys.stdin.read()
+    try:
+        value = json.loads(text, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise click.UsageError(
+            f"--input is not JSON ({error}); it is the tool's whole input, as an object."
+        ) from error
+    if not isinstance(value, dict):
+        raise click.UsageError(
+            "--input must be a JSON object: the tool's whole input, as `yourcall show` prints it."
+        )
+    return text.strip()
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+def complete_id(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Open prompts' ids, with their titles, for the shell."""
+    try:
+        prompts = read(get(_home(ctx), "/api/prompts", timeout=1), list[Prompt])
+    except Problem:
+        return []
+    return [CompletionItem(p.id, help=safe(p.title)) for p in prompts if p.id.startswith(incomplete)]
+
+
+def complete_option(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The options of the prompt that is already on the line."""
+    try:
+        prompt = fetch(_home(ctx), str(ctx.params.get("prompt_id") or ""))
+    except Problem:
+        return []
+    options = [o for q in prompt.questions for o in q.options]
+    return [CompletionItem(safe(o.id), help=safe(o.label)) for o in options if o.id.startswith(incomplete)]
+
+
+def _home(ctx: click.Context) -> Path:
+    place = ctx.find_object(Place)
+    if place is not None:
+        return place.home
+    # While completing, no callback has run: the options of the outermost command hold what was typed.
+    typed = ctx.find_root().params.get("home")
+    return Path(typed or default_home()).expanduser().absolute()

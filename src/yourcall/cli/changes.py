@@ -1,0 +1,125 @@
+"""What yourcall changed outside its home: which settings files, and what was there before.
+
+Rule: enough is kept to undo each change exactly, and nothing else; without this note undo still works, it only
+leaves an empty `{}` where there was no file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from yourcall.agents.claude import setup
+from yourcall.agents.claude.settings_text import is_blank
+from yourcall.cli.launcher import launcher_path
+from yourcall.cli.settings_file import Found, read, write_whole
+from yourcall.model import Refused
+
+Scope = Literal["user", "project", "local"]
+
+
+class Change(Struct, frozen=True):
+    """`was`: what we found in the place of the file. `folder`: we also made the folder around it."""
+
+    agent: str
+    scope: Scope
+    path: str
+    was: Literal["absent", "blank", "filled"]
+    folder: bool = False
+
+
+class State(Struct, frozen=True):
+    """How one settings file stands with us. No finding: prompts of sessions that read it will reach us."""
+
+    agent: str
+    scope: Scope
+    path: str
+    findings: tuple[setup.Finding, ...]
+
+
+def claude_folder() -> Path:
+    """Where Claude Code keeps what belongs to the user."""
+    return Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude").absolute()
+
+
+def claude_settings(scope: Scope, folder: Path) -> Path:
+    if scope == "user":
+        return claude_folder() / "settings.json"
+    return folder.absolute() / ".claude" / ("settings.json" if scope == "project" else "settings.local.json")
+
+
+def noted(home: Path) -> list[Change]:
+    try:
+        return msgspec.convert(json.loads((home / "setup.json").read_bytes()), list[Change])
+    except (OSError, ValueError, RecursionError, msgspec.ValidationError):
+        return []
+
+
+def remember(home: Path, found: Found, agent: str, scope: Scope) -> None:
+    """Note what is about to change; of a file that is ours already, the first note stays the right one."""
+    known = {change.path: change for change in noted(home)}
+    path = str(found.path)
+    if path in known and holds_ours(found):
+        return
+    was = "absent" if found.text is None else "blank" if is_blank(found.text) else "filled"
+    known[path] = Change(agent, scope, path, was, folder=not found.target.parent.exists())
+    _keep(home, list(known.values()))
+
+
+def holds_ours(found: Found) -> bool:
+    edited = setup.remove(found.text)
+    return isinstance(edited, setup.Edited) and edited.changed
+
+
+def forget(home: Path, path: Path) -> None:
+    """Drop a note. A folder that we made passes to another file of ours in it, to be removed with that one."""
+    all_changes = noted(home)
+    gone = [change for change in all_changes if change.path == str(path)]
+    if not gone:
+        return
+    passes_on = any(change.folder for change in gone)
+    left = [
+        msgspec.structs.replace(
+            change, folder=change.folder or (passes_on and Path(change.path).parent == path.parent)
+        )
+        for change in all_changes
+        if change not in gone
+    ]
+    _keep(home, left)
+
+
+def states(home: Path, versions: list[setup.Version]) -> list[State]:
+    """The user's own settings and every other file we changed, each with what is wrong with it."""
+    places: dict[str, Scope] = {str(claude_settings("user", Path.cwd())): "user"}
+    places |= {change.path: change.scope for change in noted(home) if change.agent == "claude"}
+    over_all = administrators_say()
+    return [
+        State("claude", scope, path, tuple(over_all + _findings(Path(path), home, versions)))
+        for path, scope in places.items()
+    ]
+
+
+def administrators_say() -> list[setup.Finding]:
+    """What the settings of the machine's administrator, which stand above all others, say about hooks."""
+    where = "/Library/Application Support/ClaudeCode" if sys.platform == "darwin" else "/etc/claude-code"
+    found = read(Path(where) / "managed-settings.json")
+    return [] if isinstance(found, Refused) else setup.blocked(found.text)
+
+
+def _findings(path: Path, home: Path, versions: list[setup.Version]) -> list[setup.Finding]:
+    found = read(path)
+    if isinstance(found, Refused):
+        return [setup.Finding("broken", found.reason, "Claude Code cannot read it either.")]
+    return setup.check(found.text, str(launcher_path(home)), versions)
+
+
+def _keep(home: Path, all_changes: list[Change]) -> None:
+    # json, not msgspec: a path may hold bytes that are no UTF-8.
+    note = json.dumps(msgspec.to_builtins(all_changes), indent=2) + "\n"
+    write_whole(home / "setup.json", note.encode(), 0o600)

@@ -1,0 +1,175 @@
+"""`yourcall devices` and `yourcall pair`: who may answer, and how a new one gets in.
+
+Rule: a token or a code is shown once, here at the desk, and only the daemon's hash of it is kept.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import socket
+import sys
+import time
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import click
+from msgspec import Struct
+
+from yourcall.cli.client import call, get, refusal
+from yourcall.cli.daemon_file import read_daemon_file
+from yourcall.cli.place import Place, Problem, pass_place
+from yourcall.cli.render import clock, columns, span, style, table
+from yourcall.cli.views import read
+
+
+class Device(Struct, frozen=True):
+    id: str
+    name: str
+    created_at: float
+    seen_at: float | None = None
+    revoked_at: float | None = None
+
+
+class Code(Struct, frozen=True):
+    code: str
+    expires_at: float
+
+
+@click.group(
+    "devices",
+    invoke_without_command=True,
+    epilog="""\b
+Examples:
+  yourcall devices
+  yourcall devices pair                     a code for a phone or a browser
+  yourcall devices add ci --json            a token for a script
+  yourcall devices revoke 3f2a
+""",
+)
+@click.option("--json", "as_json", is_flag=True, help="An array of devices.")
+@click.option("--all", "everything", is_flag=True, help="Also those that were revoked.")
+@click.pass_context
+def command(ctx: click.Context, as_json: bool, everything: bool) -> None:
+    """List the devices that may answer; add, pair and revoke them."""
+    if ctx.invoked_subcommand is not None:
+        return
+    place = ctx.find_object(Place)
+    assert place is not None
+    data = get(place.home, "/api/devices")
+    if not everything:
+        data = [device for device in data if not device.get("revoked_at")]
+    if as_json:
+        click.echo(json.dumps(data, indent=2))
+        return
+    devices = read(data, list[Device])
+    if not devices:
+        click.echo(f"No device is paired. Pair one with: {place.command('devices pair')}")
+        return
+    rows = [[d.id, d.name, clock(d.created_at), _seen(d)] for d in devices]
+    click.echo(table(["ID", "NAME", "SINCE", "SEEN"], rows, ["cyan"]))
+
+
+def _seen(device: Device) -> str:
+    if device.revoked_at:
+        return f"revoked {clock(device.revoked_at)}"
+    return f"{span(time.time() - device.seen_at)} ago" if device.seen_at else "never"
+
+
+@command.command("add", epilog="\b\nExample:\n  TOKEN=$(yourcall devices add ci --json | jq -r .token)\n")
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="Print {id, token}.")
+@pass_place
+def add(place: Place, name: str, as_json: bool) -> None:
+    """Add a device called NAME and print its token, this once: for scripts (Authorization: Bearer TOKEN)."""
+    reply = call(place.home, "POST", "/api/devices", body=json.dumps({"name": name}))
+    if reply.status not in (200, 201):
+        raise refusal(reply)
+    if as_json:
+        click.echo(json.dumps(reply.data, indent=2))
+        return
+    click.echo(reply.data["token"])
+    undo = place.command(f"devices revoke {reply.data['id']}")
+    click.echo(f"This is the only time the token is shown. Take it back with: {undo}", err=True)
+
+
+@command.command("revoke")
+@click.argument("device_id", metavar="ID")
+@click.option("--json", "as_json", is_flag=True, help="Print the device that was revoked.")
+@pass_place
+def revoke(place: Place, device_id: str, as_json: bool) -> None:
+    """Take a device's access away, at once; ID may be its first letters, or its name if only one has it."""
+    devices = read(get(place.home, "/api/devices"), list[Device])
+    alive = [d for d in devices if not d.revoked_at]
+    found = (
+        [d for d in alive if d.id == device_id]
+        or [d for d in alive if device_id and d.id.startswith(device_id)]
+        or [d for d in alive if d.name == device_id]
+    )
+    if len(found) != 1:
+        which = "There is no device" if not found else f"{len(found)} devices are meant by"
+        raise Problem(f"{which} {device_id!r}. They are listed by: {place.command('devices')}", 2)
+    reply = call(place.home, "DELETE", f"/api/devices/{quote(found[0].id, safe='')}")
+    if reply.status not in (200, 204):
+        raise refusal(reply)
+    if as_json:
+        click.echo(json.dumps({"id": found[0].id, "name": found[0].name, "revoked": True}, indent=2))
+    else:
+        click.echo(f"Revoked {found[0].name!r} ({found[0].id}); its token is worth nothing now.")
+
+
+@command.command("pair")
+@click.option("--json", "as_json", is_flag=True, help="Print {code, expires_at, url}.")
+@pass_place
+def pair(place: Place, as_json: bool) -> None:
+    """Let a phone or browser in: shows a single-use code, good for five minutes, and where to type it."""
+    reply = call(place.home, "POST", "/api/pairing", body="{}")
+    if reply.status not in (200, 201):
+        raise refusal(reply)
+    code = read(reply.data, Code)
+    address = _reachable(str(read_daemon_file(place.home).get("url", "")))
+    # Behind the #, the code is never sent to a server, and so to no log of a proxy on the way.
+    link = f"{address.rstrip('/')}/#pair={quote(code.code)}"
+    if as_json:
+        click.echo(json.dumps({**reply.data, "url": link}, indent=2))
+        return
+    left = span(code.expires_at - time.time())
+    click.echo(f"Code:  {style(code.code, 'cyan', bold=True)}  (good once, within {left})")
+    click.echo(f"Open:  {link}")
+    if _only_here(address):
+        click.echo(
+            "\nThis address works on this machine only. To let a phone in, start yourcall with an address it can"
+            f" reach:\n  {place.command('up --bind 0.0.0.0 --public-url https://…')}"
+        )
+    elif sys.stdout.isatty():
+        click.echo(qr(link))
+
+
+def _reachable(address: str) -> str:
+    """The daemon's address as another device would say it: 0.0.0.0 means all of this machine's addresses."""
+    parts = urlsplit(address)
+    if parts.hostname not in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
+        return address
+    import psutil
+
+    families: dict[str, Any] = psutil.net_if_addrs()
+    found = [a.address for each in families.values() for a in each if a.family == socket.AF_INET]
+    outside = [address for address in found if not address.startswith("127.")]
+    return f"{parts.scheme}://{(outside or found or ['127.0.0.1'])[0]}:{parts.port}"
+
+
+def _only_here(address: str) -> bool:
+    host = urlsplit(address).hostname or "localhost"
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
+def qr(link: str) -> str:
+    """The link as a QR code of half blocks, if the terminal is wide enough for it to be read."""
+    import segno
+
+    code: Any = segno.make(link, micro=False, error="l")
+    out = io.StringIO()
+    code.terminal(out, compact=True, border=2)
+    picture = out.getvalue()
+    wide = code.symbol_size(border=2)[0]
+    return "\n" + picture if wide <= columns() else "(The terminal is too narrow for a QR code.)"

@@ -1,0 +1,65 @@
+"""`yourcall log`: who answered what, when, how long it had waited, and what then happened."""
+
+from __future__ import annotations
+
+import json
+
+import click
+from msgspec import Struct
+
+from yourcall.cli.client import get
+from yourcall.cli.place import Place, pass_place
+from yourcall.cli.render import clock, span, table
+from yourcall.cli.sheet import ID_SHOWN
+from yourcall.cli.views import read
+
+
+class Line(Struct, frozen=True):
+    id: str
+    title: str
+    answered_at: float
+    agent: str = ""
+    waited: float = 0.0
+    by: str = ""
+    via: str = ""
+    answer: str = ""
+    state: str = ""
+    outcome: str | None = None
+
+
+@click.command(
+    "log",
+    epilog="""\b
+Examples:
+  yourcall log
+  yourcall log --limit 200
+  yourcall log --json | jq -r '.[] | [.by, .answer, .title] | @tsv'
+""",
+)
+@click.option("--limit", type=click.IntRange(1, 500), default=50, show_default=True, help="How many, at most.")
+@click.option("--json", "as_json", is_flag=True, help="An array, the newest first.")
+@pass_place
+def command(place: Place, limit: int, as_json: bool) -> None:
+    """Who answered what, when, how long it had waited, and what then happened; the newest last."""
+    data = get(place.home, "/api/log", query={"limit": limit})
+    if as_json:
+        click.echo(json.dumps(data, indent=2))
+        return
+    lines = read(data, list[Line])
+    if not lines:
+        click.echo("Nothing has been answered yet.")
+        return
+    lines.sort(key=lambda line: line.answered_at)
+    rows = [
+        [
+            clock(line.answered_at),
+            line.id[:ID_SHOWN],
+            span(line.waited),
+            line.by + (f" ({line.via})" if line.via and line.via != line.by else "") or "-",
+            line.answer or line.outcome or "-",
+            line.state + (f", {line.outcome}" if line.outcome and line.answer else ""),
+            line.title,
+        ]
+        for line in lines
+    ]
+    click.echo(table(["WHEN", "ID", "WAITED", "BY", "ANSWER", "THEN", "TITLE"], rows, ["", "cyan"]))

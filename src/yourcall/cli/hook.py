@@ -1,0 +1,377 @@
+"""What an agent's command hook runs: tell yourcall what happened, or hold a request until somebody answers it.
+
+    hook AGENT EVENT < payload
+
+Stand-alone: Python's standard library only, nothing of yourcall is imported, so it starts in milliseconds and
+goes on working while the package is upgraded. It lies in yourcall's home, and finds the socket beside itself.
+
+Rules
+  * It prints nothing but an answer that was given; it always exits 0. Whatever goes wrong (no daemon, a hung
+    one, a broken payload, a bug in here), the agent's own dialog is left alone, as if we did not exist.
+  * An informing event is sent and forgotten: no reply is awaited.
+  * A held request watches for its own end: the agent's session file leaves `waiting`, its process dies, our
+    output has no reader, we are told to stop. Then it leaves at once, without a word on its output.
+  * Right before an answer is written, the session file is read again. A request that stops the turn is written
+    only while the dialog is known to be open: late, it kills what runs (docs/reference/agents/claude-code.md).
+  * A subagent's request shows no dialog while it is held, so it is held only if yourcall says that nobody is at
+    the desk, and let go at the first key that is typed there.
+"""
+
+import os
+import sys
+
+WAITING = ("PermissionRequest", "Elicitation")
+PASSED_ON = (
+    "TMUX",
+    "TMUX_PANE",
+    "CLAUDE_PID",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CONFIG_DIR",
+    "AI_AGENT",
+    "TERM_PROGRAM",
+)
+ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # read aloud and typed without a mistake: no i, l, o, 0, 1
+LARGEST = 32 * 1024 * 1024  # a payload beyond this is not for a person to decide; the dialog has it
+SEND_S = 1.0  # how long an informing event may try; nobody waits for it
+TICK_S = 0.075  # the session file changes about 100 ms after the act; looking this often costs 0.1 % of a core
+RETRY_S = 0.5  # between two tries to reach a daemon that is down
+LONGEST_S = 86_400 - 120  # leave before the agent's own time limit for hooks ends us
+VERDICT_S = 0.5  # how long a subagent's request waits for the word that it may be held
+
+
+def read_payload():
+    parts, size = [], 0
+    while True:
+        part = os.read(0, 1 << 16)
+        if not part:
+            return b"".join(parts)
+        size += len(part)
+        if size > LARGEST:
+            return b""
+        parts.append(part)
+
+
+def connect(home):
+    """A non-blocking connection to the daemon, or None. By relative name: a deep home is no reason to fail."""
+    import _socket
+
+    try:
+        os.chdir(home)
+        if os.stat("hook.sock").st_uid != os.getuid():
+            return None
+        sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        sock.setblocking(False)
+        sock.connect("hook.sock")
+    except OSError:
+        return None
+    return sock
+
+
+def greeting(agent, event, request_id, payload, facts=()):
+    env = [f"{k}={os.environ[k]}" for k in PASSED_ON if k in os.environ]
+    env += [f"{k}={v}" for k, v in facts]
+    block = "\0".join(env).encode("utf-8", "surrogateescape")
+    head = f"yourcall/1 {agent} {event} {request_id or '-'} {len(block)} {len(payload)}\n"
+    return head.encode() + block + payload
+
+
+def inform(agent, event, payload, home):
+    import select
+    import time
+
+    sock = connect(home)
+    if sock is None:
+        return
+    rest = memoryview(greeting(agent, event, "", payload))
+    end = time.monotonic() + SEND_S
+    writable = select.poll()
+    writable.register(sock.fileno(), select.POLLOUT)
+    while rest and time.monotonic() < end:
+        try:
+            rest = rest[sock.send(rest) :]
+        except BlockingIOError:
+            writable.poll(50)
+
+
+class Holder:
+    """One held request, from the hook's start to its end."""
+
+    def __init__(self, agent, event, payload, home):
+        import json
+        import time
+
+        self.json, self.clock = json, time.monotonic
+        self.agent, self.event, self.payload, self.home = agent, event, payload, home
+        asked = json.loads(payload)
+        self.session_id = asked.get("session_id")
+        self.subagent = bool(asked.get("agent_id"))
+        self.transcript = asked.get("transcript_path") or ""
+        self.pid = int(os.environ.get("CLAUDE_PID") or 0)
+        config = os.path.dirname(os.path.dirname(os.path.dirname(self.transcript)))
+        self.session_file = os.path.join(config, "sessions", f"{self.pid}.json") if self.pid else ""
+        self.id = "".join(ALPHABET[b % len(ALPHABET)] for b in os.urandom(10))
+        self.born, self.born_wall = self.clock(), time.time()
+        self.sock, self.inbox, self.next_try, self.tries = None, b"", 0.0, 0
+        self.waiting_since = None
+        self.saw_waiting = self.terminated = self.may_hold = False
+        self.grown_from = self.size_of(self.transcript)
+        self.tty = self.find_tty() if self.subagent else ""
+        self.typed_at = self.last_typed()
+
+    # --- what the agent shows -------------------------------------------------------------------------------
+
+    def status(self):
+        """`waiting`, `busy`, `idle`, … as the session file says; `gone` without one; None if it can't be read.
+
+        Between two calls of one message `busy` lasts about 100 ms and may fall between two looks: `waiting` since
+        another moment than ours is the next dialog, so for us the agent went on.
+        """
+        try:
+            with open(self.session_file, "rb") as file:
+                told = self.json.loads(file.read())
+        except FileNotFoundError:
+            return "gone"
+        except (OSError, ValueError):
+            return None  # written in place: we met half a file
+        if told.get("sessionId") != self.session_id:
+            return None
+        now = told.get("status")
+        if now == "waiting":
+            since = told.get("statusUpdatedAt")
+            if self.waiting_since is None:
+                self.waiting_since = since
+            elif since != self.waiting_since:
+                return "busy"
+        return now
+
+    @staticmethod
+    def size_of(path):
+        try:
+            return os.stat(path).st_size
+        except OSError:
+            return 0
+
+    def result_written(self):
+        """For versions without a session file: the transcript got a tool's result since we were started."""
+        if self.size_of(self.transcript) <= self.grown_from:
+            return False
+        with open(self.transcript, "rb") as file:
+            file.seek(self.grown_from)
+            return b'"tool_result"' in file.read(1 << 22)
+
+    def find_tty(self):
+        try:
+            path = os.readlink(f"/proc/{self.pid}/fd/0")
+        except OSError:
+            import subprocess  # no /proc: macOS
+
+            try:
+                told = subprocess.run(
+                    ["/bin/ps", "-o", "tty=", "-p", str(self.pid)], capture_output=True, timeout=1, check=False
+                )
+                path = "/dev/" + told.stdout.decode("ascii", "replace").strip()
+            except (OSError, subprocess.SubprocessError):
+                return ""
+        return path if path.startswith("/dev/") and path != "/dev/null" else ""
+
+    def last_typed(self):
+        """When the agent last read a key, as the terminal device's access time tells; 0 if it cannot be told."""
+        try:
+            return os.stat(self.tty).st_atime if self.tty else 0.0
+        except OSError:
+            return 0.0
+
+    # --- talking to the daemon ------------------------------------------------------------------------------
+
+    def say(self, *words):
+        if self.sock is None:
+            return
+        try:
+            self.sock.setblocking(True)
+            self.sock.settimeout(SEND_S)
+            self.sock.sendall((" ".join(words) + "\n").encode("utf-8", "replace"))
+            self.sock.setblocking(False)
+        except OSError:
+            self.drop()
+
+    def drop(self):
+        if self.sock is not None:
+            self.sock.close()
+        self.sock, self.inbox, self.may_hold = None, b"", False
+        self.next_try = self.clock() + RETRY_S
+
+    def reach(self):
+        if self.sock is not None or self.clock() < self.next_try:
+            return
+        self.sock = connect(self.home)
+        if self.sock is None:
+            self.next_try = self.clock() + RETRY_S
+            return
+        import time
+
+        idle = time.time() - self.typed_at if self.typed_at else -1
+        facts = (("started", self.born_wall), ("again", self.tries), ("idle", idle))
+        self.tries += 1
+        try:
+            self.sock.settimeout(SEND_S)
+            self.sock.sendall(greeting(self.agent, self.event, self.id, self.payload, facts))
+            self.sock.setblocking(False)
+        except OSError:
+            self.drop()
+
+    def hear(self):
+        """The next whole message: (words, bytes), or None."""
+        try:
+            part = self.sock.recv(1 << 16)
+        except BlockingIOError:
+            part = None
+        except OSError:
+            part = b""
+        if part == b"":
+            self.drop()
+            return None
+        self.inbox += part or b""
+        line, newline, rest = self.inbox.partition(b"\n")
+        if not newline:
+            return None
+        words = line.decode("utf-8", "replace").split(" ")
+        length = int(words[-1]) if words[0] == "answer" else 0
+        if len(rest) < length:
+            return None
+        self.inbox = rest[length:]
+        return words, rest[:length]
+
+    # --- the life of a held request -------------------------------------------------------------------------
+
+    def hold(self):
+        import select
+        import signal
+
+        wake_read, wake_write = os.pipe()
+        os.set_blocking(wake_write, False)
+        signal.set_wakeup_fd(wake_write)
+        signal.signal(signal.SIGTERM, lambda *_: setattr(self, "terminated", True))
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        pidfd = -1
+        if self.pid and hasattr(os, "pidfd_open"):
+            try:
+                pidfd = os.pidfd_open(self.pid)
+            except ProcessLookupError:
+                return
+            except OSError:
+                pass
+        while self.clock() - self.born < LONGEST_S:
+            self.reach()
+            watched = select.poll()
+            watched.register(wake_read, select.POLLIN)
+            watched.register(1, 0)  # asked for nothing: reports only that our reader is gone
+            if pidfd >= 0:
+                watched.register(pidfd, select.POLLIN)
+            if self.sock is not None:
+                watched.register(self.sock.fileno(), select.POLLIN)
+            ready = {fd for fd, _ in watched.poll(TICK_S * 1000)}
+            if self.terminated:
+                return self.ended()
+            if 1 in ready or pidfd in ready:
+                return self.say("dead")
+            if self.over():
+                return None
+            if self.sock is not None and self.sock.fileno() in ready:
+                while self.sock is not None and (heard := self.hear()):
+                    if self.obey(*heard):
+                        return None
+        return self.say("leaving", "the agent's time limit for hooks is near")
+
+    def over(self):
+        """Has the prompt ended at the desk, or must the desk have it back?"""
+        if self.subagent:
+            if self.last_typed() != self.typed_at:
+                self.say("leaving", "somebody is at the desk")
+                return True
+            # Nobody sees a dialog while we hold: without a daemon that wants it held, the desk gets it back.
+            return not self.may_hold and (self.sock is None or self.clock() - self.born > VERDICT_S)
+        now = self.status()
+        if now == "waiting":
+            self.saw_waiting = True
+        elif self.saw_waiting and now in ("busy", "idle"):
+            self.say("left", now)
+            return True
+        elif self.saw_waiting and now == "gone":
+            self.say("dead")
+            return True
+        elif now == "gone" and self.result_written():
+            self.say("left", "busy")
+            return True
+        return False
+
+    def ended(self):
+        """SIGTERM means three things; the session file, which may be 10 ms late, tells which."""
+        import time
+
+        end = self.clock() + 0.2
+        now = self.status()
+        while now in (None, "waiting") and self.clock() < end:
+            time.sleep(0.01)
+            now = self.status()
+        if now == "gone":
+            self.say("dead")
+        elif now == "waiting":
+            self.say("leaving", "the agent ended the hook; its dialog is still open")
+        else:
+            self.say("left", now or "idle")
+
+    def obey(self, words, body):
+        """Do what the daemon says; True when nothing is left to do."""
+        if words[0] == "hold":
+            self.may_hold = True
+            return False
+        if words[0] == "release":
+            return True
+        if words[0] != "answer":
+            return False
+        _, answer_id, care, _ = words
+        if not self.subagent and not self.still_open(strict=care == "strict"):
+            self.say("unwritten", answer_id, self.status() or "unknown")
+            return self.over()
+        rest = memoryview(body)
+        os.set_blocking(1, True)
+        while rest:
+            rest = rest[os.write(1, rest) :]
+        self.say("wrote", answer_id)
+        return True
+
+    def still_open(self, strict):
+        """The last look before the answer is written."""
+        import time
+
+        end = self.clock() + 0.4  # `waiting` may show up to 0.2 s after we were started
+        now = self.status()
+        while now is None or (now in ("busy", "idle") and not self.saw_waiting):
+            if self.clock() > end:
+                break
+            time.sleep(0.01)
+            now = self.status()
+        if now == "waiting":
+            self.saw_waiting = True
+            return True
+        return not strict and not self.saw_waiting
+
+
+def main(argv):
+    agent, event = argv[1], argv[2]
+    home = os.path.dirname(os.path.abspath(__file__))
+    payload = read_payload()
+    if not payload:
+        return
+    if event in WAITING:
+        Holder(agent, event, payload, home).hold()
+    else:
+        inform(agent, event, payload, home)
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv)
+    except BaseException:  # noqa: S110 - any failure of ours leaves the agent's own dialog alone
+        pass
+    os._exit(0)

@@ -1,0 +1,54 @@
+"""Which agent CLIs are installed, and in which version.
+
+Rule: nothing is run but the CLI itself with `--version`, for at most a few seconds, and only from absolute paths.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from msgspec import Struct
+
+from yourcall.agents.claude.setup import Version, parse_version
+
+# `--version` takes well under a second; a wrapper that first wants to update itself must not hold us up.
+SECONDS = 5
+
+
+class Installed(Struct, frozen=True):
+    path: Path
+    version: Version | None
+
+
+def find_claude(config: Path) -> list[Path]:
+    """Every `claude` on PATH, and the one its own local installer puts beside the settings."""
+    folders = [Path(folder) for folder in os.environ.get("PATH", "").split(os.pathsep) if os.path.isabs(folder)]
+    return [folder / "claude" for folder in (*folders, config / "local")]
+
+
+def ask(paths: Iterable[Path]) -> list[Installed]:
+    """The CLIs among these paths; the same program behind several names is asked once."""
+    programs: dict[str, Path] = {}
+    for path in paths:
+        if path.is_file() and os.access(path, os.X_OK):
+            programs.setdefault(os.path.realpath(path), path.absolute())
+    return [Installed(path, _version(path)) for path in programs.values()]
+
+
+def versions(found: list[Installed]) -> list[Version]:
+    """The versions to be right for; none if one of them is unknown, since that one may be the oldest."""
+    known = [each.version for each in found if each.version is not None]
+    return known if len(known) == len(found) else []
+
+
+def _version(path: Path) -> Version | None:
+    try:
+        done = subprocess.run(
+            [str(path), "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return parse_version(done.stdout[:200].decode("utf-8", "replace"))

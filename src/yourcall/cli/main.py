@@ -1,0 +1,189 @@
+"""`yourcall`: the table of commands, and the last line of defence between a bug and the person.
+
+Rule: this file imports click and nothing else that costs time; a command's module is imported when it is called,
+and its one-line help is written here, so that `yourcall --help` stays quick.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+from yourcall import __version__
+from yourcall.cli.place import Place, Problem, default_home
+
+# Section -> command -> (module, attribute, one line of help).
+COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
+    "Prompts": {
+        "ls": ("prompts", "ls", "List what is waiting for you."),
+        "show": ("prompts", "show", "Show everything about one prompt."),
+        "answer": ("answer", "command", "Answer a prompt, and hear what became of it."),
+        "watch": ("watch", "command", "Follow prompts and sessions as they change."),
+        "log": ("history", "command", "Who answered what, when, and what then happened."),
+    },
+    "Sessions and devices": {
+        "sessions": ("sessions", "command", "List the agents' sessions."),
+        "devices": ("devices", "command", "List, add, pair and revoke devices."),
+        "pair": ("devices", "pair", "Let a phone or browser in: a code, and the address."),
+    },
+    "Setting up": {
+        "setup": ("setup", "command", "Connect an agent: show the change, ask, apply; or undo it."),
+        "doctor": ("doctor", "command", "Explain what is wrong, and what to do about it."),
+        "demo": ("demo", "command", "Play scripted agents, without any agent installed."),
+        "screen": ("screen", "command", "Read a captured terminal screen of an agent."),
+        "completion": ("completion", "command", "Print the completion script for your shell."),
+    },
+    "The daemon": {
+        "up": ("daemon_control", "up", "Start yourcall."),
+        "down": ("daemon_control", "down", "Stop it."),
+        "status": ("daemon_control", "status", "Is it running, where, and what waits?"),
+        "service": ("service", "command", "Start it with your session: install or remove."),
+        "uninstall": ("uninstall", "command", "Undo everything yourcall ever changed."),
+    },
+}
+
+_TABLE = {name: entry for section in COMMANDS.values() for name, entry in section.items()}
+
+_EPILOG = """\b
+Examples:
+  yourcall up --detach           start it in the background
+  yourcall setup claude          connect Claude Code
+  yourcall ls                    what is waiting?
+  yourcall answer k3fq allow     answer it
+
+Every command has its own --help with examples.
+"""
+
+
+class Commands(click.Group):
+    """A group that knows its commands' names and helps by heart, and their code only when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_TABLE)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _TABLE:
+            return None
+        module, attribute, line = _TABLE[cmd_name]
+        found: click.Command = getattr(import_module(f"yourcall.cli.{module}"), attribute)
+        found.short_help = line
+        return _taking_home(found)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for section, commands in COMMANDS.items():
+            with formatter.section(section):
+                formatter.write_dl([(name, line) for name, (_, _, line) in commands.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in _TABLE and not ctx.resilient_parsing:
+            raise click.UsageError(f"There is no command {args[0]!r}.{_meant(args[0])}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            reader_left = isinstance(error, OSError) and error.errno == errno.EPIPE
+            if reader_left or os.environ.get("YOURCALL_DEBUG"):
+                raise
+            home = ctx.obj.home if isinstance(ctx.obj, Place) else default_home()
+            raise Problem(_our_fault(error, home)) from error
+
+
+def _meant(word: str) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, _TABLE, n=1)
+    return f" Did you mean: yourcall {close[0]}?" if close else " Commands are listed by: yourcall --help"
+
+
+def _our_fault(error: Exception, home: Path) -> str:
+    """A bug, told in one sentence; the details go to a file, and only into a home that exists."""
+    import traceback
+
+    what = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+    words = f"yourcall made a mistake of its own ({what})."
+    note = home / "log" / "cli.log"
+    try:
+        if home.is_dir():
+            note.parent.mkdir(mode=0o700, exist_ok=True)
+            fd = os.open(note, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(fd, "w", encoding="utf-8", errors="backslashreplace") as file:
+                file.writelines(traceback.format_exception(error))
+            return f"{words} The details are in {note}; please report it with them."
+    except OSError:
+        pass
+    return f"{words} Run it again with YOURCALL_DEBUG=1 to see the details, and please report them."
+
+
+def _taking_home(command: click.Command) -> click.Command:
+    """Let `--home` also stand behind the command, where people put it as often as before it."""
+    if not any(parameter.name == "home" for parameter in command.params):
+        option = click.Option(
+            ["--home"],
+            type=click.Path(file_okay=False, path_type=Path),
+            expose_value=False,
+            hidden=True,
+            is_eager=True,
+            callback=_set_home,
+        )
+        command.params.append(option)
+    if isinstance(command, click.Group):
+        for below in command.commands.values():
+            _taking_home(below)
+    return command
+
+
+def _set_home(ctx: click.Context, _parameter: click.Parameter, value: Path | None) -> None:
+    place = ctx.find_object(Place)
+    if value is not None and place is not None:
+        place.home = value.expanduser().absolute()
+
+
+@click.group(
+    cls=Commands,
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="yourcall")
+@click.option(
+    "--home",
+    type=click.Path(file_okay=False, path_type=Path),
+    envvar="YOURCALL_HOME",
+    show_envvar=True,
+    help="The folder of the instance; ~/.yourcall unless told.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    envvar="YOURCALL_PORT",
+    show_envvar=True,
+    help="The port for `up`; without it the usual one, or the next free one.",
+)
+@click.pass_context
+def cli(ctx: click.Context, home: Path | None, port: int | None) -> None:
+    """A coding agent stops and waits. It's your call: from here, the phone or a script, and it moves on."""
+    ctx.obj = Place((home or default_home()).expanduser().absolute(), port)
+
+
+def main() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a letter shows its number; that is no reason to fail.
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+    cli(prog_name="yourcall")
+
+
+if __name__ == "__main__":
+    main()

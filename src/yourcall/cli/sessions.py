@@ -1,0 +1,53 @@
+"""`yourcall sessions`: the agents' sessions that are known, and how each is reached."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import click
+
+from yourcall.cli.client import get
+from yourcall.cli.place import Place, pass_place
+from yourcall.cli.render import safe, short, span, table
+from yourcall.cli.views import Session, read
+
+
+@click.command(
+    "sessions",
+    epilog="""\b
+Examples:
+  yourcall sessions
+  yourcall sessions --json | jq -r '.[] | select(.state == "waiting") | .cwd'
+""",
+)
+@click.option("--json", "as_json", is_flag=True, help="An array of sessions.")
+@pass_place
+def command(place: Place, as_json: bool) -> None:
+    """List the agents' sessions that live: what each is doing, in which folder, and how yourcall reaches it."""
+    data = get(place.home, "/api/sessions")
+    if as_json:
+        click.echo(json.dumps(data, indent=2))
+        return
+    sessions = read(data, list[Session])
+    if not sessions:
+        click.echo(f"No session is known. Connect an agent with: {place.command('setup claude')}")
+        return
+    now = time.time()
+    rows = [
+        [
+            s.id[:8],
+            s.state,
+            " ".join(w for w in (s.agent, s.version) if w),
+            s.permission_mode or "-",
+            ", ".join(" ".join(w for w in (link.kind, link.target) if w) for link in s.links) or "-",
+            span(now - s.seen_at) if s.seen_at else "-",
+            short(s.cwd),
+        ]
+        for s in sorted(sessions, key=lambda s: -s.seen_at)
+    ]
+    click.echo(table(["ID", "STATE", "AGENT", "MODE", "LINKS", "SEEN", "FOLDER"], rows, ["cyan"]))
+    auto = [s for s in sessions if s.permission_mode == "auto" and s.state != "ended"]
+    if auto:
+        which = ", ".join(safe(s.id[:8]) for s in auto)
+        click.echo(f"\nIn auto mode no dialog ever comes, so there is nothing to answer: {which}.")

@@ -1,0 +1,262 @@
+"""`yourcall setup AGENT`: connect an agent. Shows the change to its settings, asks, applies it; or undoes it.
+
+Rule: nothing outside yourcall's home changes unless the person saw the change and said yes (or said --yes).
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from contextlib import suppress
+from difflib import unified_diff
+from pathlib import Path
+from typing import get_args
+
+import click
+import msgspec
+from msgspec import Struct
+
+from yourcall.agents.claude import setup as claude
+from yourcall.agents.claude.settings_text import is_blank
+from yourcall.cli import changes
+from yourcall.cli.changes import Scope
+from yourcall.cli.installed import Installed, ask, find_claude, versions
+from yourcall.cli.launcher import install_launcher, launcher_path
+from yourcall.cli.place import Place, Problem, pass_place
+from yourcall.cli.render import safe, short, style
+from yourcall.cli.settings_file import Found, backup_of, read, replace
+from yourcall.model import Refused
+
+NOT_CONFIRMED = 2
+
+
+class Asked(Struct, frozen=True):
+    """What the person wants: which settings, and how far to go."""
+
+    place: Place
+    agent: str
+    scope: Scope
+    folder: Path | None
+    only_show: bool
+    yes: bool
+    undo: bool
+    as_json: bool
+
+    @property
+    def home(self) -> Path:
+        return self.place.home
+
+    def no(self, reason: str, exit_code: int = 1, **more: object) -> Problem:
+        """Say why not, in the form that was asked for; to be raised."""
+        if self.as_json:
+            click.echo(json.dumps({"error": reason, "changed": False, "applied": False, **more}))
+        return Problem(reason, exit_code)
+
+
+@click.command(
+    "setup",
+    epilog="""\b
+Examples:
+  yourcall setup                            what is connected?
+  yourcall setup claude --diff              what would change?
+  yourcall setup claude                     show it, ask, and do it
+  yourcall setup claude --undo              take it out again
+  yourcall setup claude --scope project     only for the project in this folder
+""",
+)
+@click.argument("agent", required=False, type=click.Choice(["claude"]))
+@click.option(
+    "--scope",
+    type=click.Choice(get_args(Scope)),
+    default="user",
+    help="Whose settings: user (default), project (shared with others), local (this project, only you).",
+)
+@click.option(
+    "--dir",
+    "folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The project's folder; this one unless told.",
+)
+@click.option(
+    "--cli",
+    "clis",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The agent's program, if it is not the one on PATH; can be given several times.",
+)
+@click.option("--diff", "only_show", is_flag=True, help="Only show what would change.")
+@click.option("--yes", is_flag=True, help="Apply without asking.")
+@click.option("--undo", is_flag=True, help="Take out exactly what setup put in.")
+@click.option("--json", "as_json", is_flag=True, help="The result as JSON; with --yes or --diff.")
+@pass_place
+def command(
+    place: Place,
+    agent: str | None,
+    scope: Scope,
+    folder: Path | None,
+    clis: tuple[Path, ...],
+    only_show: bool,
+    yes: bool,
+    undo: bool,
+    as_json: bool,
+) -> None:
+    """Connect an agent: show the change to its settings, ask, apply; or undo it."""
+    if folder is not None and scope == "user":
+        raise click.UsageError("--dir goes with --scope project or --scope local.")
+    if only_show and yes:
+        raise click.UsageError("--diff only shows and --yes applies: choose one.")
+    if agent is None:
+        _list(place, ask(clis or find_claude(changes.claude_folder())), as_json)
+        return
+    asked = Asked(place, agent, scope, folder, only_show, yes, undo, as_json)
+    programs = [] if undo else ask(clis or find_claude(changes.claude_folder()))
+    found = read(changes.claude_settings(scope, folder or Path.cwd()))
+    if isinstance(found, Refused):
+        raise asked.no(found.reason)
+    edited = _undone(asked, found) if undo else _done(asked, found, programs)
+    if isinstance(edited, Refused):
+        raise asked.no(f"{found.path}: {edited.reason}")
+    difference = _difference(found, edited.text) if edited.changed else ""
+    if not as_json:
+        _show(asked, found, programs, difference, edited.notes)
+    applied = edited.changed and not only_show
+    if applied:
+        _confirm(asked, difference)
+        _apply(asked, found, edited.text)
+    elif not undo and not only_show:
+        _make_launcher(asked)
+    if as_json:
+        result = {
+            "agent": agent,
+            "scope": scope,
+            "path": str(found.path),
+            "versions": [claude.show_version(version) for version in versions(programs)],
+            "changed": edited.changed,
+            "applied": applied,
+            "diff": difference,
+            "notes": edited.notes,
+        }
+        click.echo(json.dumps(result, indent=2))
+    elif applied:
+        click.echo(_UNDONE if undo else _DONE)
+
+
+_DONE = "Done. Sessions you start from now on are connected; restart those that are running."
+_UNDONE = "Done: it is out again. Sessions that are running keep the old settings until they are restarted."
+
+
+def _done(asked: Asked, found: Found, programs: list[Installed]) -> claude.Edited | Refused:
+    edited = claude.add(found.text, str(launcher_path(asked.home)), versions(programs))
+    if isinstance(edited, Refused):
+        return edited
+    notes = [f"{finding.says} {finding.do}" for finding in changes.administrators_say()]
+    notes += [
+        f"{program.path} did not tell its version. If you do not use it, name the one you use with --cli."
+        for program in programs
+        if program.version is None
+    ]
+    if asked.scope == "project" and edited.changed:
+        notes.append("This file is usually shared. For others, who have no such launcher, the hooks do nothing.")
+    return claude.Edited(edited.text, edited.changed, (*edited.notes, *notes))
+
+
+def _undone(asked: Asked, found: Found) -> claude.Edited | Refused:
+    edited = claude.remove(found.text)
+    if isinstance(edited, Refused) or not edited.changed or not is_blank(edited.text):
+        return edited
+    # Nothing of theirs is left in the file: then what was there before we came?
+    before = {change.path: change.was for change in changes.noted(asked.home)}.get(str(found.path))
+    left = None if before == "absent" else edited.text or "" if before == "blank" else "{}\n"
+    return claude.Edited(left, True)
+
+
+def _apply(asked: Asked, found: Found, text: str | None) -> None:
+    if asked.undo:
+        made_folder = any(each.folder for each in changes.noted(asked.home) if each.path == str(found.path))
+        _replace(asked, found, text)
+        changes.forget(asked.home, found.path)
+        if made_folder and text is None:
+            with suppress(OSError):  # it stays if anything else came to lie in it
+                found.target.parent.rmdir()
+        return
+    # First what the hooks call, then the hooks: at no moment do they point at nothing.
+    _make_launcher(asked)
+    changes.remember(asked.home, found, asked.agent, asked.scope)
+    try:
+        _replace(asked, found, text)
+    except Problem:
+        if not changes.holds_ours(found):
+            changes.forget(asked.home, found.path)
+        raise
+
+
+def _replace(asked: Asked, found: Found, text: str | None) -> None:
+    # Undoing after the home was deleted must not bring it back.
+    backup = backup_of(asked.home, asked.agent, found.target) if asked.home.is_dir() else None
+    refused = replace(found, text, backup)
+    if refused is not None:
+        raise asked.no(refused.reason)
+
+
+def _make_launcher(asked: Asked) -> None:
+    try:
+        install_launcher(asked.home)
+    except OSError as error:
+        why = (error.strerror or type(error).__name__).lower()
+        raise asked.no(f"{asked.home} cannot be written ({why}). Choose another home with --home.") from error
+
+
+def _confirm(asked: Asked, difference: str) -> None:
+    if asked.yes:
+        return
+    if asked.as_json or not sys.stdin.isatty():
+        words = f"setup {asked.agent}" + ("" if asked.scope == "user" else f" --scope {asked.scope}")
+        words += f" --dir {shlex.quote(str(asked.folder))}" if asked.folder else ""
+        words += " --undo" if asked.undo else ""
+        reason = f"Nothing was changed. To apply this: {asked.place.command(words)} --yes"
+        raise asked.no(reason, NOT_CONFIRMED, changed=True, diff=difference)
+    if not click.confirm("Take this out?" if asked.undo else "Make this change?", default=False):
+        raise Problem("Nothing was changed.")
+
+
+def _show(asked: Asked, found: Found, programs: list[Installed], difference: str, notes: tuple[str, ...]) -> None:
+    for program in programs:
+        if program.version is not None:
+            click.echo(f"Claude Code {claude.show_version(program.version)}  {short(str(program.path))}")
+    for note in notes:
+        click.echo(style("Note: ", "yellow") + safe(note))
+    if not difference:
+        what = "holds nothing of ours" if asked.undo else "is as it should be"
+        click.echo(f"Nothing to change: {short(str(found.path))} {what}.")
+        return
+    colours = {"+": "green", "-": "red", "@": "cyan"}
+    for line in difference.split("\n"):
+        click.echo(style(safe(line, lines=True), colours.get(line[:1], "")))
+
+
+def _difference(found: Found, text: str | None) -> str:
+    """A unified diff. A line ends only where the file ends one; how it is ended is not shown."""
+    before, after = ("/dev/null" if each is None else str(found.path) for each in (found.text, text))
+    return "\n".join(unified_diff(_lines(found.text), _lines(text), before, after, lineterm="", n=2))
+
+
+def _lines(text: str | None) -> list[str]:
+    lines = (text or "").split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    else:
+        lines[-1] += "\n\\ No newline at end of file"
+    return [line.removesuffix("\r") for line in lines]
+
+
+def _list(place: Place, programs: list[Installed], as_json: bool) -> None:
+    states = changes.states(place.home, versions(programs))
+    if as_json:
+        click.echo(json.dumps(msgspec.to_builtins(states), indent=2))
+        return
+    for state in states:
+        words = style("set up", "green") if not state.findings else style("not set up right", "yellow")
+        click.echo(f"{state.agent}  {words}  {short(state.path)} ({state.scope})")
+        for finding in state.findings:
+            click.echo(f"  {safe(finding.says)} {safe(finding.do)}")

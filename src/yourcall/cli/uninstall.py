@@ -1,0 +1,164 @@
+"""`yourcall uninstall`: undo everything yourcall ever changed on this machine.
+
+Rule: what will go is listed first. Settings of agents get back exactly what was theirs; in the home only what is
+ours is removed, and the folder only if nothing else lies in it.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from pathlib import Path
+
+import click
+
+from yourcall.agents.claude import settings_text
+from yourcall.cli import changes, service, setup
+from yourcall.cli.client import Problem as ClientProblem
+from yourcall.cli.client import connect
+from yourcall.cli.daemon_control import stop
+from yourcall.cli.launcher import launcher_path
+from yourcall.cli.place import Place, Problem, pass_place
+from yourcall.cli.render import safe
+from yourcall.cli.settings_file import read
+from yourcall.model import Refused
+
+# Everything yourcall puts into its home; a name that is not here was put there by somebody else, and stays.
+OURS = (
+    "yourcall.db*",
+    "api.sock",
+    "hook.sock",
+    "hook",
+    "hook.py",
+    ".hook*.yourcall",
+    "daemon.json",
+    "daemon.new",
+    "daemon.lock",
+    "setup.json",
+    ".setup.json*.yourcall",
+    "config.toml",
+    "log",
+    "backups",
+)
+
+
+@click.command(
+    "uninstall",
+    epilog="""\b
+Examples:
+  yourcall uninstall
+  yourcall uninstall --yes && pipx uninstall yourcall
+""",
+)
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.option("--keep-home", is_flag=True, help="Leave the database and the logs.")
+@click.pass_context
+@pass_place
+def command(place: Place, ctx: click.Context, yes: bool, keep_home: bool) -> None:
+    """Undo everything yourcall ever changed: agents' settings, the service, the daemon, its own folder."""
+    home = place.home
+    settings = connected(home)
+    unit = service.unit_path(home)
+    running = _runs(home)
+    files, foreign = ([], []) if keep_home else contents(home)
+    plan = [f"take our hooks out of {path}" for _, path in settings]
+    plan += [f"stop the service and remove {unit}"] if unit.exists() else []
+    plan += ["stop yourcall"] if running else []
+    plan += [f"remove {home}: {', '.join(path.name for path in files)}"] if files else []
+    if not plan:
+        click.echo(f"There is nothing of yourcall to undo here (home: {home}).{_package()}")
+        return
+    click.echo("This will:")
+    for line in plan:
+        click.echo(f"  - {safe(line)}")
+    if foreign:
+        click.echo(f"Not ours, and kept, in {home}: {safe(', '.join(path.name for path in foreign))}")
+    if not yes and not click.confirm("Go on?", default=False):
+        raise Problem("Nothing was changed.")
+    for scope, path in settings:
+        _disconnect(ctx, scope, path)
+    service.take_out(home)
+    if running:
+        stop(home, force=True)
+        click.echo("Stopped yourcall.")
+    for path in files:
+        _remove(path)
+    if files and not foreign:
+        home.rmdir()
+        click.echo(f"Removed {home}.")
+    click.echo(f"Done: nothing of yourcall is left but the program itself.{_package()}")
+
+
+def _package() -> str:
+    return " To remove that too: pipx uninstall yourcall, or: uv tool uninstall yourcall"
+
+
+def connected(home: Path) -> list[tuple[changes.Scope, Path]]:
+    """The settings files whose hooks call this home; those of another instance are not ours to take out."""
+    places: dict[Path, changes.Scope] = {changes.claude_settings("user", Path.cwd()): "user"}
+    places |= {Path(change.path): change.scope for change in changes.noted(home)}
+    return [(scope, path) for path, scope in places.items() if _calls(path, home)]
+
+
+def _calls(path: Path, home: Path) -> bool:
+    found = read(path)
+    if isinstance(found, Refused) or not found.text:
+        return False
+    root = settings_text.parse(found.text)
+    if isinstance(root, Refused):
+        return False
+    ours = shlex.quote(str(launcher_path(home)))
+    return any(entry.launcher == ours for entry in settings_text.entries(found.text, root))
+
+
+def _disconnect(ctx: click.Context, scope: changes.Scope, path: Path) -> None:
+    """`yourcall setup claude --undo` for this very file, wherever it lies."""
+    before = os.environ.get("CLAUDE_CONFIG_DIR")
+    if scope == "user":
+        os.environ["CLAUDE_CONFIG_DIR"] = str(path.parent)
+    try:
+        ctx.invoke(
+            setup.command,
+            agent="claude",
+            scope=scope,
+            folder=None if scope == "user" else path.parent.parent,
+            clis=(),
+            only_show=False,
+            yes=True,
+            undo=True,
+            as_json=False,
+        )
+    finally:
+        if before is None:
+            os.environ.pop("CLAUDE_CONFIG_DIR", None)
+        else:
+            os.environ["CLAUDE_CONFIG_DIR"] = before
+
+
+def _runs(home: Path) -> bool:
+    try:
+        connect(home, 2).close()
+    except ClientProblem:
+        return False
+    return True
+
+
+def contents(home: Path) -> tuple[list[Path], list[Path]]:
+    """What is ours in the home, and what is not."""
+    if not home.is_dir():
+        return [], []
+    ours = [path for path in sorted(home.iterdir()) if any(path.match(pattern) for pattern in OURS)]
+    return ours, [path for path in sorted(home.iterdir()) if path not in ours]
+
+
+def _remove(path: Path) -> None:
+    try:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        raise Problem(
+            f"{path} cannot be removed ({error.strerror}). Remove it by hand, then run this again."
+        ) from error

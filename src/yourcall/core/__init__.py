@@ -1,0 +1,1 @@
+"""The pure heart: `step(state, event)` decides everything, and touches nothing."""

@@ -1,0 +1,131 @@
+"""May this answer still be delivered, and is it one at all?
+
+Rule: every 'no' is a sentence for the person who answered; nothing here ever turns an answer into another one.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from yourcall.core.lifecycle import CLOSED, IN_FLIGHT
+from yourcall.model import Answer, Option, Prompt, Question, Refused, Verdict
+
+# A reason or a reply is written by a person; more than this is a file, and belongs in the project.
+LONGEST_TEXT = 100_000
+
+# An edited input may hold a whole file that the agent wants to write; beyond this nobody has read it.
+LONGEST_INPUT = 4_000_000
+
+# Ids and labels are repeated in a 'no'; they may be anybody's, and a person must be able to read the rest.
+LONGEST_NAME = 80
+
+
+def chosen(prompt: Prompt, answer: Answer) -> list[Option]:
+    """The options an answer names, in the order of the questions."""
+    return [
+        option
+        for question in prompt.questions
+        for option in question.options
+        if option.id in answer.choices.get(question.id, ())
+    ]
+
+
+def too_late(prompt: Prompt) -> Verdict | None:
+    """Who was first, if somebody was."""
+    if prompt.state == "open":
+        return None
+    if prompt.answer is not None and prompt.state in IN_FLIGHT | {"confirmed", "unsure"}:
+        first = next((m for m in prompt.history if m.answer_id == prompt.answer.id), None)
+        at = first.at if first else prompt.opened_at
+        doubt = "; it is not known whether the agent took that" if prompt.state == "unsure" else ""
+        return Verdict("too_late", f"already answered by {prompt.answer.by}{doubt}", prompt.answer.by, at)
+    last = prompt.history[-1] if prompt.history else None
+    at = prompt.closed_at or (last.at if last else prompt.opened_at)
+    match prompt.state:
+        case "desk" if _by_hook(prompt):
+            return Verdict("too_late", "already answered by another program, through a hook", "hook", at)
+        case "desk":
+            return Verdict("too_late", "already answered at the desk", "desk", at)
+        case "ended":
+            return Verdict("too_late", "the session is over", "session", at)
+        case _:
+            return Verdict("unsure", "it cannot be known how this prompt ended", "", at)
+
+
+def objection(prompt: Prompt, answer: Answer) -> Refused | None:
+    """What is wrong with this answer to this open prompt, if anything."""
+    if prompt.state in CLOSED:
+        return Refused("This prompt is closed.")
+    known = {q.id: q for q in prompt.questions}
+    if not known or len(known) != len(prompt.questions):
+        return Refused("This prompt has no question that can be answered from here: answer it at the desk.")
+    for question_id in [*answer.choices, *answer.texts]:
+        if question_id not in known:
+            return Refused(f"There is no question {_name(question_id)}; ask for one of: {_list(list(known))}.")
+    for question in prompt.questions:
+        wrong = _objection_to(question, answer)
+        if wrong:
+            return wrong
+    if answer.input is not None:
+        wrong = _objection_to_input(prompt, answer, answer.input)
+        if wrong:
+            return wrong
+    if not prompt.held:
+        return Refused("Nothing holds this request any more: answer it in the agent's own dialog, at the desk.")
+    return None
+
+
+def _objection_to(question: Question, answer: Answer) -> Refused | None:
+    picked = answer.choices.get(question.id, ())
+    text = answer.texts.get(question.id, "")
+    ids = [option.id for option in question.options]
+    for option_id in picked:
+        if option_id not in ids:
+            return Refused(f"There is no option {_name(option_id)}; choose one of: {_list(ids)}.")
+        if ids.count(option_id) > 1:
+            return Refused(f"Two options are called {_name(option_id)}: answer this one at the desk.")
+    if len(set(picked)) != len(picked):
+        return Refused(f"Choose each option of {_name(question.text)} once.")
+    if len(picked) > 1 and not question.multi_select:
+        return Refused(f"Choose one option for {_name(question.text)}.")
+    if text and not question.free_text:
+        return Refused(f"{_name(question.text)} takes no free text.")
+    if len(text) > LONGEST_TEXT:
+        return Refused(f"The text is longer than {LONGEST_TEXT:,} characters; shorten it.")
+    if picked or (text and not _decides(question)):
+        return None
+    how = f"choose one of: {_list(ids)}" if ids else "write a text"
+    return Refused(f"{_name(question.text)} is not answered; {how}.")
+
+
+def _objection_to_input(prompt: Prompt, answer: Answer, given: str) -> Refused | None:
+    effects = {option.effect for option in chosen(prompt, answer)}
+    if not effects & {"allow_once", "allow_session", "allow_always"}:
+        return Refused("An edited input goes with an option that allows.")
+    if len(given) > LONGEST_INPUT:
+        return Refused(f"The edited input is longer than {LONGEST_INPUT:,} characters; edit it at the desk.")
+    try:
+        msgspec.json.decode(given, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return Refused("The edited input is not a JSON object; correct it.")
+    return None
+
+
+def _decides(question: Question) -> bool:
+    """A yes or no must be chosen: a text alone, however clear, is not taken for one."""
+    return any(option.effect not in ("choose", "reply") for option in question.options)
+
+
+def _by_hook(prompt: Prompt) -> bool:
+    return any(
+        m.by == "hook" and m.state == "desk" and not m.detail.startswith("too late:") for m in prompt.history
+    )
+
+
+def _name(text: str) -> str:
+    return repr(text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…")
+
+
+def _list(ids: list[str]) -> str:
+    shown = [i if len(i) <= LONGEST_NAME else i[: LONGEST_NAME - 1] + "…" for i in ids[:20]]
+    return ", ".join([*shown, "…"] if len(ids) > len(shown) else shown)

@@ -1,0 +1,259 @@
+"""The composition root and the map of the program: builds the edges, joins them to the loop, runs until stopped.
+
+Rule: the only file that knows every concrete edge; it decides nothing that the core could decide.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import logging
+import os
+import signal
+import time
+from collections.abc import Callable, Coroutine, Generator
+from pathlib import Path
+
+import msgspec
+import uvloop
+from msgspec.structs import replace
+
+from yourcall import __version__
+from yourcall.agents.agent import Agent
+from yourcall.agents.claude.agent import CLAUDE, DEMO
+from yourcall.agents.sightings import HookCall
+from yourcall.core.identity import unsettled
+from yourcall.core.lifecycle import CLOSED
+from yourcall.core.state import State, Step
+from yourcall.events import (
+    AnswerNotWritten,
+    AnyCommand,
+    AnyEvent,
+    Deliver,
+    PromptRaised,
+    SessionEnded,
+    SessionSeen,
+)
+from yourcall.links import processes
+from yourcall.links.hooks import Hooks
+from yourcall.links.watch import Watches
+from yourcall.logs import start_logging
+from yourcall.loop import Loop
+from yourcall.model import Prompt, Refused
+from yourcall.server.app import make_app
+from yourcall.server.devices import Devices
+from yourcall.server.listen import bind_tcp, hosts_for, listener
+from yourcall.sockets import bind_unix
+from yourcall.store.sqlite import Store
+
+log = logging.getLogger(__name__)
+
+AGENTS: dict[str, Agent] = {agent.name: agent for agent in (CLAUDE, DEMO)}
+
+DEFAULT_PORT = 7717
+
+# A subagent's request shows no dialog while we hold it. Nobody typed for this long: the desk is empty.
+AWAY_S = 120.0
+SWEEP_S = 10.0
+KEEP_S = 90 * 86_400.0  # closed prompts and their bodies are kept for a season
+
+
+class Daemon:
+    """The loop with its links: hooks come in, answers go out, prompts are looked after."""
+
+    def __init__(self, store: Store) -> None:
+        self.loop = Loop(store, self._perform)
+        self.hooks = Hooks(self)
+        self.watches = Watches(self, AGENTS.get)
+        self._tasks: set[asyncio.Task[object]] = set()
+
+    @property
+    def state(self) -> State:
+        return self.loop.state
+
+    async def post(self, event: AnyEvent, bodies: dict[str, bytes] | None = None) -> Step:
+        done = await self.loop.post(event, bodies)
+        for prompt in done.prompts:
+            self.watches.ensure(prompt)
+        return done
+
+    async def hook(self, agent: str, call: HookCall) -> bool:
+        """A hook call came in; True if its request is to be held."""
+        known = AGENTS.get(agent)
+        if known is None:
+            return False
+        heard = known.read_hook(call)
+        if heard.problem:
+            log.warning("%s", heard.problem)
+        held = False
+        for event in heard.events:
+            match event:
+                case SessionSeen(session=session):
+                    started = processes.started(session.pid)
+                    await self.post(replace(event, session=replace(session, pid_started=started)))
+                case PromptRaised(prompt=prompt):
+                    held = self._may_hold(prompt, call)
+                    if not self._is_over(prompt):
+                        await self.post(replace(event, prompt=replace(prompt, held=held)), heard.bodies)
+                    else:
+                        held = False
+                case _:
+                    await self.post(event)
+            if heard.finished and isinstance(event, SessionSeen):
+                self.watches.finished(event.session.id, heard.finished)
+        return held
+
+    async def agent_died(self, prompt_id: str) -> None:
+        if prompt := self.state.prompts.get(prompt_id):
+            await self.post(SessionEnded(time.time(), prompt.session_id, "its process is gone"))
+
+    def _is_over(self, prompt: Prompt) -> bool:
+        """A hook that lived through our outage may hold a request that ended meanwhile."""
+        stored = None if prompt.id in self.state.prompts else self.loop.store.prompt(prompt.id)
+        return stored is not None and stored.state in CLOSED
+
+    def _may_hold(self, prompt: Prompt, call: HookCall) -> bool:
+        if not prompt.subagent:
+            return True
+        try:
+            return float(call.env.get("idle", "-1")) >= AWAY_S
+        except ValueError:
+            return False
+
+    def _perform(self, command: AnyCommand) -> None:
+        if not isinstance(command, Deliver):
+            self.hooks.release(command.prompt_id)
+            return
+        prompt = self.state.prompts.get(command.prompt_id)
+        agent = AGENTS.get(prompt.agent) if prompt else None
+        if prompt is None or agent is None:
+            return
+        plan = agent.plan(prompt, command.answer, self.loop.store.body(prompt.request) or b"")
+        if isinstance(plan, Refused):
+            self.spawn(self.post(AnswerNotWritten(time.time(), prompt.id, command.answer.id, plan.reason)))
+        else:
+            self.hooks.deliver(prompt.id, command.answer.id, plan.output, plan.strict)
+
+    def spawn(self, work: Coroutine[None, None, object]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def recover(self) -> None:
+        """After a start: look at everything that is not settled; repeat nothing."""
+        waiting = [p for p in self.state.prompts.values() if p.held]
+        for prompt in list(self.state.prompts.values()):
+            if unsettled(prompt):
+                self.watches.ensure(prompt)
+        self.spawn(self.hooks.let_go_of_absent([p.id for p in waiting]))
+
+    async def sweep(self) -> None:
+        """Now and then: sessions whose process is gone, and rows older than a season."""
+        pruned_at = 0.0
+        while True:
+            now = time.time()
+            for session in list(self.state.sessions.values()):
+                if self.state.of_session(session.id):
+                    continue  # its watches look more closely, and read its last lines first
+                if session.pid_started and processes.started(session.pid) != session.pid_started:
+                    await self.post(SessionEnded(now, session.id, "its process is gone"))
+            if now - pruned_at > 86_400:
+                pruned_at = now
+                await self.loop.store.prune(now - KEEP_S)
+            await asyncio.sleep(SWEEP_S)
+
+
+class Listening(msgspec.Struct, frozen=True):
+    """Where the daemon listens; `daemon.json` in the home holds just this, for the user's own commands."""
+
+    pid: int
+    port: int
+    url: str
+    version: str
+    started_at: float
+    wished_port: int = 0
+
+
+class AlreadyRunning(Exception):
+    """Another daemon has this home."""
+
+
+def run(
+    home: Path,
+    port: int | None = None,
+    bind: str = "127.0.0.1",
+    public_url: str | None = None,
+    announce: Callable[[Listening], None] = lambda _: None,
+) -> int:
+    """Run in this process until SIGTERM or SIGINT. `announce` is called once everything listens."""
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    home.chmod(0o700)
+    with _only_one(home):
+        start_logging(home)
+        store = Store.open(home / "yourcall.db")
+        try:
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                runner.run(_serve(home, store, DEFAULT_PORT if port is None else port, bind, public_url, announce))
+        finally:
+            store.close()
+    return 0
+
+
+async def _serve(
+    home: Path, store: Store, port: int, bind: str, public_url: str | None, announce: Callable[[Listening], None]
+) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    daemon = Daemon(store)
+    tcp, unix = bind_tcp(bind, port), bind_unix(home, "api.sock")
+    actual = tcp.getsockname()[1]
+    url = public_url or f"http://{'[' + bind + ']' if ':' in bind else bind}:{actual}"
+    hosts, devices = hosts_for(bind, actual, public_url), Devices(store)
+    remote = make_app(daemon.loop, devices, lambda: hosts, local=False)
+    local = make_app(daemon.loop, devices, lambda: hosts, local=True, stop=stop.set)
+    listeners = [(listener(remote), tcp), (listener(local), unix)]
+    hooks = await daemon.hooks.serve(home)
+    async with asyncio.TaskGroup() as tasks:
+        serving = [tasks.create_task(each.serve([sock])) for each, sock in listeners]
+        sweeping = tasks.create_task(daemon.sweep())
+        await daemon.recover()
+        for each, _ in listeners:
+            await each.listening.wait()
+        where = Listening(os.getpid(), actual, url, __version__, time.time(), port)
+        _write_privately(home / "daemon.json", msgspec.json.encode(where))
+        log.info("listening on %s", url)
+        announce(where)
+        await stop.wait()
+        log.info("stopping")
+        sweeping.cancel()
+        hooks.close()
+        for each, _ in listeners:
+            each.should_exit = True
+        await asyncio.wait(serving)
+    for name in ("daemon.json", "api.sock", "hook.sock"):
+        (home / name).unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _only_one(home: Path) -> Generator[None]:
+    """The lock is the kernel's: it goes with the process, however that ends."""
+    file = os.open(home / "daemon.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(file)
+        raise AlreadyRunning from error
+    try:
+        yield
+    finally:
+        os.close(file)
+
+
+def _write_privately(path: Path, data: bytes) -> None:
+    new = path.with_suffix(".new")
+    fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(fd, "wb") as file:
+        file.write(data)
+    new.replace(path)

@@ -1,0 +1,73 @@
+"""The keyboard at which the agent's own dialog is answered.
+
+Rule: one key at a time, read only while a dialog or a pause is on the screen; keys typed before that are dropped,
+and the terminal is given back as it was found, however the demo ends.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import termios
+import tty
+from contextlib import suppress
+from typing import Any
+
+from yourcall.demo import stage
+
+
+class Left(Exception):
+    """Nobody is at the desk any more: the terminal was closed."""
+
+
+class Desk:
+    """`with Desk(present=True) as desk`; without presence, nobody types and nothing blinks."""
+
+    def __init__(self, *, present: bool) -> None:
+        self.present = present
+        self._before: Any = None
+
+    def __enter__(self) -> Desk:
+        if self.present:
+            self._before = termios.tcgetattr(0)
+            tty.setcbreak(0)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            stage.unwait()
+            with suppress(termios.error):
+                termios.tcsetattr(0, termios.TCSADRAIN, self._before)
+
+    def forget(self) -> None:
+        """Drop what was typed until now: it was meant for something else."""
+        if self.present:
+            termios.tcflush(0, termios.TCIFLUSH)
+
+    def look(self, fd: int | None, seconds: float) -> tuple[str, bool]:
+        """Wait for a key or for `fd`, not longer than this: (the key or "", is fd ready?)."""
+        watched = [*([0] if self.present else []), *([] if fd is None else [fd])]
+        ready, _, _ = select.select(watched, [], [], seconds)
+        return (self._key() if self.present and 0 in ready else "", fd in ready)
+
+    def _key(self) -> str:
+        try:
+            typed = os.read(0, 64)
+        except OSError:
+            typed = b""
+        if not typed:
+            raise Left
+        # More than one byte is an arrow, a paste, or a letter of another alphabet: none is a choice.
+        return typed.decode("latin-1") if len(typed) == 1 else "?"
+
+    def pause(self, words: str) -> None:
+        """Wait for any key."""
+        if not self.present:
+            stage.breathe()
+            return
+        self.forget()
+        stage.say(stage.dim(words))
+        sys.stdout.flush()
+        while not self.look(None, 60)[0]:
+            continue

@@ -1,0 +1,152 @@
+"""The play: what the scripted agent is told, says and asks, scene by scene, and how it takes an answer.
+
+Rule: only words. No command here is ever run and no file is ever opened; the folder does not exist.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+from msgspec import Struct
+
+PROJECT = "/demo/kite-shop"
+
+
+class Decision(Struct, frozen=True):
+    """How a request was decided: `source` in Claude Code's words (hook, user_temporary, user_reject)."""
+
+    allowed: bool
+    source: str
+    input: dict[str, Any] = {}
+    message: str = ""
+    stop: bool = False
+    remembered: bool = False
+
+
+class Scene(Struct, frozen=True):
+    name: str
+    told: str  # by the person, before
+    says: str  # the agent, before it asks
+    tool: str
+    input: dict[str, Any]
+    question: str
+    choices: tuple[str, ...]  # of the agent's own dialog, keys 1, 2, …
+    away: str  # the option that the hint shows for answering from elsewhere
+    phone: dict[str, str]  # what the demo's own phone answers, if nobody is there to do it
+    ran: str
+    refused: str
+    suggestions: tuple[dict[str, Any], ...] = ()
+
+
+COMMAND = Scene(
+    name="a command",
+    told="Ship version 2.1 of the kite shop.",
+    says="I'll remove the old build, then make the release.",
+    tool="Bash",
+    input={"command": "rm -rf build/ && make release", "description": "Remove the old build, make the release"},
+    question="Do you want to proceed?",
+    choices=("Yes", "No, do it differently"),
+    away="allow",
+    phone={"option": "allow"},
+    ran="The old build is gone, release 2.1 is made.",
+    refused="Then I leave build/ alone and make the release beside it.",
+    suggestions=(
+        {
+            "type": "addRules",
+            "rules": [{"toolName": "Bash", "ruleContent": "make release"}],
+            "behavior": "allow",
+            "destination": "session",
+        },
+    ),
+)
+
+EDIT = Scene(
+    name="a file edit",
+    told="More people should get free shipping.",
+    says="I'll lower the limit.",
+    tool="Edit",
+    input={
+        "file_path": f"{PROJECT}/prices.py",
+        "old_string": 'CURRENCY = "EUR"\nFREE_SHIPPING_FROM = 50\nGIFT_WRAP = 3',
+        "new_string": 'CURRENCY = "EUR"\nFREE_SHIPPING_FROM = 5\nGIFT_WRAP = 3',
+    },
+    question="Do you want to make this edit to prices.py?",
+    choices=("Yes", "No, do it differently"),
+    away='deny --text "30 is enough."',
+    phone={"option": "deny", "text": "30 is enough."},
+    ran="Free shipping now starts at 5 euros.",
+    refused="Understood, prices.py stays as it was.",
+    suggestions=({"type": "setMode", "mode": "acceptEdits", "destination": "session"},),
+)
+
+QUESTION = Scene(
+    name="a question",
+    told="Draw the new kite for the front page.",
+    says="One thing before I start.",
+    tool="AskUserQuestion",
+    input={
+        "questions": [
+            {
+                "question": "Which colour shall the kite have?",
+                "header": "Colour",
+                "multiSelect": False,
+                "options": [
+                    {"label": "Sky blue", "description": "Calm, and easy to lose sight of."},
+                    {"label": "Fire red", "description": "Seen from the other end of the beach."},
+                    {"label": "Surprise me", "description": "I'll pick one, and you may complain."},
+                ],
+            }
+        ]
+    },
+    question="Which colour shall the kite have?",
+    choices=("Sky blue", "Fire red", "Surprise me"),
+    away='"Fire red"',
+    phone={"option": "Fire red"},
+    ran="Drawing it:",
+    refused="Then it stays as it is.",
+)
+
+SCENES = (COMMAND, EDIT, QUESTION)
+
+
+def by_key(scene: Scene, key: str) -> Decision | None:
+    """What a key means in the agent's own dialog; None where it means nothing."""
+    if key not in "123456789"[: len(scene.choices)] or not key:
+        return None
+    number = int(key)
+    if scene is QUESTION:
+        return Decision(
+            True, "user_temporary", {**scene.input, "answers": {scene.question: scene.choices[number - 1]}}
+        )
+    return Decision(True, "user_temporary", scene.input) if number == 1 else Decision(False, "user_reject")
+
+
+def by_hook(scene: Scene, output: bytes) -> Decision | None:
+    """What a hook printed; None where it decided nothing, so that the dialog stays."""
+    try:
+        told: Any = json.loads(output)["hookSpecificOutput"]["decision"]
+        behavior = told["behavior"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    if behavior == "deny":
+        return Decision(False, "hook", message=str(told.get("message", "")), stop=told.get("interrupt") is True)
+    given = told.get("updatedInput")
+    run = cast("dict[str, Any]", given) if isinstance(given, dict) else scene.input
+    return Decision(True, "hook", run, remembered=bool(told.get("updatedPermissions")))
+
+
+def reaction(scene: Scene, decision: Decision) -> str:
+    """What the agent says once it knows."""
+    if decision.stop:
+        return "Stopped. I wait for you."
+    if not decision.allowed:
+        return scene.refused + (f" You said: {decision.message}" if decision.message else "")
+    if scene is QUESTION:
+        answers = decision.input.get("answers")
+        chosen = cast("dict[str, Any]", answers).values() if isinstance(answers, dict) else ()
+        return f"{scene.ran} {', '.join(map(str, chosen)).lower()}."
+    words = scene.ran
+    if decision.input != scene.input:
+        words = "Done, with what you changed it to: " + json.dumps(decision.input, ensure_ascii=False)
+    return words + (" (And I won't ask for this again in here.)" if decision.remembered else "")

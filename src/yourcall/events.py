@@ -1,0 +1,141 @@
+"""Events are facts, commands are wishes: two closed unions between the world and the core.
+
+Rule: an event says what was seen, when (`at`), and about which prompt or session; it never says what to do.
+Ids and times are made at the edge and arrive here, so that replaying the log gives the same state.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from yourcall.model import Answer, Outcome, Prompt, Session
+
+
+class Event(Struct, frozen=True, tag=True, forbid_unknown_fields=True):
+    at: float
+
+
+class SessionSeen(Event, frozen=True):
+    """A session spoke, or was found. The latest word on pane, pid and mode wins; empty fields say nothing."""
+
+    session: Session
+
+
+class SessionEnded(Event, frozen=True):
+    session_id: str
+    why: str = ""
+
+
+class PromptRaised(Event, frozen=True):
+    """A link saw the agent stop for a person. `prompt.held`: somebody holds the request and can answer it."""
+
+    prompt: Prompt
+
+
+class HolderConnected(Event, frozen=True):
+    """The program that holds the request is connected again. `wrote`: the id of the answer it has written."""
+
+    prompt_id: str
+    wrote: str = ""
+
+
+class HolderLost(Event, frozen=True):
+    """Nobody holds the request any more; the agent's own dialog is the only way left. `why` is for people."""
+
+    prompt_id: str
+    why: str = ""
+
+
+class CallBound(Event, frozen=True):
+    """The transcript told which tool call a prompt is about."""
+
+    prompt_id: str
+    call_id: str
+
+
+class AnswerGiven(Event, frozen=True):
+    prompt_id: str
+    answer: Answer
+
+
+class AnswerWritten(Event, frozen=True):
+    """The holder has written this answer to the agent; whether the agent takes it is another matter."""
+
+    prompt_id: str
+    answer_id: str
+
+
+class AnswerNotWritten(Event, frozen=True):
+    """The holder did not write it, and never will: nothing reached the agent."""
+
+    prompt_id: str
+    answer_id: str
+    why: str
+
+
+class DialogClosed(Event, frozen=True):
+    """A sign: the dialog is gone. `to`: the turn goes on (busy) or was stopped (idle). It does not say who."""
+
+    prompt_id: str
+    to: Literal["busy", "idle"]
+
+
+class DialogStillOpen(Event, frozen=True):
+    """We looked, and the agent still waits on this very request."""
+
+    prompt_id: str
+
+
+class CallSettled(Event, frozen=True):
+    """Proof, from the agent's own record: how the call was decided and, if it says so, by whom."""
+
+    prompt_id: str
+    outcome: Outcome
+    source: Literal["held", "desk", "unknown"] = "unknown"
+    detail: str = ""
+
+
+class TraceLost(Event, frozen=True):
+    """Nobody can tell any more how this prompt stands."""
+
+    prompt_id: str
+    why: str
+
+
+AnyEvent = (
+    SessionSeen
+    | SessionEnded
+    | PromptRaised
+    | HolderConnected
+    | HolderLost
+    | CallBound
+    | AnswerGiven
+    | AnswerWritten
+    | AnswerNotWritten
+    | DialogClosed
+    | DialogStillOpen
+    | CallSettled
+    | TraceLost
+)
+
+
+class Command(Struct, frozen=True, tag=True):
+    pass
+
+
+class Deliver(Command, frozen=True):
+    """Carry this answer to whoever holds the request. The row that says so is already on disk."""
+
+    prompt_id: str
+    answer: Answer
+
+
+class Release(Command, frozen=True):
+    """Tell the holder to leave without a word: the prompt ended elsewhere."""
+
+    prompt_id: str
+
+
+AnyCommand = Deliver | Release

@@ -1,0 +1,205 @@
+"""The hooks' socket: agents' hooks come in, requests are held on it, answers go back on the same connection.
+
+Rule: what arrives here can raise prompts and tell how they end; nothing that arrives here can answer one. An
+answer goes only to the connection that holds that very request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import re
+import socket
+import struct
+import time
+from collections.abc import Awaitable
+from pathlib import Path
+from typing import Protocol
+
+from yourcall.agents.sightings import HookCall
+from yourcall.events import (
+    AnswerNotWritten,
+    AnswerWritten,
+    AnyEvent,
+    DialogClosed,
+    HolderLost,
+)
+from yourcall.sockets import bind_unix
+
+log = logging.getLogger(__name__)
+
+WAITING = frozenset({"PermissionRequest", "Elicitation"})
+REQUEST_ID = re.compile(r"[a-z0-9]{8,32}")
+GREETING_S = 10.0  # a local program that cannot finish its greeting in this time is broken or hostile
+LARGEST_ENV = 64 * 1024
+LARGEST_PAYLOAD = 32 * 1024 * 1024
+MOST_CONNECTIONS = 2_000
+HOLDER_BACK_S = 3.0  # a hook tries to reconnect every half second; after this it is not coming back
+
+
+class Taker(Protocol):
+    """Who the hooks talk to: the daemon."""
+
+    async def hook(self, agent: str, call: HookCall) -> bool:
+        """Take a hook call; True if the request is to be held."""
+        ...
+
+    async def post(self, event: AnyEvent) -> object: ...
+
+    async def agent_died(self, prompt_id: str) -> None: ...
+
+
+class Hooks:
+    """All hook connections that are open, and the requests they hold."""
+
+    def __init__(self, taker: Taker) -> None:
+        self._taker = taker
+        self._holders: dict[str, asyncio.StreamWriter] = {}
+        self._handed: dict[str, str] = {}
+        self._count = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def serve(self, home: Path) -> asyncio.AbstractServer:
+        return await asyncio.start_unix_server(self._accept, sock=bind_unix(home, "hook.sock"), limit=1 << 16)
+
+    def held(self, prompt_id: str) -> bool:
+        return prompt_id in self._holders
+
+    def deliver(self, prompt_id: str, answer_id: str, output: bytes, strict: bool) -> None:
+        """Hand an answer to the holder; if it is away (a restart), to the holder that comes back."""
+        if writer := self._holders.get(prompt_id):
+            self._handed[prompt_id] = answer_id
+            head = f"answer {answer_id} {'strict' if strict else 'plain'} {len(output)}\n"
+            writer.write(head.encode() + output)
+        else:
+            self._later(self._not_back(prompt_id, answer_id))
+
+    def release(self, prompt_id: str) -> None:
+        if writer := self._holders.get(prompt_id):
+            writer.write(b"release\n")
+
+    async def let_go_of_absent(self, prompt_ids: list[str]) -> None:
+        """After a start: requests that were held before and whose hooks have not come back in time."""
+        await asyncio.sleep(HOLDER_BACK_S)
+        for prompt_id in prompt_ids:
+            if prompt_id not in self._holders:
+                await self._taker.post(HolderLost(time.time(), prompt_id, "its hook is gone"))
+
+    async def _not_back(self, prompt_id: str, answer_id: str) -> None:
+        await asyncio.sleep(HOLDER_BACK_S)
+        if self._handed.get(prompt_id) != answer_id:
+            why = "the hook that held this request is gone; answer it at the desk"
+            await self._taker.post(AnswerNotWritten(time.time(), prompt_id, answer_id, why))
+
+    def _later(self, work: Awaitable[None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._count += 1
+        try:
+            if self._count <= MOST_CONNECTIONS and _is_mine(writer):
+                await self._serve(reader, writer)
+        except (
+            OSError,
+            asyncio.IncompleteReadError,
+            ValueError,
+            TimeoutError,
+            asyncio.LimitOverrunError,
+        ) as error:
+            log.debug("hook connection: %r", error)
+        finally:
+            self._count -= 1
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async with asyncio.timeout(GREETING_S):
+            agent, call = await _greeting(reader)
+        if not call.request_id:
+            await self._taker.hook(agent, call)
+            return
+        prompt_id = call.request_id
+        if prompt_id in self._holders:
+            log.warning("a second hook claims request %s; it is not served", prompt_id)
+            return
+        self._holders[prompt_id] = writer
+        told = False
+        try:
+            if not await self._taker.hook(agent, call):
+                writer.write(b"release\n")
+                await writer.drain()
+                told = True
+                return
+            writer.write(b"hold\n")
+            told = await self._listen(prompt_id, reader)
+        finally:
+            del self._holders[prompt_id]
+            self._handed.pop(prompt_id, None)
+            if not told:
+                await self._taker.post(HolderLost(time.time(), prompt_id, "its hook ended without a word"))
+
+    async def _listen(self, prompt_id: str, reader: asyncio.StreamReader) -> bool:
+        """What the holder says until it leaves; True if it said how it ended."""
+        post = self._taker.post
+        while line := await reader.readline():
+            now = time.time()
+            match line.decode("utf-8", "replace").rstrip("\n").split(" ", 2):
+                case ["wrote", answer_id] if self._handed.get(prompt_id) == answer_id:
+                    await post(AnswerWritten(now, prompt_id, answer_id))
+                    return True
+                case ["unwritten", answer_id, status] if self._handed.get(prompt_id) == answer_id:
+                    if status not in ("busy", "idle"):
+                        why = f"Claude's dialog could not be seen (its state is {status!r})"
+                        await post(AnswerNotWritten(now, prompt_id, answer_id, why))
+                case ["left", "busy" | "idle" as to]:
+                    await post(DialogClosed(now, prompt_id, to))
+                    return True
+                case ["dead"]:
+                    await self._taker.agent_died(prompt_id)
+                    return True
+                case ["leaving", *why]:
+                    await post(HolderLost(now, prompt_id, " ".join(why)))
+                    return True
+                case other:
+                    log.debug("holder of %s said %r", prompt_id, other[0][:40])
+        return False
+
+
+async def _greeting(reader: asyncio.StreamReader) -> tuple[str, HookCall]:
+    head = (await reader.readline()).decode("ascii").split()
+    magic, agent, event, request_id, env_size, payload_size = head
+    if magic != "yourcall/1" or int(env_size) > LARGEST_ENV or int(payload_size) > LARGEST_PAYLOAD:
+        raise ValueError("not a greeting of ours")
+    block = (await reader.readexactly(int(env_size))).decode("utf-8", "replace")
+    payload = await reader.readexactly(int(payload_size))
+    env = dict(pair.split("=", 1) for pair in block.split("\0") if "=" in pair)
+    if event in WAITING:
+        if not REQUEST_ID.fullmatch(request_id):
+            raise ValueError("a held request without a usable id")
+    else:
+        request_id = ""
+    now = time.time()
+    return agent, HookCall(_started(env, now), event, payload, env, request_id)
+
+
+def _started(env: dict[str, str], now: float) -> float:
+    """When the hook was started, so that a prompt that waited through our outage keeps its true age."""
+    try:
+        started = float(env.get("started", now))
+    except ValueError:
+        return now
+    return started if now - 2 * 86_400 < started <= now else now
+
+
+def _is_mine(writer: asyncio.StreamWriter) -> bool:
+    """The socket is 0600 in a 0700 folder; where the system can tell, the peer is checked too."""
+    sock: socket.socket | None = writer.get_extra_info("socket")
+    if sock is None or not hasattr(socket, "SO_PEERCRED"):
+        return True
+    _, uid, _ = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")))
+    return uid == os.getuid()

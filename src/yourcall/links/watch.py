@@ -1,0 +1,201 @@
+"""Looking after a prompt: its transcript, its session file, its process, until nothing is left to learn.
+
+Rule: looks and tells, never decides. The signs are the agent's own files, which nobody promised to keep: each is
+used if it is there and says what we know how to read, and its absence means nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal, Protocol, cast
+
+from yourcall.agents.agent import Agent
+from yourcall.agents.sightings import AgentStatus, CallResult, CallSeen
+from yourcall.core.identity import unsettled
+from yourcall.core.state import State
+from yourcall.events import AnyEvent, CallBound, CallSettled, DialogClosed, DialogStillOpen, SessionEnded
+from yourcall.links import processes
+from yourcall.links.transcript import MOST_AT_ONCE, Tail
+from yourcall.model import Prompt, Session
+
+EAGER_S = 0.04  # while somebody waits for a verdict
+CALM_S = 0.5  # while the agent waits for a person, or a command runs
+EAGER_FOR_S = 20.0  # a verdict that took longer than this belongs to a long command
+IGNORED_S = 3.0  # a dialog that is still the same this long after our answer has not taken it
+RECORD_S = 2.0  # a finished call is in the transcript about 0.2 s later; after this we go by the hook alone
+LAST_LOOK_S = 0.3
+
+
+class Teller(Protocol):
+    @property
+    def state(self) -> State: ...
+
+    async def post(self, event: AnyEvent) -> object: ...
+
+
+class Watch:
+    """One prompt under observation. `nudge()` makes it look now."""
+
+    def __init__(self, teller: Teller, agent: Agent, prompt_id: str) -> None:
+        self._teller = teller
+        self._agent = agent
+        self._id = prompt_id
+        self._wake = asyncio.Event()
+        self._calls: dict[str, CallSeen] = {}
+        self._results: dict[str, CallResult] = {}
+        self._tail: Tail | None = None
+        self._tail_path = ""
+        self._saw_waiting = False
+        self._gone_at = 0.0
+        self._finished_at: dict[str, float] = {}
+
+    def nudge(self, finished_call: str = "") -> None:
+        if finished_call:
+            self._finished_at.setdefault(finished_call, time.time())
+        self._wake.set()
+
+    async def run(self) -> None:
+        while (prompt := self._prompt()) and (session := self._teller.state.sessions.get(prompt.session_id)):
+            self._wake.clear()
+            for event in self._look(prompt, session, time.time()):
+                await self._teller.post(event)
+            try:
+                async with asyncio.timeout(self._pace(prompt)):
+                    await self._wake.wait()
+            except TimeoutError:
+                pass
+
+    def _prompt(self) -> Prompt | None:
+        prompt = self._teller.state.prompts.get(self._id)
+        return prompt if prompt is not None and unsettled(prompt) else None
+
+    def _pace(self, prompt: Prompt) -> float:
+        urgent = prompt.state in ("answering", "sent", "accepted", "unsure", "desk") or not prompt.held
+        fresh = time.time() - prompt.history[-1].at < EAGER_FOR_S
+        return EAGER_S if urgent and fresh else CALM_S
+
+    def _look(self, prompt: Prompt, session: Session, now: float) -> list[AnyEvent]:
+        self._read_transcript(session, prompt)
+        bound = prompt.call_id or self._bind(prompt)
+        events: list[AnyEvent] = []
+        if bound and not prompt.call_id:
+            events.append(CallBound(now, prompt.id, bound))
+        settled = self._settled(prompt, bound, now)
+        if settled:
+            return [*events, settled]
+        told = self._dialog(prompt, session, now)
+        return [*events, told] if told else events
+
+    # --- the transcript: which call is meant, and how it was decided ----------------------------------------
+
+    def _read_transcript(self, session: Session, prompt: Prompt) -> None:
+        path = self._agent.transcript_of(session, prompt)
+        if not path:
+            return
+        if self._tail is None or path != self._tail_path:
+            # The call itself was written shortly before the dialog opened: begin a good way back.
+            self._tail, self._tail_path = Tail(Path(path), MOST_AT_ONCE), path
+        for line in self._tail.new_lines():
+            for found in self._agent.read_line(line):
+                if isinstance(found, CallSeen):
+                    self._calls[found.call_id] = found
+                else:
+                    self._results[found.call_id] = found
+
+    def _bind(self, prompt: Prompt) -> str:
+        """The oldest call alike that no other prompt has, and that was not over before this prompt opened."""
+        taken = {p.call_id for p in self._teller.state.of_session(prompt.session_id) if p.id != prompt.id}
+        for call in self._calls.values():
+            result = self._results.get(call.call_id)
+            over_before = result is not None and result.at < prompt.opened_at
+            if call.fingerprint == prompt.fingerprint and call.call_id not in taken and not over_before:
+                return call.call_id
+        return ""
+
+    def _settled(self, prompt: Prompt, call_id: str, now: float) -> CallSettled | None:
+        if result := self._results.get(call_id):
+            source = cast("Literal['held', 'desk', 'unknown']", result.source)
+            return CallSettled(now, prompt.id, result.outcome, source, result.detail)
+        finished_at = self._finished_at.get(call_id, now)
+        if now - finished_at > RECORD_S:
+            return CallSettled(now, prompt.id, "allowed", "unknown", "it ran")
+        return None
+
+    # --- the session file and the process: is the dialog still there? ---------------------------------------
+
+    def _dialog(self, prompt: Prompt, session: Session, now: float) -> AnyEvent | None:
+        if session.pid and session.pid_started and processes.started(session.pid) != session.pid_started:
+            # Its last lines may still be on their way to us: the transcript is read once more before this is said.
+            self._gone_at = self._gone_at or now
+            return SessionEnded(now, session.id, "its process is gone") if now - self._gone_at > LAST_LOOK_S else None
+        if (
+            prompt.held
+            or prompt.state not in ("open", "sent", "unsure")
+            or prompt.subagent
+            or not self._alone(prompt)
+        ):
+            return None
+        status = self._status(session)
+        if status is None:
+            return None
+        if status.status == "waiting":
+            if prompt.state == "open":
+                self._saw_waiting = True
+                return None
+            since = prompt.history[-1].at
+            # Waiting since before we wrote: our answer did nothing. Waiting since later: that is the next dialog.
+            if status.since < since:
+                return DialogStillOpen(now, prompt.id) if now - since > IGNORED_S else None
+            return DialogClosed(now, prompt.id, "busy") if prompt.state == "sent" else None
+        if status.status not in ("busy", "idle"):
+            return None
+        # Never seen open by us: the file's own clock tells whether it changed since the prompt came up.
+        stale = prompt.state == "open" and not self._saw_waiting and status.since <= prompt.opened_at
+        if stale or prompt.state == "unsure":
+            return None
+        return DialogClosed(now, prompt.id, "busy" if status.status == "busy" else "idle")
+
+    def _alone(self, prompt: Prompt) -> bool:
+        """With a second open prompt in the session, its file does not tell which of the two it speaks of."""
+        others = (p for p in self._teller.state.of_session(prompt.session_id) if p.id != prompt.id)
+        return not any(p.state == "open" and not p.held for p in others)
+
+    def _status(self, session: Session) -> AgentStatus | None:
+        path = self._agent.status_file_of(session)
+        try:
+            status = self._agent.read_status(Path(path).read_bytes()) if path else None
+        except OSError:
+            return None
+        if status is None or status.session_id != session.id:
+            return None
+        return None if status.pid_started and status.pid_started != session.pid_started else status
+
+
+class Watches:
+    """A watch for every prompt that is not settled; started and ended with it."""
+
+    def __init__(self, teller: Teller, agent_of: Callable[[str], Agent | None]) -> None:
+        self._teller = teller
+        self._agent_of = agent_of
+        self._running: dict[str, Watch] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def ensure(self, prompt: Prompt) -> None:
+        agent = self._agent_of(prompt.agent)
+        if prompt.id in self._running:
+            self._running[prompt.id].nudge()
+        elif agent is not None and unsettled(prompt):
+            watch = self._running[prompt.id] = Watch(self._teller, agent, prompt.id)
+            task = asyncio.create_task(watch.run())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+            task.add_done_callback(lambda _: self._running.pop(prompt.id, None))
+
+    def finished(self, session_id: str, call_id: str) -> None:
+        """A hook says that a tool call is over: whoever waits for its record looks now."""
+        for prompt in self._teller.state.of_session(session_id):
+            if watch := self._running.get(prompt.id):
+                watch.nudge(call_id)

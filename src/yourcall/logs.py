@@ -1,0 +1,35 @@
+"""The daemon's own log: one rotating file in the home, with anything that looks like a secret masked.
+
+Rule: prompts, answers, tokens and payloads are never logged; what is logged is about yourcall itself.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+
+SECRET = re.compile(
+    r"(?i)(yc_[\w-]{8})[\w-]+"
+    r"|((?:bearer|token|key|secret|password|code)[\"'=: ]+)[^\s\"',;]{6,}"
+    r"|(sk-[a-z]{2,4}-)[\w-]+"
+)
+
+
+class Redacted(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return redact(super().format(record))
+
+
+def redact(text: str) -> str:
+    return SECRET.sub(lambda m: next((g for g in m.groups() if g), "") + "…", text)
+
+
+def start_logging(home: Path) -> None:
+    folder = home / "log"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    file = RotatingFileHandler(folder / "yourcall.log", maxBytes=1_000_000, backupCount=3, encoding="utf-8")
+    (folder / "yourcall.log").chmod(0o600)
+    file.setFormatter(Redacted("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[file], force=True)

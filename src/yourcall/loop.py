@@ -1,0 +1,120 @@
+"""The loop around the core: step, record, then perform and tell; in this order and never another.
+
+Rule: a command is performed, and a change is shown to anybody, only after the fact behind it is on disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping
+from types import TracebackType
+from typing import Self
+
+from yourcall.core.replay import recall
+from yourcall.core.state import State, Step
+from yourcall.core.verdicts import final, verdict_of
+from yourcall.events import AnswerGiven, AnyCommand, AnyEvent
+from yourcall.model import Answer, Prompt, Verdict
+from yourcall.store.sqlite import Change, Fact, Store
+
+# A client that is this many changes behind is not reading; it is told to resync instead of growing our memory.
+QUEUE = 1_000
+
+
+class Subscription:
+    """One reader's bounded queue of changes: `async with loop.subscribe(after) as changes: async for …`."""
+
+    def __init__(self, loop: Loop, after: int | None) -> None:
+        self._loop = loop
+        self._waiting: deque[Change] = deque()
+        self._wake = asyncio.Event()
+        self.lagged = False
+        self.seq = loop.store.last_seq if after is None else after
+        self._after = after
+
+    async def __aenter__(self) -> Self:
+        self._loop.subscribers.add(self)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._loop.subscribers.discard(self)
+
+    def offer(self, change: Change) -> None:
+        if len(self._waiting) >= QUEUE:
+            self.lagged = True
+            self._waiting.clear()
+        elif not self.lagged:
+            self._waiting.append(change)
+        self._wake.set()
+
+    async def __aiter__(self) -> AsyncIterator[Change]:
+        # Registered before the backlog is read, so nothing falls in between; what is in both is sent once.
+        if self._after is not None:
+            while backlog := self._loop.store.changes_after(self.seq, QUEUE):
+                for change in backlog:
+                    self.seq = change.seq
+                    yield change
+        while not self.lagged:
+            while self._waiting:
+                change = self._waiting.popleft()
+                if change.seq > self.seq:
+                    self.seq = change.seq
+                    yield change
+            self._wake.clear()
+            if not self._waiting and not self.lagged:
+                await self._wake.wait()
+
+
+class Loop:
+    """The one owner of `State`. `perform` turns a command into the world; it must return at once."""
+
+    def __init__(self, store: Store, perform: Callable[[AnyCommand], None]) -> None:
+        self.store = store
+        self.state = State()
+        self.subscribers: set[Subscription] = set()
+        self._perform = perform
+        prompts, sessions = store.live()
+        self.state.take(Step(prompts=tuple(prompts), sessions=tuple(sessions)))
+
+    async def post(self, event: AnyEvent, bodies: Mapping[str, bytes] | None = None) -> Step:
+        """Take one event; when this returns, what it changed is on disk and its commands are on their way."""
+        known = None
+        if isinstance(event, AnswerGiven) and event.prompt_id not in self.state.prompts:
+            known = self.store.prompt(event.prompt_id)
+        done = recall(self.state, event, known)
+        self.state.take(done)
+        if done.changed:
+            # No await between step and record: facts reach the log in the order in which they were decided.
+            fact = Fact(event, done.prompts, done.sessions, dict(bodies or {}))
+            for change in await self.store.record([fact]):
+                for subscriber in self.subscribers:
+                    subscriber.offer(change)
+        for command in done.commands:
+            self._perform(command)
+        return done
+
+    async def answer(self, prompt_id: str, answer: Answer, wait: float) -> tuple[Verdict, Prompt | None]:
+        """Take an answer and stay with it, for at most `wait` seconds, until its verdict is final."""
+        async with self.subscribe(None) as changes:
+            done = await self.post(AnswerGiven(time.time(), prompt_id, answer))
+            verdict = done.verdict or Verdict("refused", "There is no such prompt.")
+            prompt = self.state.prompts.get(prompt_id) or self.store.prompt(prompt_id)
+            if verdict.result != "taken" or prompt is None or wait <= 0:
+                return verdict, prompt
+            try:
+                async with asyncio.timeout(wait):
+                    async for change in changes:
+                        if change.prompt is not None and change.prompt.id == prompt_id:
+                            prompt = change.prompt
+                            if final(verdict_of(prompt, answer.id)):
+                                break
+            except TimeoutError:
+                pass
+            return verdict_of(prompt, answer.id), prompt
+
+    def subscribe(self, after: int | None) -> Subscription:
+        return Subscription(self, after)

@@ -1,0 +1,107 @@
+"""The app: the table of routes, the feed and the page, behind the gate.
+
+Rule: everything is wired here and nothing is decided; what an app may do differs only by `local`, which is set
+for the user's own Unix socket and never for a network.
+"""
+
+from __future__ import annotations
+
+import mimetypes
+from collections.abc import Awaitable, Callable
+from functools import cache
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route as StarletteRoute
+from starlette.routing import WebSocketRoute
+from starlette.types import ASGIApp
+
+from yourcall.server.auth import Gate, Refusal, json_response
+from yourcall.server.devices import Devices
+from yourcall.server.live import live
+from yourcall.server.needs import Desk
+from yourcall.server.route import Call, Route
+from yourcall.server.routes import LIVE, ROUTES
+
+ASSETS = Path(__file__).parent / "assets"
+
+
+def _nothing() -> None:
+    """An app that was not told how to stop the program does not stop it."""
+
+
+def make_app(
+    desk: Desk,
+    devices: Devices,
+    hosts: Callable[[], frozenset[str]],
+    *,
+    local: bool,
+    stop: Callable[[], None] = _nothing,
+) -> ASGIApp:
+    """`devices` must be the same object for both apps: a code is made on one and used on the other."""
+
+    def endpoint(route: Route) -> Callable[[Request], Awaitable[Response]]:
+        async def run(request: Request) -> Response:
+            done = await route.run(Call(desk, devices, stop, request))
+            if isinstance(done, Refusal):
+                return done.response()
+            return json_response(done.status, done.value, done.headers)
+
+        return run
+
+    offered = [route for route in ROUTES if local or route.key != "local"]
+    pages = {} if local else page_files()
+    app = Starlette(
+        routes=[
+            *(StarletteRoute(route.path, endpoint(route), methods=[route.method]) for route in offered),
+            *(StarletteRoute(path, _page(file), methods=["GET"]) for path, file in pages.items()),
+            WebSocketRoute(LIVE, live(desk, devices)),
+        ],
+        exception_handlers={HTTPException: _no_route, Exception: _our_fault},
+    )
+    # A redirect would repeat whatever address was asked for; a wrong one is simply not there.
+    app.router.redirect_slashes = False
+    open_paths = {(route.method, route.path) for route in offered if route.key == "nobody"}
+    open_paths |= {("GET", path) for path in pages}
+    return Gate(app, devices, hosts, frozenset(open_paths), local=local)
+
+
+@cache
+def page_files() -> dict[str, Path]:
+    """The files of the page by the path they are served at. Looked up, never joined: no path leads elsewhere."""
+    files = {f"/{file.relative_to(ASSETS).as_posix()}": file for file in ASSETS.rglob("*") if file.is_file()}
+    if "/index.html" in files:
+        files["/"] = files.pop("/index.html")
+    return files
+
+
+def _page(file: Path) -> Callable[[Request], Awaitable[Response]]:
+    kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+
+    def read() -> bytes:
+        return file.read_bytes()  # small and local: quicker than asking a thread for it
+
+    async def serve(_request: Request) -> Response:
+        return Response(read(), headers={"Cache-Control": "no-cache"}, media_type=kind)
+
+    return serve
+
+
+async def _no_route(_request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
+    match status:
+        case 404:
+            return Refusal(404, "There is nothing here. What there is: GET /api/openapi.json").response()
+        case 405:
+            return Refusal(405, f"This takes only: {headers.get('Allow', '')}", headers).response()
+        case _:
+            return Refusal(status, "This request cannot be read.", headers).response()
+
+
+async def _our_fault(_request: Request, _error: Exception) -> Response:
+    # Starlette raises the error again once this is sent, and the server logs it; the client learns nothing of it.
+    return Refusal(500, "yourcall could not do this; its log says why (yourcall doctor shows where).").response()

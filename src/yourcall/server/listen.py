@@ -1,0 +1,100 @@
+"""Uvicorn, tamed: our sockets, no signal handlers of its own, no access log (it would hold tokens and prompts).
+
+Rule: a listener serves one app on sockets that were bound before; whoever started it also stops it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Generator
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlsplit
+
+import uvicorn
+
+LARGEST_WS_MESSAGE = 64 * 1024  # clients send next to nothing on the live feed
+
+
+class Listener(uvicorn.Server):
+    """A uvicorn server as a task among others."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield  # the daemon owns the signals
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.listening.set()
+
+    @cached_property
+    def listening(self) -> asyncio.Event:
+        return asyncio.Event()
+
+
+def listener(app: Any) -> Listener:
+    config = uvicorn.Config(
+        app,
+        loop="none",
+        http="httptools",
+        ws="websockets-sansio",
+        lifespan="off",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=1,
+        ws_max_size=LARGEST_WS_MESSAGE,
+        ws_ping_interval=20,
+        ws_ping_timeout=20,
+        h11_max_incomplete_event_size=16_384,
+    )
+    return Listener(config)
+
+
+def bind_tcp(host: str, port: int, tries: int = 20) -> socket.socket:
+    """The wished-for port or, if it is taken, the next free one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    for candidate in range(port, port + tries) if port else [0]:
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            sock.bind((host, candidate))
+        except OSError:
+            sock.close()
+            continue
+        sock.listen(128)
+        sock.setblocking(False)
+        return sock
+    raise OSError(f"no free port from {port} to {port + tries - 1} on {host}")
+
+
+def hosts_for(bind: str, port: int, public_url: str | None) -> frozenset[str]:
+    """The names under which a browser may ask for us; any other is somebody else's page (DNS rebinding)."""
+    names = {"127.0.0.1", "localhost", "[::1]"}
+    if bind in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound: opened on purpose, by its own addresses
+        names |= _own_addresses()
+    else:
+        names.add(f"[{bind}]" if ":" in bind else bind)
+    hosts = {f"{name}:{port}" for name in names}
+    if public_url:
+        hosts.add(urlsplit(public_url).netloc.lower())
+    return frozenset(hosts)
+
+
+def _own_addresses() -> set[str]:
+    """This machine's names and addresses, without asking anybody on the network."""
+    import psutil
+
+    name = socket.gethostname().lower()
+    found = {name, f"{name}.local"}
+    for addresses in psutil.net_if_addrs().values():
+        for each in addresses:
+            if each.family == socket.AF_INET:
+                found.add(each.address)
+            elif each.family == socket.AF_INET6:
+                found.add(f"[{each.address.partition('%')[0]}]")
+    return found

@@ -1,0 +1,108 @@
+"""The live feed: every change, in order, to everybody who listens; and everything after N for who comes back.
+
+Rule: a client that cannot keep up is told to come back (4008) with the last number it saw; our memory never
+grows with its slowness. A revoked device hears nothing more (4001).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from yourcall.server.auth import CALLER, Caller, Refusal, refuse
+from yourcall.server.devices import Devices
+from yourcall.server.needs import Desk, Feed, Shelf
+from yourcall.server.view import news
+from yourcall.server.wire import Hello
+
+REVOKED = 4001
+RESYNC = 4008
+
+# A message that was not taken for so long will not be: a phone in a tunnel, a stopped program.
+PATIENCE = 30.0
+
+# What is left for a last word; after it the connection is dropped without one.
+FAREWELL = 2.0
+
+_encode = msgspec.json.Encoder().encode
+
+
+def live(desk: Desk, devices: Devices) -> Callable[[WebSocket], Awaitable[None]]:
+    """The endpoint of `/api/live?after=SEQ`."""
+
+    async def endpoint(socket: WebSocket) -> None:
+        after = _after(socket)
+        if isinstance(after, Refusal):
+            await refuse(after, socket.scope, socket.receive, socket.send)
+            return
+        if after is not None and after > desk.store.last_seq:
+            after = None  # a number from another time, before the database was replaced
+        caller: Caller = socket.scope[CALLER]
+        with devices.present(caller.device_id) as cut:
+            async with desk.subscribe(after) as feed:
+                hello = Hello(desk.store.last_seq, snapshot=after is None)
+                with suppress(WebSocketDisconnect):
+                    await socket.accept()
+                    code, why = await _first(_send(socket, feed, hello, desk.store), _left(socket), _cut(cut))
+                    if code:
+                        async with asyncio.timeout(FAREWELL):
+                            await socket.close(code, why)
+
+    return endpoint
+
+
+def _after(socket: WebSocket) -> int | Refusal | None:
+    said = socket.query_params.get("after")
+    if said is None:
+        return None
+    # SQLite counts to 2**63; eighteen digits stay below it.
+    if said.isascii() and said.isdecimal() and len(said) <= 18:
+        return int(said)
+    return Refusal(400, "`after` must be the last `seq` you have seen.")
+
+
+async def _send(socket: WebSocket, feed: Feed, hello: Hello, shelf: Shelf) -> tuple[int, str]:
+    too_slow = RESYNC, "resync"
+    try:
+        await _patiently(socket, hello)
+        async for change in feed:
+            message = news(change, shelf)
+            if message is not None:
+                await _patiently(socket, message)
+    except TimeoutError:
+        return too_slow
+    return too_slow  # a feed ends by itself only when it overflowed
+
+
+async def _patiently(socket: WebSocket, message: object) -> None:
+    async with asyncio.timeout(PATIENCE):
+        await socket.send({"type": "websocket.send", "text": _encode(message).decode()})
+
+
+async def _left(socket: WebSocket) -> tuple[int, str]:
+    """Whatever a client says is not for us to hear; that it left is."""
+    while (await socket.receive())["type"] != "websocket.disconnect":
+        pass
+    return 0, ""
+
+
+async def _cut(event: asyncio.Event) -> tuple[int, str]:
+    await event.wait()
+    return REVOKED, "revoked"
+
+
+async def _first(*endings: Coroutine[Any, Any, tuple[int, str]]) -> tuple[int, str]:
+    """Whichever ends first; the others are stopped before this returns."""
+    tasks = [asyncio.ensure_future(ending) for ending in endings]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        return done.pop().result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,136 @@
+"""Prompts, sessions and the log over HTTP.
+
+Rule: reads come from rows that are on disk; an answer is handed to the desk as it is meant, and the reply says
+what became of it and nothing more.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import Counter
+from collections.abc import Mapping
+
+import msgspec
+
+from yourcall import __version__
+from yourcall.core.lifecycle import CLOSED
+from yourcall.core.safety import too_late
+from yourcall.core.verdicts import final
+from yourcall.model import Answer, Prompt, Refused, Verdict
+from yourcall.server.auth import Refusal
+from yourcall.server.choosing import Words, understand
+from yourcall.server.needs import Rows
+from yourcall.server.route import MOST_ROWS, Call, Reply, body, flag, number, rows
+from yourcall.server.view import log_line, prompt_view, session_view, story
+from yourcall.server.wire import AnswerReply, AnswerRequest, LogLine, Status
+
+# An id is made of these and not much longer; what is not cannot be one, and is not looked for.
+_ID_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:")
+_LONGEST_ID = 200
+
+_STATUS: Mapping[str, int] = {"too_late": 409, "bounced": 409, "unsure": 409, "refused": 422}
+
+
+async def list_prompts(call: Call) -> Reply | Refusal:
+    shelf = call.desk.store
+    if not flag(call.request, "all"):
+        waiting = [prompt for prompt in shelf.live()[0] if prompt.state not in CLOSED]
+        waiting.sort(key=lambda prompt: (prompt.opened_at, prompt.id))
+        return Reply([prompt_view(prompt, shelf) for prompt in waiting])
+    limit, before = rows(call.request, 100), number(call.request, "before")
+    if isinstance(limit, Refusal):
+        return limit
+    if isinstance(before, Refusal):
+        return before
+    found = shelf.prompts(open_only=False, limit=limit, before=before)
+    return Reply([prompt_view(prompt, shelf) for prompt in found])
+
+
+async def show_prompt(call: Call) -> Reply | Refusal:
+    prompt = _find(call.desk.store, call.part("id"))
+    return prompt if isinstance(prompt, Refusal) else Reply(story(prompt, call.desk.store))
+
+
+async def answer_prompt(call: Call) -> Reply | Refusal:
+    asked = await body(call.request, AnswerRequest)
+    if isinstance(asked, Refusal):
+        return asked
+    prompt = _find(call.desk.store, call.part("id"))
+    if isinstance(prompt, Refusal):
+        return prompt
+    edited = _edited(asked)
+    if isinstance(edited, Refusal):
+        return edited
+    choice = understand(prompt, Words(asked.option, asked.question, asked.text, asked.choices, asked.texts))
+    if isinstance(choice, Refused):
+        # Whoever is too late wants to hear that, not how to spell the option.
+        return _verdict(call, too_late(prompt) or Verdict("refused", choice.reason), prompt)
+    answer = Answer(
+        id=secrets.token_hex(12),
+        by=call.caller.by,
+        via=call.caller.via,
+        choices=choice.choices,
+        texts=choice.texts,
+        input=edited,
+    )
+    verdict, after = await call.desk.answer(prompt.id, answer, asked.wait)
+    return _verdict(call, verdict, after)
+
+
+async def list_sessions(call: Call) -> Reply | Refusal:
+    sessions = sorted(call.desk.store.live()[1], key=lambda session: (-session.seen_at, session.id))
+    return Reply([session_view(session) for session in sessions])
+
+
+async def read_log(call: Call) -> Reply | Refusal:
+    limit, before = rows(call.request, 50), number(call.request, "before")
+    if isinstance(limit, Refusal):
+        return limit
+    if isinstance(before, Refusal):
+        return before
+    lines: list[LogLine] = []
+    while len(lines) < limit:
+        page = call.desk.store.prompts(open_only=False, limit=MOST_ROWS, before=before)
+        lines += [log_line(prompt) for prompt in page if prompt.state != "open"]
+        if len(page) < MOST_ROWS:
+            break
+        before = page[-1].opened_at
+    return Reply(lines[:limit])
+
+
+async def status(call: Call) -> Reply | Refusal:
+    prompts, sessions = call.desk.store.live()
+    waiting = Counter(prompt.state for prompt in prompts if prompt.state not in CLOSED)
+    return Reply(Status(__version__, call.desk.store.last_seq, dict(waiting), len(sessions)))
+
+
+def _find(store: Rows, name: str) -> Prompt | Refusal:
+    """The prompt of this id, or of the one id that starts like this."""
+    unknown = Refusal(404, "There is no such prompt. See which there are: GET /api/prompts, or: yourcall ls")
+    if not 0 < len(name) <= _LONGEST_ID or not _ID_LETTERS.issuperset(name):
+        return unknown
+    prompt = store.prompt(name)
+    if prompt is not None:
+        return prompt
+    ids = store.matching(name)
+    if len(ids) > 1:
+        return Refusal(404, f"{len(ids)} or more prompts start with {name!r}; give more letters: {', '.join(ids)}")
+    return (store.prompt(ids[0]) if ids else None) or unknown
+
+
+def _edited(asked: AnswerRequest) -> str | Refusal | None:
+    """The edited tool input as JSON text, exactly as it was sent."""
+    if bytes(asked.input) in (b"", b"null"):
+        return None
+    wrong = Refusal(400, "The body is not as expected: `input` must be a JSON object, the tool's whole input.")
+    try:
+        value = msgspec.json.decode(asked.input)
+    except (ValueError, RecursionError):
+        return wrong
+    return bytes(asked.input).decode() if isinstance(value, dict) else wrong
+
+
+def _verdict(call: Call, verdict: Verdict, prompt: Prompt | None) -> Reply:
+    seen = None if prompt is None else story(prompt, call.desk.store)
+    value = AnswerReply(verdict.result, verdict.detail, verdict.by, verdict.at, seen)
+    return Reply(value, _STATUS.get(verdict.result, 200 if final(verdict) else 202))

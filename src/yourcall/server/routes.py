@@ -1,0 +1,128 @@
+"""The table of routes: what there is, who may use it, what it takes and what it says.
+
+Rule: a route that is not here does not exist; the app, the OpenAPI document and the tests of the gate read this.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from msgspec import Raw
+
+from yourcall.server import doors, prompts
+from yourcall.server.auth import Refusal
+from yourcall.server.openapi import document
+from yourcall.server.route import Call, Query, Reply, Route
+from yourcall.server.wire import (
+    AnswerReply,
+    AnswerRequest,
+    DeviceRequest,
+    DeviceView,
+    Done,
+    LogLine,
+    NewDevice,
+    PairingCode,
+    PairRequest,
+    PromptStory,
+    PromptView,
+    SessionView,
+    Status,
+)
+
+LIVE = "/api/live"
+
+_LIMIT = Query("limit", "How many, at most 500.", "integer")
+_BEFORE = Query(
+    "before", "Only what was opened before this time: the `opened_at` of the last one you have.", "number"
+)
+
+
+@cache
+def _document() -> dict[str, Any]:
+    return document(ROUTES, LIVE)
+
+
+async def openapi(_call: Call) -> Reply | Refusal:
+    return Reply(_document())
+
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        "GET",
+        "/api/prompts",
+        prompts.list_prompts,
+        "What waits now, oldest first; with `all`, closed ones too, newest first.",
+        {200: list[PromptView]},
+        queries=(Query("all", "Closed prompts too.", "boolean"), _LIMIT, _BEFORE),
+        refuses=(400,),
+    ),
+    Route(
+        "GET",
+        "/api/prompts/{id}",
+        prompts.show_prompt,
+        "One prompt with its history. The beginning of an id will do if only one prompt has it.",
+        {200: PromptStory},
+        refuses=(404,),
+    ),
+    Route(
+        "POST",
+        "/api/prompts/{id}/answer",
+        prompts.answer_prompt,
+        "Answer a prompt; with `wait`, stay until it is known what became of the answer. 200 confirmed, 202 not "
+        "proven yet, 409 too late, bounced or unsure, 422 refused.",
+        {200: AnswerReply, 202: AnswerReply, 409: AnswerReply, 422: AnswerReply},
+        takes=AnswerRequest,
+        refuses=(400, 404, 413),
+    ),
+    Route("GET", "/api/sessions", prompts.list_sessions, "The sessions that live.", {200: list[SessionView]}),
+    Route(
+        "GET",
+        "/api/log",
+        prompts.read_log,
+        "Who answered what, when, how long it waited and what then happened; newest first.",
+        {200: list[LogLine]},
+        queries=(_LIMIT, _BEFORE),
+        refuses=(400,),
+    ),
+    Route("GET", "/api/status", prompts.status, "Version, counts, and where the log stands.", {200: Status}),
+    Route("GET", "/api/openapi.json", openapi, "This document.", {200: dict[str, Raw]}),
+    Route(
+        "POST",
+        "/api/pair",
+        doors.pair,
+        "Trade a pairing code for a device's own token; a browser also gets it as a cookie.",
+        {201: NewDevice},
+        takes=PairRequest,
+        refuses=(400, 403, 413, 429),
+        key="nobody",
+    ),
+    Route("GET", "/api/devices", doors.list_devices, "All devices, revoked ones too.", {200: list[DeviceView]}),
+    Route(
+        "DELETE",
+        "/api/devices/{id}",
+        doors.revoke_device,
+        "Revoke a device: its token opens nothing any more, its feeds are closed.",
+        {200: Done},
+        refuses=(404,),
+    ),
+    Route(
+        "POST",
+        "/api/devices",
+        doors.add_device,
+        "A token for a script, shown once.",
+        {201: NewDevice},
+        takes=DeviceRequest,
+        refuses=(400, 413),
+        key="local",
+    ),
+    Route(
+        "POST",
+        "/api/pairing",
+        doors.new_code,
+        "A fresh pairing code, good for five minutes and one device.",
+        {201: PairingCode},
+        key="local",
+    ),
+    Route("POST", "/api/shutdown", doors.shut_down, "Stop the daemon.", {202: Done}, key="local"),
+)

@@ -1,0 +1,51 @@
+"""Unix sockets in yourcall's home, whatever its depth.
+
+Rule: a socket is bound and reached by its relative name from inside the home (the system limits the path of a
+socket to about 100 bytes), and nobody but its owner may touch it.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def inside(folder: Path) -> Generator[None]:
+    before = os.open(".", os.O_RDONLY)
+    try:
+        os.chdir(folder)
+        yield
+    finally:
+        os.fchdir(before)
+        os.close(before)
+
+
+def bind_unix(home: Path, name: str) -> socket.socket:
+    """A fresh listening socket, 0600 from the first moment."""
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    with inside(home):
+        Path(name).unlink(missing_ok=True)
+        mask = os.umask(0o177)
+        try:
+            sock.bind(name)
+        finally:
+            os.umask(mask)
+    sock.listen(128)
+    sock.setblocking(False)
+    return sock
+
+
+def reach_unix(home: Path, name: str, timeout: float | None = None) -> socket.socket:
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    sock.settimeout(timeout)
+    try:
+        with inside(home):
+            sock.connect(name)
+    except BaseException:
+        sock.close()
+        raise
+    return sock

@@ -1,0 +1,215 @@
+"""The store: an append-only log of facts and the current rows, written in one transaction.
+
+Rule: rows serve, replay proves. `record` returns only when everything is on disk; what is read through here,
+except `newest`, is on disk too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import msgspec
+
+from yourcall.core.lifecycle import CLOSED
+from yourcall.events import AnyEvent
+from yourcall.model import Prompt, Session
+from yourcall.store import devices, prune
+from yourcall.store.devices import Device
+from yourcall.store.facts import EVENT, PROMPT, SESSION, Change, Encoded, Fact
+from yourcall.store.migrations import MIGRATIONS, Migration, connect, prepare
+from yourcall.store.problem import explained, unreadable
+from yourcall.store.writer import Work, Writer
+
+T = TypeVar("T")
+
+# Enough facts at a time that the cost is in decoding; few enough that no read keeps the WAL from being reused.
+_PAGE = 1_000
+
+_NOT_CLOSED = f"state NOT IN ({', '.join(repr(state) for state in sorted(CLOSED))})"
+
+# Each of these must use an index; the tests ask SQLite for the plan.
+LIVE_PROMPTS = "SELECT id, row FROM prompts WHERE live = 1 ORDER BY opened_at"
+LIVE_SESSIONS = "SELECT id, row FROM sessions WHERE live = 1 ORDER BY id"
+LAST_SEQ = (
+    "SELECT max(coalesce((SELECT max(seq) FROM log), 0), coalesce((SELECT value FROM meta WHERE key = 'seq'), 0))"
+)
+ONE_PROMPT = "SELECT id, row FROM prompts WHERE id = ?"
+ONE_SESSION = "SELECT id, row FROM sessions WHERE id = ?"
+MATCHING = "SELECT id FROM prompts WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
+PROMPTS = "SELECT id, row FROM prompts WHERE opened_at < ? ORDER BY opened_at DESC LIMIT ?"
+OPEN_PROMPTS = f"SELECT id, row FROM prompts WHERE live = 1 AND {_NOT_CLOSED} AND opened_at < ? ORDER BY opened_at DESC LIMIT ?"  # noqa: E501, S608
+# One statement, so one look: read one after the other, a commit in between could hide a change for good.
+CHANGED = (
+    "SELECT seq, at, 'prompt', id, row FROM prompts WHERE seq > ?1"
+    " UNION ALL SELECT seq, at, 'session', id, row FROM sessions WHERE seq > ?1 ORDER BY seq LIMIT ?2"
+)
+FACTS = "SELECT seq, fact FROM log WHERE seq > ? ORDER BY seq LIMIT ?"
+BODY = "SELECT data FROM bodies WHERE id = ?"
+
+
+class Store:
+    """The open database. Writes are awaited; reads are short and may run on the event loop."""
+
+    def __init__(self, path: Path, writer: Writer, reading: sqlite3.Connection) -> None:
+        self.path = path
+        self._writer = writer
+        self._reading = reading
+        # Rows handed to the writer that are not on disk yet, each with the write it waits for.
+        self._unwritten: dict[str, tuple[Prompt, Future[list[Change]]]] = {}
+
+    @classmethod
+    def open(cls, path: Path, steps: Sequence[Migration] = MIGRATIONS) -> Self:
+        """The database at `path`, made if missing, migrated if older; a StoreProblem says why not."""
+        writing = prepare(path, steps)
+        try:
+            reading = connect(path)
+            reading.execute("PRAGMA query_only = ON")
+            last_seq: int = reading.execute(LAST_SEQ).fetchone()[0]
+        except sqlite3.Error as error:
+            writing.close()
+            raise explained(path, error) from error
+        return cls(path, Writer(writing, path, last_seq), reading)
+
+    def close(self) -> None:
+        """Write what is queued and let go of the file."""
+        self._writer.close()
+        self._reading.close()
+
+    @property
+    def last_seq(self) -> int:
+        return self._writer.last_seq
+
+    # -- writing
+
+    async def record(self, facts: Sequence[Fact]) -> list[Change]:
+        """Put these facts on disk, in this order, all or none; one change with its own seq for every row."""
+        encoded = [Encoded(fact) for fact in facts]
+        # No await up to here: facts get into the log in the order in which `record` was called.
+        future = self._writer.submit(lambda tx: [change for fact in encoded for change in fact.write(tx)])
+        rows = [prompt for fact in facts for prompt in fact.prompts]
+        self._unwritten.update((prompt.id, (prompt, future)) for prompt in rows)
+        try:
+            return await asyncio.wrap_future(future)
+        finally:
+            for prompt in rows:
+                if future.done() and self._unwritten.get(prompt.id, (None, None))[1] is future:
+                    del self._unwritten[prompt.id]
+
+    async def prune(self, before: float) -> int:
+        """Forget settled prompts and ended sessions from before then; how many rows went. In small batches."""
+        removed = await self._all(lambda tx: prune.prune_prompts(tx, before))
+        removed += await self._all(lambda tx: prune.prune_sessions(tx, before))
+        if await self._all(lambda tx: prune.prune_bodies(tx, before)) or removed:
+            await self._all(prune.give_back)
+        return removed
+
+    async def _all(self, batch: Work[int]) -> int:
+        """Batch after batch, each in a transaction that others may share, until nothing is left to do."""
+        done = 0
+        while some := await self._write(batch):
+            done += some
+        return done
+
+    async def _write(self, work: Work[T]) -> T:
+        return await asyncio.wrap_future(self._writer.submit(work))
+
+    # -- reading
+
+    def live(self) -> tuple[list[Prompt], list[Session]]:
+        """What a restarted daemon must know: prompts that are not settled, sessions that are not over."""
+        return self._decoded(PROMPT, LIVE_PROMPTS), self._decoded(SESSION, LIVE_SESSIONS)
+
+    def prompt(self, prompt_id: str) -> Prompt | None:
+        return next(iter(self._decoded(PROMPT, ONE_PROMPT, prompt_id)), None)
+
+    def newest(self, prompt_id: str) -> Prompt | None:
+        """The row as last handed to `record`, even if not on disk yet: to decide with, never to show."""
+        row, write = self._unwritten.get(prompt_id, (None, None))
+        if write is None or write.done():
+            return self.prompt(prompt_id)
+        return row
+
+    def session(self, session_id: str) -> Session | None:
+        return next(iter(self._decoded(SESSION, ONE_SESSION, session_id)), None)
+
+    def matching(self, prefix: str, limit: int = 5) -> list[str]:
+        """Ids of prompts that begin like this."""
+        return [row[0] for row in self._rows(MATCHING, prefix, prefix + "\U0010ffff", limit)]
+
+    def prompts(self, *, open_only: bool, limit: int, before: float | None = None) -> list[Prompt]:
+        """The newest first; `before`: only those opened earlier. Open is everything not closed, unsure too."""
+        query = OPEN_PROMPTS if open_only else PROMPTS
+        return self._decoded(PROMPT, query, float("inf") if before is None else before, limit)
+
+    def changes_after(self, seq: int, limit: int) -> list[Change]:
+        """The current version of every row that changed after `seq`, oldest change first."""
+        return [
+            Change(number, at, prompt=self._one(PROMPT, name, row))
+            if table == "prompt"
+            else Change(number, at, session=self._one(SESSION, name, row))
+            for number, at, table, name, row in self._rows(CHANGED, seq, limit)
+        ]
+
+    def facts(self, after: int = 0, limit: int | None = None) -> Iterator[tuple[int, AnyEvent]]:
+        """The log, oldest first; each fact with the last seq it used."""
+        left = limit
+        while left is None or left > 0:
+            page = self._rows(FACTS, after, _PAGE if left is None else min(left, _PAGE))
+            for seq, fact in page:
+                yield seq, self._one(EVENT, f"fact {seq}", fact)
+            if not page:
+                return
+            after = page[-1][0]
+            left = None if left is None else left - len(page)
+
+    def body(self, body_id: str) -> bytes | None:
+        return next((row[0] for row in self._rows(BODY, body_id)), None)
+
+    # -- devices
+
+    def devices(self) -> list[Device]:
+        return devices.all_devices(self._reading)
+
+    def device_by_hash(self, token_hash: str) -> Device | None:
+        """The device with this key, unless it was revoked."""
+        return devices.device_by_hash(self._reading, token_hash)
+
+    async def add_device(self, name: str, token_hash: str, at: float | None = None) -> Device:
+        now = time.time() if at is None else at
+        return await self._write(lambda tx: devices.add(tx, name, token_hash, now))
+
+    def touch_device(self, device_id: str, at: float | None = None) -> None:
+        """It spoke to us. Written at most once a minute, and nobody waits for it."""
+        now = time.time() if at is None else at
+        if devices.worth_touching(self._reading, device_id, now):
+            self._writer.submit(lambda tx: devices.touch(tx, device_id, now))
+
+    async def revoke_device(self, device_id: str, at: float | None = None) -> bool:
+        """Whether there was such a device; from here on its key opens nothing."""
+        now = time.time() if at is None else at
+        return await self._write(lambda tx: devices.revoke(tx, device_id, now))
+
+    # -- how rows are read
+
+    def _rows(self, query: str, *values: object) -> list[Any]:
+        try:
+            return self._reading.execute(query, values).fetchall()
+        except (UnicodeEncodeError, OverflowError):
+            return []  # no id we keep has half a character in it, no seq has 65 bits: nothing is meant by them
+        except sqlite3.Error as error:
+            raise explained(self.path, error) from error
+
+    def _decoded(self, decoder: msgspec.json.Decoder[T], query: str, *values: object) -> list[T]:
+        return [self._one(decoder, row[0], row[1]) for row in self._rows(query, *values)]
+
+    def _one(self, decoder: msgspec.json.Decoder[T], name: str, data: bytes) -> T:
+        try:
+            return decoder.decode(data)
+        except msgspec.DecodeError as error:
+            raise unreadable(self.path, repr(name), str(error)) from error

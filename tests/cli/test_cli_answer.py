@@ -1,0 +1,213 @@
+"""`yourcall answer` against a real daemon and a held request: what is said, and the exit code of every verdict."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+from kit.poll import until
+from kit.yourcall import COMMAND, Yourcall
+from scripted_claude import Held, ScriptedClaude
+
+
+def ask(claude: ScriptedClaude, yc: Yourcall, command: str = "touch marker") -> tuple[Held, str]:
+    held = claude.asks("Bash", command=command, description="Make a file")
+    return held, yc.wait_prompt()["id"]
+
+
+def answered(claude: ScriptedClaude, yc: Yourcall, held: Held, *words: str, decision: str = "accept"):
+    """Run `answer`, and play the agent's part as soon as the hook has handed the answer over."""
+    with ThreadPoolExecutor(1) as pool:
+        said = pool.submit(yc.run, "answer", *words)
+        got = held.answer()
+        claude.goes_on(held, decision=decision)
+        return said.result(), got
+
+
+def test_confirmed_is_zero(yc: Yourcall, claude: ScriptedClaude) -> None:
+    held, prompt = ask(claude, yc)
+    said, got = answered(claude, yc, held, prompt[:6], "allow")
+    assert said.code == 0, said
+    assert said.out.startswith("Confirmed: ")
+    assert got is not None
+    assert got["hookSpecificOutput"]["decision"]["behavior"] == "allow"
+    shown = yc.show(prompt)
+    assert (shown["state"], shown["outcome"], shown["answered_by"]) == ("confirmed", "allowed", "cli")
+    assert [m["state"] for m in shown["history"]][:3] == ["open", "answering", "sent"]
+
+
+def test_deny_with_a_message_reaches_the_agent(yc: Yourcall, claude: ScriptedClaude) -> None:
+    held, prompt = ask(claude, yc)
+    said, got = answered(claude, yc, held, prompt, "deny", "--text", "Use pnpm.", "--json", decision="reject")
+    assert said.code == 0, said
+    assert said.json["result"] == "confirmed"
+    assert got is not None
+    decision = got["hookSpecificOutput"]["decision"]
+    assert (decision["behavior"], decision["message"]) == ("deny", "Use pnpm.")
+
+
+def test_edited_input_goes_out_as_it_was_written(yc: Yourcall, claude: ScriptedClaude) -> None:
+    held, prompt = ask(claude, yc)
+    edited = '{"command": "touch other", "timeout": 1.50}'
+    said, got = answered(claude, yc, held, prompt, "Allow", "--input", edited)
+    assert said.code == 0, said
+    assert got is not None
+    assert got["hookSpecificOutput"]["decision"]["updatedInput"] == json.loads(edited)
+
+
+def test_too_late_is_three_and_says_who(yc: Yourcall, claude: ScriptedClaude) -> None:
+    held, prompt = ask(claude, yc)
+    claude.goes_on(held, source="user_temporary")
+    yc.wait_state(prompt, "desk")
+    said = yc.run("answer", prompt, "deny")
+    assert said.code == 3, said
+    assert said.err.startswith("Too late: ")
+    assert "desk" in said.err
+    assert "ago)" in said.err
+
+
+def test_second_answer_is_too_late_and_names_the_first(yc: Yourcall, claude: ScriptedClaude) -> None:
+    held, prompt = ask(claude, yc)
+    assert yc.run("answer", prompt, "allow", "--no-wait").code == 6
+    said = yc.run("answer", prompt, "deny")
+    assert said.code == 3, said
+    assert "by cli" in said.err
+    assert held.answer() is not None
+
+
+def test_not_yet_proven_is_six(yc: Yourcall, claude: ScriptedClaude) -> None:
+    held, prompt = ask(claude, yc)
+    with ThreadPoolExecutor(1) as pool:
+        said = pool.submit(yc.run, "answer", prompt, "allow", "--wait", "1.5")
+        assert held.answer() is not None
+        claude.is_("busy")  # the dialog closed; the long command has no result yet
+        done = said.result()
+    assert done.code == 6, done
+    assert done.out.startswith("Accepted: ")
+    assert f"show {prompt}" in done.out
+
+
+def test_no_wait_comes_back_at_once(yc: Yourcall, claude: ScriptedClaude) -> None:
+    _, prompt = ask(claude, yc)
+    said = yc.run("answer", prompt, "allow", "--no-wait", "--json", timeout=5)
+    assert said.code == 6, said
+    assert said.json["result"] in ("taken", "sent")
+
+
+def test_bounced_is_four_and_open_again(yc: Yourcall, claude: ScriptedClaude) -> None:
+    held, prompt = ask(claude, yc)
+    said = yc.run("answer", prompt, "allow")  # the agent never takes it: its dialog stays
+    assert said.code == 4, said
+    assert said.err.startswith("Bounced: ")
+    assert "open again" in said.err
+    assert held.answer() is not None
+    assert yc.show(prompt)["state"] == "open"
+
+
+def test_session_that_ends_leaves_us_unsure_five(yc: Yourcall, claude: ScriptedClaude) -> None:
+    held, prompt = ask(claude, yc)
+    with ThreadPoolExecutor(1) as pool:
+        said = pool.submit(yc.run, "answer", prompt, "allow")
+        assert held.answer() is not None
+        claude.ends()
+        done = said.result()
+    assert done.code == 5, done
+    assert done.err.startswith("Unsure: ")
+
+
+def test_daemon_that_dies_while_we_wait_leaves_us_unsure(yc: Yourcall, claude: ScriptedClaude) -> None:
+    held, prompt = ask(claude, yc)
+    with ThreadPoolExecutor(1) as pool:
+        said = pool.submit(yc.run, "answer", prompt, "allow")
+        assert held.answer() is not None
+        yc.kill()
+        done = said.result()
+    assert done.code == 5, done
+    assert "may or may not" in done.err
+    yc.start()
+
+
+def test_wait_longer_than_the_daemon_holds(yc: Yourcall, claude: ScriptedClaude, monkeypatch) -> None:
+    from yourcall.cli import answer
+
+    monkeypatch.setattr(answer, "LONGEST_HOLD", 0.2)  # a minute, shortened
+    held, prompt = ask(claude, yc)
+    with ThreadPoolExecutor(1) as pool:
+        given = pool.submit(answer.give, yc.home, prompt, {"option": '"allow"'}, 20.0)
+        assert held.answer() is not None
+        yc.wait_state(prompt, "sent")
+        until(lambda: not given.done())
+        claude.goes_on(held)
+        reply, result = given.result()
+    assert result.result == "confirmed"
+    assert reply.data["result"] == "confirmed"
+    assert reply.data["prompt"]["state"] == "confirmed"
+
+
+BAD_USAGE = [
+    (["nope"], "There is no option 'nope'"),
+    ([], "Say what to answer"),
+    (["allow", "--wait", "1", "--no-wait"], "contradict"),
+    (["allow", "--input", "[1]"], "JSON object"),
+    (["allow", "--input", "{"], "not JSON"),
+    (["allow", "--input", '{"a": NaN}'], "not JSON"),
+    (["--set", "decision"], "--set takes"),
+    (["--set-text", "=x"], "--set-text takes"),
+    (["allow", "--wait", "-1"], "--wait"),
+    (["deny", "--input", "{}"], "edited input goes with an option that allows"),
+    (["allow", "--question", "other"], "no question"),
+]
+
+
+def test_bad_usage_is_two_and_changes_nothing(yc: Yourcall, claude: ScriptedClaude) -> None:
+    _, prompt = ask(claude, yc)
+    for words, says in BAD_USAGE:
+        said = yc.run("answer", prompt, *words)
+        assert said.code == 2, (words, said)
+        assert says in said.err, (words, said)
+        assert "Traceback" not in said.err
+    shown = yc.show(prompt)
+    assert shown["state"] == "open"
+    assert len(shown["history"]) == 1
+
+
+def test_unknown_and_ambiguous_ids_are_two(yc: Yourcall) -> None:
+    for word in ("zzzz", "", "../status", "a/b", "ü", "x" * 300):
+        said = yc.run("answer", word, "allow")
+        assert said.code == 2, (word, said)
+        assert said.err
+
+
+def test_several_questions_with_set(yc: Yourcall, claude: ScriptedClaude) -> None:
+    questions = [
+        {"question": "Which colour?", "header": "Colour", "options": [{"label": "Red"}, {"label": "Blue, dark"}]},
+        {"question": "Which sizes?", "header": "Size", "multiSelect": True, "options": [{"label": "S"}, {"label": "M"}]},
+    ]  # fmt: skip
+    held = claude.asks("AskUserQuestion", questions=questions)
+    prompt = yc.wait_prompt()["id"]
+    said, got = answered(claude, yc, held, prompt, "--set", "q1=Blue, dark", "--set", "q2=S,o2")
+    assert said.code == 0, said
+    assert got is not None
+    answers = got["hookSpecificOutput"]["decision"]["updatedInput"]["answers"]
+    assert answers["Which colour?"] == "Blue, dark"
+    assert "S" in answers["Which sizes?"]
+    assert "M" in answers["Which sizes?"]
+
+
+def test_input_from_stdin(yc: Yourcall, claude: ScriptedClaude) -> None:
+    held, prompt = ask(claude, yc)
+    done = subprocess.run(
+        [str(COMMAND), "answer", prompt, "allow", "--input", "-", "--no-wait"],
+        input='{"command": "true"}\n', env=yc.env, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 6, done
+    got = held.answer()
+    assert got is not None
+    assert got["hookSpecificOutput"]["decision"]["updatedInput"] == {"command": "true"}
+
+
+def test_not_running_is_one(tmp_path) -> None:
+    said = Yourcall(tmp_path).run("answer", "abc", "allow")
+    assert said.code == 1
+    assert said.err == "yourcall is not running. Start it with: yourcall up\n"

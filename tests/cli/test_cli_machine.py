@@ -1,0 +1,288 @@
+"""service, uninstall and doctor: what is written outside the home, what is found wrong, and what is left behind."""
+
+from __future__ import annotations
+
+import configparser
+import json
+import os
+import plistlib
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit.poll import until
+from kit.yourcall import COMMAND, Said, Yourcall
+from scripted_claude import ScriptedClaude
+
+from yourcall.cli import service
+from yourcall.cli.place import Place
+
+
+class Machine:
+    """A person's machine in a folder: a home of their own, and programs on PATH that only take notes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.person = folder / "ada"
+        self.bin = folder / "bin"
+        self.settings = self.person / ".claude" / "settings.json"
+        self.yourcall = self.person / ".yourcall"
+        self.unit = self.person / ".config" / "systemd" / "user" / "yourcall.service"
+        self.notes = folder / "notes"
+        for each in (self.person, self.bin):
+            each.mkdir()
+        self.settings.parent.mkdir()
+
+    def program(self, name: str, does: str = "true") -> None:
+        path = self.bin / name
+        path.write_text(f'#!/bin/sh\necho {name} "$@" >>{shlex.quote(str(self.notes))}\n{does}\n')
+        path.chmod(0o755)
+
+    def noted(self) -> list[str]:
+        return self.notes.read_text().splitlines() if self.notes.exists() else []
+
+    def run(self, *words: str, typed: str = "", cwd: Path | None = None, **env: str) -> Said:
+        done = subprocess.run(
+            [str(COMMAND), *words], env={"PATH": f"{self.bin}", "HOME": str(self.person), "LANG": "C.UTF-8", **env},
+            input=typed, capture_output=True, text=True, check=False, cwd=cwd or self.person, timeout=60,
+        )  # fmt: skip
+        return Said(done.returncode, done.stdout, done.stderr)
+
+    def findings(self, **more: Any) -> dict[str, list[dict[str, str]]]:
+        found: dict[str, list[dict[str, str]]] = {}
+        for finding in self.run("doctor", "--json", **more).json:
+            found.setdefault(finding["check"], []).append(finding)
+        return found
+
+    def everything(self) -> dict[str, bytes]:
+        return {
+            str(path.relative_to(self.person)): path.read_bytes() if path.is_file() else b""
+            for path in self.person.rglob("*")
+        }
+
+
+@pytest.fixture
+def machine(tmp_path: Path):
+    made = Machine(tmp_path)
+    yield made
+    made.run("down", "--force")
+
+
+def test_service_is_shown_asked_written_and_removed(machine: Machine) -> None:
+    machine.program("systemctl")
+    no = machine.run("service", "install", typed="n\n")
+    assert no.code == 1
+    assert "Nothing was changed." in no.err
+    assert not machine.unit.exists()
+    yes = machine.run("service", "install", "--yes")
+    assert yes.code == 0, yes
+    text = machine.unit.read_text()
+    assert text in yes.out
+    unit = configparser.ConfigParser(interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment]
+    unit.read_string(text)
+    words = shlex.split(unit["Service"]["ExecStart"])
+    assert words == [str(COMMAND), "--home", str(machine.yourcall), "up"]
+    assert machine.noted() == [
+        "systemctl --user daemon-reload",
+        "systemctl --user enable --now yourcall.service",
+    ]
+    assert "already as it should be" in machine.run("service", "install").out
+    gone = machine.run("service", "remove", "--yes")
+    assert gone.code == 0
+    assert not machine.unit.exists()
+    assert "systemctl --user disable --now yourcall.service" in machine.noted()
+    assert machine.run("service", "remove").out == "No service is installed.\n"
+
+
+def test_without_systemd_the_command_is_printed(machine: Machine) -> None:
+    said = machine.run("service", "install", "--yes")
+    assert said.code == 0
+    assert "There is no systemctl here. Run it where there is one: systemctl --user enable --now" in said.out
+    assert machine.unit.exists()
+
+
+def test_failing_systemd_is_told(machine: Machine) -> None:
+    machine.program("systemctl", 'echo "Failed to connect to bus" >&2; exit 1')
+    said = machine.run("service", "install", "--yes")
+    assert "did not work (Failed to connect to bus)" in said.out
+
+
+def test_units_quote_what_systemd_would_expand() -> None:
+    unit = service.systemd_unit(["/opt/a b/yourcall", "--home", '/srv/100%/$HOME/"q"/b\\s', "up"])
+    line = next(line for line in unit.splitlines() if line.startswith("ExecStart="))
+    assert line == 'ExecStart="/opt/a b/yourcall" "--home" "/srv/100%%/$$HOME/\\"q\\"/b\\\\s" "up"'
+    with pytest.raises(ValueError, match="plainer path"):
+        service.systemd_unit(["/srv/new\nline"])
+
+
+def test_plist_reads_back(tmp_path: Path) -> None:
+    words = ["/opt/a b/yourcall", "--home", "/srv/<&>", "up"]
+    told = plistlib.loads(service.plist(words, tmp_path).encode())
+    assert told["ProgramArguments"] == words
+    assert told["RunAtLoad"] is True
+
+
+def test_uninstall_leaves_nothing_behind(machine: Machine, tmp_path: Path) -> None:
+    machine.program("systemctl")
+    machine.program("claude", "echo 2.1.325")
+    machine.settings.write_text('{\n  "model": "opus",\n  "hooks": {"Stop": []}\n}\n')
+    project = machine.person / "project"
+    project.mkdir()
+    before = machine.everything()
+    assert machine.run("setup", "claude", "--yes").code == 0
+    assert machine.run("setup", "claude", "--scope", "local", "--dir", str(project), "--yes").code == 0
+    assert machine.run("service", "install", "--yes").code == 0
+    assert machine.run("up", "--detach", "--port", "0").code == 0
+    pid = json.loads((machine.yourcall / "daemon.json").read_text())["pid"]
+    refused = machine.run("uninstall", typed="n\n")
+    assert refused.code == 1
+    assert "hook.py" in refused.out
+    assert machine.run("status").code == 0
+    said = machine.run("uninstall", "--yes")
+    assert said.code == 0, said
+    until(lambda: not Path(f"/proc/{pid}").exists() or ") Z" in Path(f"/proc/{pid}/stat").read_text())
+    shutil.rmtree(machine.person / ".config")  # the folders around the unit are systemd's own
+    assert machine.everything() == before
+    assert "nothing of yourcall to undo" in machine.run("uninstall", "--yes").out
+
+
+def test_uninstall_keeps_what_is_not_ours(machine: Machine) -> None:
+    machine.yourcall.mkdir()
+    for name in ("yourcall.db", "thesis.tex"):
+        (machine.yourcall / name).write_text("x")
+    said = machine.run("uninstall", "--yes")
+    assert said.code == 0
+    assert "thesis.tex" in said.out
+    assert [path.name for path in machine.yourcall.iterdir()] == ["thesis.tex"]
+
+
+def test_uninstall_of_one_home_leaves_the_hooks_of_another(machine: Machine) -> None:
+    machine.program("claude", "echo 2.1.325")
+    assert machine.run("setup", "claude", "--yes").code == 0
+    other = machine.person / "other"
+    (other / "log").mkdir(parents=True)
+    text = machine.settings.read_text()
+    assert machine.run("--home", str(other), "uninstall", "--yes").code == 0
+    assert machine.settings.read_text() == text
+    assert not other.exists()
+
+
+def test_doctor_when_nothing_is_there(machine: Machine) -> None:
+    said = machine.run("doctor")
+    assert said.code == 1
+    assert "yourcall is not running." in said.out
+    assert "yourcall up --detach" in said.out
+    found = machine.findings()
+    assert found["claude"][0]["level"] == "note"
+    assert found["hooks"][0]["level"] == "wrong"
+    assert found["tmux"][0]["level"] == "note"
+    assert not machine.yourcall.exists()
+
+
+def test_doctor_when_all_is_well(machine: Machine) -> None:
+    machine.program("claude", "echo '2.1.325 (Claude Code)'")
+    machine.program("tmux")
+    machine.settings.write_text('{"permissions": {"defaultMode": "default"}}')
+    assert machine.run("setup", "claude", "--yes").code == 0
+    assert machine.run("up", "--detach", "--port", "0").code == 0
+    said = machine.run("doctor")
+    assert said.code == 0, said
+    assert said.out.endswith("All is well.\n")
+    assert "WRONG" not in said.out
+
+
+@pytest.mark.parametrize(
+    ("version", "settings", "check", "says"),
+    [
+        ("2.0.44", "{}", "hooks", "cannot hand a permission"),
+        ("2.1.325", '{"disableAllHooks": true}', "hooks", "`disableAllHooks` is on"),
+        ("2.1.325", "{", "hooks", "settings.json"),
+        ("2.1.325", "{}", "hooks", "does not call yourcall"),
+        ("2.1.325", "{}", "mode", "starts in auto mode"),
+        ("2.1.250", "{}", "mode", "may start in auto mode"),
+        ("2.1.197", '{"permissions": {"defaultMode": "bypassPermissions"}}', "mode", "bypass-permissions mode"),
+        ("2.1.197", '{"permissions": {"defaultMode": "auto"}}', "mode", "no dialog ever comes"),
+    ],
+)
+def test_doctor_explains(machine: Machine, version: str, settings: str, check: str, says: str) -> None:
+    machine.program("claude", f"echo '{version} (Claude Code)'")
+    machine.settings.write_text(settings)
+    wrong = [finding for finding in machine.findings()[check] if finding["level"] == "wrong"]
+    assert any(says in finding["says"] for finding in wrong), wrong
+    assert all(finding["do"] for finding in wrong)
+
+
+def test_doctor_has_nothing_to_say_about_a_mode_that_asks(machine: Machine) -> None:
+    machine.program("claude", "echo 2.1.197")
+    assert "mode" not in machine.findings()
+    machine.settings.write_text('{"permissions": {"defaultMode": "plan"}}')
+    assert [finding["level"] for finding in machine.findings()["mode"]] == ["well"]
+
+
+def test_doctor_sees_what_a_project_switches_off(machine: Machine) -> None:
+    project = machine.person / "project"
+    (project / ".claude").mkdir(parents=True)
+    (project / ".claude" / "settings.json").write_text('{"disableAllHooks": true, "permissions": {"defaultMode": "auto"}}')
+    found = machine.findings(cwd=project)
+    assert any("disableAllHooks" in finding["says"] for finding in found["hooks"])
+    # A project's `auto` is ignored by Claude Code itself, so it is no finding.
+    assert "mode" not in found
+
+
+def test_doctor_sees_open_doors(machine: Machine) -> None:
+    machine.yourcall.mkdir(mode=0o755)
+    machine.yourcall.chmod(0o755)
+    (finding,) = machine.findings()["home"]
+    assert finding["level"] == "wrong"
+    assert "chmod 700" in finding["do"]
+    machine.yourcall.chmod(0o700)
+    assert machine.findings()["home"][0]["level"] == "well"
+
+
+def test_doctor_sees_a_lost_socket_and_another_version(yc: Yourcall) -> None:
+    (yc.home / "hook.sock").unlink()
+    found = {f["check"]: f for f in yc.run("doctor", "--json").json}
+    assert found["socket"]["level"] == "wrong"
+    assert "hook.sock" in found["socket"]["says"]
+    from yourcall.cli import doctor
+
+    said = doctor.version(Place(yc.home), {"running": True, "version": "0.0.1"})
+    assert [finding.level for finding in said] == ["wrong"]
+
+
+def test_doctor_looks_for_the_undocumented_signs(yc: Yourcall, claude: ScriptedClaude) -> None:
+    claude.asks("Bash", command="ls")
+    yc.wait_prompt()
+
+    def signs(config: Path) -> str:
+        env = {**yc.env, "CLAUDE_CONFIG_DIR": str(config)}
+        done = subprocess.run([str(COMMAND), "doctor", "--json"], env=env, capture_output=True, text=True, check=False)
+        return next(f["level"] for f in json.loads(done.stdout) if f["check"] == "signs")
+
+    assert signs(claude.config) == "well"
+    assert signs(claude.project) == "note"
+
+
+def test_doctor_notes_a_session_in_auto_mode(tmp_path: Path, yc: Yourcall) -> None:
+    with ScriptedClaude(tmp_path, yc, mode="auto") as claude:
+        claude.asks("Bash", command="ls")
+        yc.wait_prompt()
+        notes = [f for f in yc.run("doctor", "--json").json if f["check"] == "session"]
+        assert notes
+        assert "asks nobody" in notes[0]["says"]
+        assert "auto mode" in yc.run("sessions").out
+
+
+def test_nothing_is_written_outside_the_home(machine: Machine) -> None:
+    elsewhere = machine.person / "elsewhere"
+    before = machine.everything()
+    assert machine.run("--home", str(elsewhere), "up", "--detach", "--port", "0").code == 0
+    for words in (["ls"], ["status"], ["doctor"], ["devices"], ["log"], ["sessions"], ["setup", "claude", "--diff"]):
+        machine.run("--home", str(elsewhere), *words)
+    assert machine.run("--home", str(elsewhere), "down").code == 0
+    outside = {name for name in machine.everything() if not name.startswith("elsewhere")}
+    assert outside == set(before)
+    assert os.stat(elsewhere).st_mode & 0o777 == 0o700

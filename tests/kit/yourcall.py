@@ -1,0 +1,155 @@
+"""yourcall itself, run as a person runs it: the installed command, a daemon of its own, a home of its own.
+
+The rule it keeps: one instance per test, on a free port, reached only through the command, HTTP or the sockets.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kit.poll import until
+
+if TYPE_CHECKING:
+    from kit.claude import ClaudeHome
+
+COMMAND = Path(sys.executable).with_name("yourcall")
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command said, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class Yourcall:
+    """One instance: `with Yourcall(folder, claude_home) as yc: yc.ls()`."""
+
+    def __init__(self, folder: Path, claude: ClaudeHome | None = None) -> None:
+        self.home = folder / "yourcall"
+        self._user = claude.path if claude else folder
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Yourcall:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def env(self) -> dict[str, str]:
+        return {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "HOME": str(self._user),
+            "YOURCALL_HOME": str(self.home),
+            "LANG": "C.UTF-8",
+        }
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def url(self) -> str:
+        return json.loads((self.home / "daemon.json").read_text())["url"]
+
+    def start(self) -> None:
+        """Start the daemon and wait until it answers."""
+        assert self._process is None
+        (self.home / "daemon.json").unlink(missing_ok=True)
+        self._process = subprocess.Popen(
+            [str(COMMAND), "up", "--port", "0"],
+            env=self.env,
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
+        until(self._listens, 20, what="the daemon")
+
+    def _listens(self) -> bool:
+        assert self._process is not None
+        assert self._process.poll() is None, f"the daemon ended with {self._process.returncode}"
+        return (self.home / "daemon.json").exists()
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.send_signal(signal.SIGCONT)
+            self._process.terminate()
+            assert self._process.wait(10) == 0
+            self._process = None
+
+    def kill(self) -> None:
+        """End it as a power cut would."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait(10)
+        self._process = None
+
+    def signal(self, number: int) -> None:
+        assert self._process is not None
+        self._process.send_signal(number)
+
+    def run(self, *words: str, timeout: float = 40, typed: str | None = None) -> Said:
+        done = subprocess.run(
+            [str(COMMAND), *words], env=self.env, cwd=self.home.parent, capture_output=True, text=True,
+            input=typed, stdin=None if typed is not None else subprocess.DEVNULL, timeout=timeout, check=False,
+        )  # fmt: skip
+        return Said(done.returncode, done.stdout, done.stderr)
+
+    def setup_claude(self, *cli: Path) -> None:
+        said = self.run("setup", "claude", "--yes", *(word for path in cli for word in ("--cli", str(path))))
+        assert said.code == 0, said
+
+    def prompts(self) -> list[dict[str, Any]]:
+        said = self.run("ls", "--json")
+        assert said.code == 0, said
+        return said.json
+
+    def show(self, prompt_id: str) -> dict[str, Any]:
+        said = self.run("show", prompt_id, "--json")
+        assert said.code == 0, said
+        return said.json
+
+    def http(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
+        """One request on the user's own socket, without the cost of starting a command."""
+        connection = HTTPConnection("localhost")
+        connection.sock = socket.socket(socket.AF_UNIX)
+        connection.sock.connect(f"/proc/self/fd/{(folder := os.open(self.home, os.O_PATH))}/api.sock")
+        os.close(folder)
+        try:
+            connection.request(method, path, json.dumps(body) if body is not None else None)
+            reply = connection.getresponse()
+            return reply.status, json.loads(reply.read())
+        finally:
+            connection.close()
+
+    def wait_prompt(self, count: int = 1, timeout: float = 20) -> dict[str, Any]:
+        """The newest open prompt, once there are this many."""
+        found = until(lambda: len(now := self.prompts()) == count and now, timeout, what=f"{count} open prompts")
+        return max(found, key=lambda prompt: prompt["opened_at"])
+
+    def wait_state(self, prompt_id: str, *states: str, timeout: float = 20) -> dict[str, Any]:
+        def look() -> dict[str, Any] | None:
+            shown = self.show(prompt_id)
+            return shown if shown["state"] in states else None
+
+        return until(
+            look, timeout, what=f"{prompt_id} to be {states}", show=lambda: json.dumps(self.show(prompt_id))
+        )

@@ -1,0 +1,154 @@
+"""The OpenAPI document: valid, complete, and true about what the routes reply."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+from server_house import House
+
+from yourcall.server.openapi import document
+from yourcall.server.routes import LIVE, ROUTES
+
+DOCUMENT = document(ROUTES, LIVE)
+OPERATIONS = [
+    (path, method, operation) for path, item in DOCUMENT["paths"].items() for method, operation in item.items()
+]
+
+
+def walk(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        yield value
+        for each in value.values():
+            yield from walk(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from walk(each)
+
+
+def resolve(ref: str) -> Any:
+    value: Any = DOCUMENT
+    for part in ref.removeprefix("#/").split("/"):
+        value = value[part]
+    return value
+
+
+def test_every_route_is_in_it_and_nothing_else() -> None:
+    described = {(method.upper(), path) for path, method, _ in OPERATIONS}
+    assert described == {(route.method, route.path) for route in ROUTES} | {("GET", LIVE)}
+
+
+def test_it_has_the_parts_that_openapi_3_1_requires() -> None:
+    assert re.fullmatch(r"3\.1\.\d+", DOCUMENT["openapi"])
+    assert {"title", "version"} <= set(DOCUMENT["info"])
+    schemes = DOCUMENT["components"]["securitySchemes"]
+    names = [operation["operationId"] for _, _, operation in OPERATIONS]
+    assert len(names) == len(set(names))
+    for path, _, operation in OPERATIONS:
+        assert operation["responses"]
+        for status, response in operation["responses"].items():
+            assert re.fullmatch(r"[1-5]\d\d", status)
+            assert response["description"]
+        parameters = operation["parameters"]
+        assert len({(each["in"], each["name"]) for each in parameters}) == len(parameters)
+        in_path = {each["name"] for each in parameters if each["in"] == "path"}
+        assert in_path == set(re.findall(r"{(\w+)}", path))
+        assert all(each["required"] is True for each in parameters if each["in"] == "path")
+        assert all("schema" in each for each in parameters)
+    for part in [DOCUMENT, *(operation for _, _, operation in OPERATIONS)]:
+        for requirement in part.get("security", []):
+            assert set(requirement) <= set(schemes)
+
+
+def test_every_reference_leads_somewhere() -> None:
+    refs = [each["$ref"] for each in walk(DOCUMENT) if "$ref" in each]
+    assert len(refs) > 20
+    for ref in refs:
+        assert resolve(ref)["type"] == "object"
+
+
+def test_only_what_needs_no_key_says_so() -> None:
+    free = {(method, path) for path, method, operation in OPERATIONS if operation.get("security") == []}
+    assert free == {(route.method.lower(), route.path) for route in ROUTES if route.key != "device"}
+
+
+def check(value: Any, schema: dict[str, Any]) -> None:
+    """As much of JSON Schema as the document uses; a word it does not know is an error."""
+    if "$ref" in schema:
+        return check(value, resolve(schema["$ref"]))
+    known = {"title", "description", "default", "type", "properties", "required", "items", "anyOf", "enum"}
+    known |= {"additionalProperties", "minimum", "maximum", "minLength", "maxLength"}
+    assert set(schema) <= known, schema
+    if "anyOf" in schema:
+        for option in schema["anyOf"]:
+            try:
+                return check(value, option)
+            except AssertionError:
+                continue
+        pytest.fail(f"{value!r} fits none of {schema['anyOf']}")
+    if "enum" in schema:
+        assert value in schema["enum"]
+    kinds: dict[str, Any] = {
+        "object": dict, "array": list, "string": str, "boolean": bool, "null": type(None), "integer": int,
+        "number": (int, float),
+    }  # fmt: skip
+    if "type" in schema:
+        named = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+        assert isinstance(value, tuple(kinds[each] for each in named if each != "number")) or (
+            "number" in named and isinstance(value, (int, float))
+        ), (value, schema)
+    if isinstance(value, dict) and "properties" in schema:
+        assert set(schema["required"]) <= set(value)
+        assert set(value) <= set(schema["properties"]), "a field that is not described"
+        for name, each in value.items():
+            check(each, schema["properties"][name])
+    elif isinstance(value, dict) and isinstance(schema.get("additionalProperties"), dict):
+        for each in value.values():
+            check(each, schema["additionalProperties"])
+    if isinstance(value, list) and "items" in schema:
+        for each in value:
+            check(each, schema["items"])
+    return None
+
+
+def test_replies_are_what_the_document_says(house: House) -> None:
+    house.session("s1")
+    house.ask("p1")
+    house.ask("p2")
+    code = house.devices.pairing.new().text
+    calls: list[tuple[str, str, str, Any, int]] = [
+        ("GET", "/api/prompts", "/api/prompts", None, 200),
+        ("GET", "/api/prompts", "/api/prompts?all=1", None, 200),
+        ("GET", "/api/prompts/{id}", "/api/prompts/p1", None, 200),
+        ("GET", "/api/prompts/{id}", "/api/prompts/none", None, 404),
+        ("POST", "/api/prompts/{id}/answer", "/api/prompts/p1/answer", {"option": "allow"}, 202),
+        ("POST", "/api/prompts/{id}/answer", "/api/prompts/p1/answer", {"option": "allow"}, 409),
+        ("POST", "/api/prompts/{id}/answer", "/api/prompts/p2/answer", {"option": "hm"}, 422),
+        ("POST", "/api/prompts/{id}/answer", "/api/prompts/p2/answer", {"option": 1}, 400),
+        ("GET", "/api/sessions", "/api/sessions", None, 200),
+        ("GET", "/api/log", "/api/log", None, 200),
+        ("GET", "/api/status", "/api/status", None, 200),
+        ("GET", "/api/openapi.json", "/api/openapi.json", None, 200),
+        ("POST", "/api/devices", "/api/devices", {"name": "ci"}, 201),
+        ("POST", "/api/pair", "/api/pair", {"code": code}, 201),
+        ("POST", "/api/pair", "/api/pair", {"code": code}, 403),
+        ("POST", "/api/pairing", "/api/pairing", None, 201),
+        ("GET", "/api/devices", "/api/devices", None, 200),
+        ("DELETE", "/api/devices/{id}", "/api/devices/DEVICE", None, 200),
+        ("DELETE", "/api/devices/{id}", "/api/devices/none", None, 404),
+        ("POST", "/api/shutdown", "/api/shutdown", None, 202),
+    ]
+    tried = {(method, path) for method, path, *_ in calls}
+    assert tried == {(route.method, route.path) for route in ROUTES}, "a route that no call checks"
+    device = house.run(house.devices.add("old"))[0].id
+    with house.local() as cli:
+        for method, path, url, body, status in calls:
+            got = cli.request(method, url.replace("DEVICE", device), json=body)
+            assert got.status_code == status, (url, got.text)
+            described = DOCUMENT["paths"][path][method.lower()]["responses"][str(status)]
+            check(got.json(), described["content"]["application/json"]["schema"])
+        assert cli.get("/api/openapi.json").json() == json.loads(msgspec.json.encode(DOCUMENT))

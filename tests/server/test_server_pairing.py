@@ -1,0 +1,225 @@
+"""Codes and devices: single use, five minutes, few guesses; tokens that are shown once and end at once."""
+
+from __future__ import annotations
+
+import hashlib
+
+import httpx
+import pytest
+from server_house import House, heard
+from websockets.exceptions import ConnectionClosed
+
+from yourcall.server.pairing import ALPHABET, LIFETIME, MOST_PER_MINUTE, MOST_WRONG, Pairing, Slow, Wrong
+
+
+class Clock:
+    now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def wrong_for(code: str) -> str:
+    return ("0" if code[0] != "0" else "1") + code[1:]
+
+
+def test_a_code_is_eight_clear_letters_and_never_the_same() -> None:
+    codes = {Pairing().new().text for _ in range(200)}
+    assert len(codes) == 200
+    for code in codes:
+        assert len(code) == 9
+        assert code[4] == "-"
+        assert set(code.replace("-", "")) <= set(ALPHABET)
+    assert not set("ILOU") & set(ALPHABET)
+
+
+def test_a_code_works_once() -> None:
+    pairing = Pairing(Clock())
+    code = pairing.new().text
+    assert pairing.use(code) is None
+    assert isinstance(pairing.use(code), Wrong)
+
+
+def test_a_code_may_be_typed_as_people_type() -> None:
+    pairing = Pairing(Clock())
+    code = pairing.new().text
+    typed = " " + code.replace("-", " ").lower().replace("1", "l").replace("0", "o") + " "
+    assert pairing.use(typed) is None
+
+
+def test_a_code_lives_five_minutes() -> None:
+    clock = Clock()
+    pairing = Pairing(clock)
+    code = pairing.new()
+    assert code.expires_at == clock.now + LIFETIME == clock.now + 300
+    clock.now += LIFETIME
+    assert isinstance(pairing.use(code.text), Wrong)
+    code = pairing.new()
+    clock.now += LIFETIME - 1
+    assert pairing.use(code.text) is None
+
+
+def test_a_new_code_voids_the_old() -> None:
+    pairing = Pairing(Clock())
+    old, new = pairing.new().text, pairing.new().text
+    assert isinstance(pairing.use(old), Wrong)
+    assert pairing.use(new) is None
+
+
+def test_five_wrong_tries_end_a_code() -> None:
+    pairing = Pairing(Clock())
+    code = pairing.new().text
+    for _ in range(MOST_WRONG):
+        assert isinstance(pairing.use(wrong_for(code)), Wrong)
+    assert isinstance(pairing.use(code), Wrong)
+    assert MOST_WRONG == 5
+
+
+def test_guessing_is_slowed_for_everybody_and_also_without_a_code() -> None:
+    clock = Clock()
+    pairing = Pairing(clock)
+    for _ in range(MOST_PER_MINUTE):
+        assert isinstance(pairing.use("x"), Wrong)
+        clock.now += 1
+    slow = pairing.use("x")
+    assert isinstance(slow, Slow)
+    assert 0 < slow.seconds <= 60
+    code = pairing.new().text
+    assert isinstance(pairing.use(code), Slow), "a right guess must wait as well"
+    clock.now += slow.seconds
+    assert pairing.use(code) is None
+
+
+@pytest.mark.parametrize("typed", ["", "é" * 8, "\x00", "A" * 64])
+def test_any_text_may_be_a_wrong_code(typed: str) -> None:
+    pairing = Pairing(Clock())
+    pairing.new()
+    assert isinstance(pairing.use(typed), Wrong)
+
+
+def new_code(house: House) -> str:
+    with house.local() as cli:
+        made = cli.post("/api/pairing")
+        assert made.status_code == 201
+        assert made.json()["expires_at"] > 0
+        return made.json()["code"]
+
+
+def test_a_browser_pairs_with_a_code_from_the_desk(house: House) -> None:
+    with house.http(Origin=house.origin) as browser:
+        paired = browser.post("/api/pair", json={"code": new_code(house), "name": "phone"})
+        assert paired.status_code == 201
+        token = paired.json()["token"]
+        cookie = paired.headers["set-cookie"]
+        assert cookie == f"yourcall={token}; Path=/; Max-Age=31536000; HttpOnly; SameSite=Strict"
+        assert browser.get("/api/status").status_code == 200  # by the cookie, which the client has kept
+        devices = browser.get("/api/devices").json()
+    assert [(each["name"], each["current"], each["revoked_at"]) for each in devices] == [("phone", True, None)]
+    assert devices[0]["id"] == paired.json()["id"]
+    assert "token" not in devices[0]
+
+
+def test_a_cookie_from_an_https_page_is_secure(house: House) -> None:
+    with house.http(Origin="https://desk.example.net", Host="desk.example.net") as browser:
+        paired = browser.post("/api/pair", json={"code": new_code(house)})
+    assert paired.headers["set-cookie"].endswith("; SameSite=Strict; Secure")
+
+
+def test_only_the_hash_of_a_token_is_kept(house: House) -> None:
+    with house.local() as cli:
+        made = cli.post("/api/devices", json={"name": "ci"}).json()
+    token: str = made["token"]
+    assert token.startswith("yc_")
+    assert len(token) == 3 + 43
+    device = house.store.device_by_hash(hashlib.sha256(token.encode()).hexdigest())
+    assert device is not None
+    assert device.id == made["id"]
+    files = [file for file in house.folder.iterdir() if file.name.startswith("yourcall.db")]
+    assert files
+    assert not any(token.encode() in file.read_bytes() for file in files)
+
+
+def test_wrong_codes_are_refused_and_then_slowed_down(house: House) -> None:
+    code = new_code(house)
+    with house.http() as stranger:
+        said = [stranger.post("/api/pair", json={"code": wrong_for(code)}) for _ in range(MOST_PER_MINUTE + 1)]
+        assert [got.status_code for got in said] == [403] * MOST_PER_MINUTE + [429]
+        assert "last try" in said[MOST_WRONG - 1].json()["error"]
+        assert 0 < int(said[-1].headers["retry-after"]) <= 60
+        assert stranger.post("/api/pair", json={"code": code}).status_code == 429
+    assert house.store.devices() == []
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"{}", b'{"code": 1}', b'{"code": "A", "name": ""}', b"\xff"])
+def test_a_malformed_pairing_is_no_attempt(house: House, body: bytes) -> None:
+    code = new_code(house)
+    with house.http() as stranger:
+        for _ in range(MOST_WRONG):
+            assert stranger.post("/api/pair", content=body).status_code == 400
+        assert stranger.post("/api/pair", json={"code": code}).status_code == 201
+
+
+def test_names_tell_devices_apart_and_stay_plain(house: House) -> None:
+    with house.local() as cli:
+
+        def named(name: str) -> str:
+            return cli.post("/api/devices", json={"name": name}).json()["name"]
+
+        assert [named("phone"), named("Phone"), named("phone")] == ["phone", "Phone 2", "phone 3"]
+        assert named("desk") == "desk 2"
+        assert named("a\x1b[31m\u202eb\n c") == "a[31mb c"
+        assert named("\x00") == "device"
+        assert cli.post("/api/devices", json={"name": "x" * 65}).status_code == 400
+
+
+def test_a_revoked_device_is_out_at_once_with_its_open_feed(house: House) -> None:
+    lost, kept = house.token("lost"), house.token("kept")
+    with house.local() as cli, house.feed(token=lost) as gone, house.feed(token=kept) as stays:
+        assert heard(gone)["type"] == heard(stays)["type"] == "hello"
+        device = next(each["id"] for each in cli.get("/api/devices").json() if each["name"] == "lost")
+        assert cli.delete(f"/api/devices/{device}").json() == {"done": True}
+        with pytest.raises(ConnectionClosed) as closed:
+            gone.recv(timeout=10)
+        assert closed.value.rcvd is not None
+        assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (4001, "revoked")
+        house.ask("p1")
+        assert heard(stays)["prompt"]["id"] == "p1"
+        assert cli.delete(f"/api/devices/{device}").status_code == 404
+        assert cli.delete("/api/devices/nobody").status_code == 404
+        listed = {each["name"]: each["revoked_at"] for each in cli.get("/api/devices").json()}
+    assert listed["kept"] is None
+    assert listed["lost"] > 0
+
+
+def test_when_a_device_was_seen_is_written_once_a_minute(house: House) -> None:
+    with house.http(house.token()) as phone:
+
+        def seen() -> float:
+            got: httpx.Response = phone.get("/api/devices")
+            return got.json()[0]["seen_at"]
+
+        first = _settle(seen, lambda at: at > 0)
+        house.late = 50
+        assert seen() == seen() == first
+        house.late = 61
+        seen()
+        assert _settle(seen, lambda at: at > first) >= first + 60
+
+
+def _settle(read: object, good: object) -> float:
+    from kit.poll import until
+
+    found: list[float] = []
+
+    def probe() -> bool:
+        found.append(read())  # type: ignore[operator]
+        return good(found[-1])  # type: ignore[operator]
+
+    until(probe, 10)
+    return found[-1]
+
+
+def test_the_desk_can_stop_the_daemon(house: House) -> None:
+    with house.local() as cli:
+        assert cli.post("/api/shutdown").status_code == 202
+    assert house.stopped.is_set()

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""Put a pinned agent CLI into the test cache and print the path of its executable.
+
+    python3 tools/fetch_clis.py                      # claude, the pinned version
+    python3 tools/fetch_clis.py claude --version 2.1.197
+    python3 tools/fetch_clis.py claude codex gemini
+
+The rule it keeps: a CLI in the cache is either whole or not there. A package is installed beside its place
+and moved in by one rename: a killed run leaves no half CLI behind, two runs at once cannot hurt each other.
+The cache ($YOURCALL_TEST_CACHE or ~/.cache/yourcall-tests) is outside the clone: a fresh clone is quick too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+PINNED = {"claude": "2.1.325", "codex": "0.166.0", "gemini": "0.61.0"}
+MACHINES = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
+
+# What npm is asked for; the first package that holds a working executable is used. Claude Code is published
+# as one native package per platform, and its older versions as one plain JavaScript package.
+PACKAGES = {
+    "claude": ("@anthropic-ai/claude-code-{native}@{version}", "@anthropic-ai/claude-code@{version}"),
+    "codex": ("@openai/codex@{version}",),
+    "gemini": ("@google/gemini-cli@{version}",),
+}
+# Where the executable lies below node_modules, most direct first: a native program is started without its
+# node shim, so that the process a test starts is the agent itself.
+EXECUTABLES = {
+    "claude": ("@anthropic-ai/claude-code-*/claude", "@anthropic-ai/claude-code/cli.js"),
+    "codex": (
+        "@openai/codex-*/vendor/*/*/codex",
+        "@openai/codex/vendor/*/*/codex",
+        "@openai/codex/bin/codex.js",
+    ),
+    "gemini": ("@google/gemini-cli/bundle/gemini.js", "@google/gemini-cli/dist/index.js"),
+}
+
+
+class CannotFetch(Exception):
+    """The CLI is not in the cache and could not be put there; the text says why."""
+
+
+def cache_root() -> Path:
+    chosen = os.environ.get("YOURCALL_TEST_CACHE")
+    return Path(chosen) if chosen else Path.home() / ".cache" / "yourcall-tests"
+
+
+def native_name() -> str:
+    """The platform as the npm packages spell it: linux-x64, linux-arm64-musl, darwin-arm64 …"""
+    system, machine = platform.system().lower(), platform.machine().lower()
+    if system not in ("linux", "darwin") or machine not in MACHINES:
+        raise CannotFetch(f"no agent CLI is published for {system} on {machine}")
+    musl = "-musl" if system == "linux" and platform.libc_ver()[0] != "glibc" else ""
+    return f"{system}-{MACHINES[machine]}{musl}"
+
+
+def fetch(agent: str, version: str | None = None, *, cache: Path | None = None) -> Path:
+    """The executable of `agent`, installed now if it is not in the cache yet."""
+    version = version or PINNED[agent]
+    home = (cache or cache_root()) / f"{agent}-{version}-{native_name()}"
+    executable = home / "bin" / agent
+    if not executable.exists():
+        home.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(home.parent)
+        with tempfile.TemporaryDirectory(prefix=f".{home.name}-", dir=home.parent) as work:
+            _install(agent, version, Path(work) / "whole")
+            try:
+                (Path(work) / "whole").rename(home)
+            except OSError:  # another run was first: its folder is as good as ours
+                if not executable.exists():
+                    raise
+    return executable
+
+
+def _sweep(cache: Path) -> None:
+    """Drop what killed runs left; npm gets 15 minutes, so after an hour no install is still alive."""
+    for left in cache.glob(".*-*"):
+        if left.is_dir() and time.time() - left.stat().st_mtime > 3600:
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _install(agent: str, version: str, prefix: Path) -> None:
+    failures: list[str] = []
+    for template in PACKAGES[agent]:
+        package = template.format(native=native_name(), version=version)
+        shutil.rmtree(prefix, ignore_errors=True)
+        prefix.mkdir()
+        failure = _npm_install(package, prefix)
+        found = None if failure else _executable(agent, prefix / "node_modules")
+        if found is not None:
+            _link(agent, found, prefix)
+            failure = _does_not_start(agent, version, prefix)
+            if not failure:
+                return
+        failures.append(f"{package}: {failure or 'holds no executable that we know'}")
+    raise CannotFetch("; ".join(failures))
+
+
+def _npm_install(package: str, prefix: Path) -> str:
+    npm = shutil.which("npm")
+    if npm is None:
+        return "npm is not installed"
+    # --ignore-scripts: nothing that was fetched may run by itself; the packages' scripts only move binaries.
+    options = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error"]
+    done = subprocess.run(
+        [npm, "install", "--prefix", str(prefix), *options, package],
+        cwd=prefix, capture_output=True, text=True, timeout=900, check=False,
+    )  # fmt: skip
+    return (
+        "" if done.returncode == 0 else " ".join(done.stderr.split())[:400] or f"npm ended with {done.returncode}"
+    )
+
+
+def _executable(agent: str, modules: Path) -> Path | None:
+    for pattern in EXECUTABLES[agent]:
+        for found in sorted(modules.glob(pattern)):
+            if found.is_file():
+                return found
+    return None
+
+
+def _link(agent: str, found: Path, prefix: Path) -> None:
+    """bin/<agent>, right wherever the folder is moved to: a relative link, or a line that starts node."""
+    (prefix / "bin").mkdir()
+    here, relative = prefix / "bin" / agent, os.path.relpath(found, prefix / "bin")
+    if found.suffix == ".js":
+        here.write_text(f'#!/bin/sh\nexec node "$(dirname "$0")"/{shlex.quote(relative)} "$@"\n')
+        here.chmod(0o755)
+    else:
+        found.chmod(0o755)
+        here.symlink_to(relative)
+
+
+def _does_not_start(agent: str, version: str, prefix: Path) -> str:
+    """Why `--version` does not say the version we asked for; empty when it does."""
+    with tempfile.TemporaryDirectory() as home:
+        env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": home, "DISABLE_AUTOUPDATER": "1"}
+        try:
+            done = subprocess.run(
+                [str(prefix / "bin" / agent), "--version"],
+                env=env,
+                cwd=home,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return f"does not start: {error}"
+    said = (done.stdout + done.stderr).strip()
+    return "" if done.returncode == 0 and version in said else f"--version said {said[:200]!r}"
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description="Fetch pinned agent CLIs into the test cache.")
+    parser.add_argument("agents", nargs="*", metavar="claude|codex|gemini", help="default: claude")
+    parser.add_argument("--version", help="another version than the pinned one (with one agent)")
+    asked = parser.parse_args(arguments)
+    agents: list[str] = asked.agents or ["claude"]
+    for agent in agents:
+        if agent not in PINNED:
+            parser.error(f"{agent!r} is not an agent we fetch; choose from {', '.join(PINNED)}")
+    if asked.version and len(agents) > 1:
+        parser.error("--version goes with one agent")
+    for agent in agents:
+        try:
+            print(fetch(agent, asked.version), flush=True)
+        except CannotFetch as failure:
+            print(f"cannot fetch {agent}: {failure}", file=sys.stderr)
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,23 @@
+#!/bin/sh
+# Make sure that system programs are there: used if present, installed if we are root, else named with the command.
+#   tools/need.sh tmux npm chromium
+set -eu
+missing=
+for program in "$@"; do
+  command -v "$program" >/dev/null 2>&1 || missing="$missing $program"
+done
+[ -z "$missing" ] && exit 0
+if command -v apt-get >/dev/null 2>&1; then
+  install="apt-get install -y --no-install-recommends$missing"
+  if [ "$(id -u)" = 0 ]; then
+    echo "installing:$missing"
+    (apt-get update -qq && DEBIAN_FRONTEND=noninteractive $install -qq) >/dev/null
+    exit 0
+  fi
+  echo "missing:$missing. Install with: sudo $install" >&2
+elif command -v brew >/dev/null 2>&1; then
+  echo "missing:$missing. Install with: brew install$missing" >&2
+else
+  echo "missing:$missing. Install with your system's package manager." >&2
+fi
+exit 1
