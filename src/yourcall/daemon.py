@@ -22,9 +22,10 @@ from msgspec.structs import replace
 from yourcall import __version__
 from yourcall.agents.agent import Agent
 from yourcall.agents.claude.agent import CLAUDE, DEMO
-from yourcall.agents.sightings import HookCall
+from yourcall.agents.endings import ended, nudged
+from yourcall.agents.sightings import Heard, HookCall
+from yourcall.config import Config, read_config
 from yourcall.core.identity import unsettled
-from yourcall.core.lifecycle import CLOSED
 from yourcall.core.state import State, Step
 from yourcall.events import (
     AnswerNotWritten,
@@ -36,6 +37,7 @@ from yourcall.events import (
     SessionSeen,
 )
 from yourcall.links import processes
+from yourcall.links.conversations import Conversations
 from yourcall.links.hooks import Hooks
 from yourcall.links.watch import Watches
 from yourcall.logs import start_logging
@@ -51,19 +53,16 @@ log = logging.getLogger(__name__)
 
 AGENTS: dict[str, Agent] = {agent.name: agent for agent in (CLAUDE, DEMO)}
 
-DEFAULT_PORT = 7717
-
-# A subagent's request shows no dialog while we hold it. Nobody typed for this long: the desk is empty.
-AWAY_S = 120.0
 SWEEP_S = 10.0
-KEEP_S = 90 * 86_400.0  # closed prompts and their bodies are kept for a season
 
 
 class Daemon:
     """The loop with its links: hooks come in, answers go out, prompts are looked after."""
 
-    def __init__(self, store: Store) -> None:
-        self.loop = Loop(store, self._perform)
+    def __init__(self, store: Store, config: Config, stop: Callable[[], None]) -> None:
+        self.config = config
+        self.loop = Loop(store, self._perform, self._failed)
+        self._stop = stop
         self.hooks = Hooks(self)
         self.watches = Watches(self, AGENTS.get)
         self._tasks: set[asyncio.Task[object]] = set()
@@ -94,30 +93,42 @@ class Daemon:
                     await self.post(replace(event, session=replace(session, pid_started=started)))
                 case PromptRaised(prompt=prompt):
                     held = self._may_hold(prompt, call)
-                    if not self._is_over(prompt):
-                        await self.post(replace(event, prompt=replace(prompt, held=held)), heard.bodies)
-                    else:
-                        held = False
+                    cool_down = self.config.claude.outline_cool_down
+                    raised = PromptRaised(event.at, replace(prompt, held=held), cool_down)
+                    await self.post(raised, heard.bodies)
                 case _:
                     await self.post(event)
-            if heard.finished and isinstance(event, SessionSeen):
-                self.watches.finished(event.session.id, heard.finished)
+            if isinstance(event, SessionSeen):
+                await self._aside(event.session.id, heard)
         return held
+
+    async def _aside(self, session_id: str, heard: Heard) -> None:
+        """What a hook call tells besides: calls and pauses that are over, and reminders."""
+        now = time.time()
+        if heard.finished:
+            self.watches.finished(session_id, heard.finished)
+        for ending in heard.endings:
+            for event in ended(self.state, ending, now):
+                await self.post(event)
+        if heard.nudged:
+            for event in nudged(self.state, session_id, heard.nudged, now):
+                await self.post(event)
 
     async def agent_died(self, prompt_id: str) -> None:
         if prompt := self.state.prompts.get(prompt_id):
             await self.post(SessionEnded(time.time(), prompt.session_id, "its process is gone"))
 
-    def _is_over(self, prompt: Prompt) -> bool:
-        """A hook that lived through our outage may hold a request that ended meanwhile."""
-        stored = None if prompt.id in self.state.prompts else self.loop.store.prompt(prompt.id)
-        return stored is not None and stored.state in CLOSED
+    def _failed(self, error: Exception) -> None:
+        """Without a disk nothing is sure: better no yourcall than a wrong one; the dialogs are all there."""
+        log.error("stopping, because nothing can be written any more: %s", error)
+        self._stop()
 
     def _may_hold(self, prompt: Prompt, call: HookCall) -> bool:
-        if not prompt.subagent:
+        """Two kinds of request show no dialog while they are held: only while nobody is at the desk."""
+        if not prompt.subagent and prompt.kind != "elicitation":
             return True
         try:
-            return float(call.env.get("idle", "-1")) >= AWAY_S
+            return float(call.env.get("idle", "-1")) >= self.config.claude.away_after_s
         except ValueError:
             return False
 
@@ -149,7 +160,7 @@ class Daemon:
         self.spawn(self.hooks.let_go_of_absent([p.id for p in waiting]))
 
     async def sweep(self) -> None:
-        """Now and then: sessions whose process is gone, and rows older than a season."""
+        """Now and then: sessions whose process is gone, and rows that are old enough to go."""
         pruned_at = 0.0
         while True:
             now = time.time()
@@ -160,7 +171,7 @@ class Daemon:
                     await self.post(SessionEnded(now, session.id, "its process is gone"))
             if now - pruned_at > 86_400:
                 pruned_at = now
-                await self.loop.store.prune(now - KEEP_S)
+                await self.loop.store.prune(now - self.config.keep.days * 86_400)
             await asyncio.sleep(SWEEP_S)
 
 
@@ -179,40 +190,52 @@ class AlreadyRunning(Exception):
     """Another daemon has this home."""
 
 
+class BadConfig(Exception):
+    """The configuration cannot be understood; the message says where and why."""
+
+
 def run(
     home: Path,
     port: int | None = None,
-    bind: str = "127.0.0.1",
+    bind: str | None = None,
     public_url: str | None = None,
     announce: Callable[[Listening], None] = lambda _: None,
 ) -> int:
     """Run in this process until SIGTERM or SIGINT. `announce` is called once everything listens."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     home.chmod(0o700)
+    config = read_config(home)
+    if isinstance(config, Refused):
+        raise BadConfig(config.reason)
+    said = {"port": port, "bind": bind, "public_url": public_url}
+    server = replace(config.server, **{name: value for name, value in said.items() if value is not None})
+    config = replace(config, server=server)
     with _only_one(home):
         start_logging(home)
         store = Store.open(home / "yourcall.db")
         try:
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-                runner.run(_serve(home, store, DEFAULT_PORT if port is None else port, bind, public_url, announce))
+                runner.run(_serve(home, store, config, announce))
         finally:
             store.close()
     return 0
 
 
-async def _serve(
-    home: Path, store: Store, port: int, bind: str, public_url: str | None, announce: Callable[[Listening], None]
-) -> None:
+async def _serve(home: Path, store: Store, config: Config, announce: Callable[[Listening], None]) -> None:
+    bind, port, public_url = config.server.bind, config.server.port, config.server.public_url
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    daemon = Daemon(store)
+    daemon = Daemon(store, config, stop.set)
     tcp, unix = bind_tcp(bind, port), bind_unix(home, "api.sock")
     actual = tcp.getsockname()[1]
     url = public_url or f"http://{'[' + bind + ']' if ':' in bind else bind}:{actual}"
     hosts, devices = hosts_for(bind, actual, public_url), Devices(store)
-    remote = make_app(daemon.loop, devices, lambda: hosts, local=False)
-    local = make_app(daemon.loop, devices, lambda: hosts, local=True, stop=stop.set)
+    talks = Conversations(AGENTS.get)
+    remote = make_app(daemon.loop, devices, lambda: hosts, local=False, conversations=talks)
+    local = make_app(
+        daemon.loop, devices, lambda: hosts, local=True, stop=stop.set, conversations=talks
+    )
     listeners = [(listener(remote), tcp), (listener(local), unix)]
     hooks = await daemon.hooks.serve(home)
     async with asyncio.TaskGroup() as tasks:

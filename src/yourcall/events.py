@@ -29,9 +29,13 @@ class SessionEnded(Event, frozen=True):
 
 
 class PromptRaised(Event, frozen=True):
-    """A link saw the agent stop for a person. `prompt.held`: somebody holds the request and can answer it."""
+    """A link saw the agent stop for a person. `prompt.held`: somebody holds the request and can answer it.
+
+    `cool_down`: a plan that comes again too soon after "outline first" may be refused without a person.
+    """
 
     prompt: Prompt
+    cool_down: bool = True
 
 
 class HolderConnected(Event, frozen=True):
@@ -97,6 +101,19 @@ class CallSettled(Event, frozen=True):
     detail: str = ""
 
 
+class PromptWithdrawn(Event, frozen=True):
+    """The agent no longer asks this, and nobody answered it."""
+
+    prompt_id: str
+    why: str = ""
+
+
+class PromptNudged(Event, frozen=True):
+    """The agent itself reminds the person of this prompt."""
+
+    prompt_id: str
+
+
 class TraceLost(Event, frozen=True):
     """Nobody can tell any more how this prompt stands."""
 
@@ -117,6 +134,8 @@ AnyEvent = (
     | DialogClosed
     | DialogStillOpen
     | CallSettled
+    | PromptWithdrawn
+    | PromptNudged
     | TraceLost
 )
 

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from types import TracebackType
 from typing import Self
 
-from yourcall.core.replay import recall
+from yourcall.core.replay import prompt_of, recall
 from yourcall.core.state import State, Step
 from yourcall.core.verdicts import final, verdict_of
 from yourcall.events import AnswerGiven, AnyCommand, AnyEvent
@@ -70,27 +70,41 @@ class Subscription:
 
 
 class Loop:
-    """The one owner of `State`. `perform` turns a command into the world; it must return at once."""
+    """The one owner of `State`. `perform` turns a command into the world; it must return at once.
 
-    def __init__(self, store: Store, perform: Callable[[AnyCommand], None]) -> None:
+    `failed` is told when a fact could not be written: what is in memory is then ahead of the disk, and only a
+    new start can put that right.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        perform: Callable[[AnyCommand], None],
+        failed: Callable[[Exception], None] = lambda _: None,
+    ) -> None:
         self.store = store
         self.state = State()
         self.subscribers: set[Subscription] = set()
         self._perform = perform
+        self._failed = failed
         prompts, sessions = store.live()
         self.state.take(Step(prompts=tuple(prompts), sessions=tuple(sessions)))
 
     async def post(self, event: AnyEvent, bodies: Mapping[str, bytes] | None = None) -> Step:
         """Take one event; when this returns, what it changed is on disk and its commands are on their way."""
-        known = None
-        if isinstance(event, AnswerGiven) and event.prompt_id not in self.state.prompts:
-            known = self.store.prompt(event.prompt_id)
-        done = recall(self.state, event, known)
+        prompt_id = prompt_of(event)
+        settled = self.store.newest(prompt_id) if prompt_id and prompt_id not in self.state.prompts else None
+        done = recall(self.state, event, settled)
         self.state.take(done)
         if done.changed:
             # No await between step and record: facts reach the log in the order in which they were decided.
             fact = Fact(event, done.prompts, done.sessions, dict(bodies or {}))
-            for change in await self.store.record([fact]):
+            try:
+                changes = await self.store.record([fact])
+            except Exception as error:
+                self._failed(error)
+                raise
+            for change in changes:
                 for subscriber in self.subscribers:
                     subscriber.offer(change)
         for command in done.commands:

@@ -32,14 +32,21 @@ class Option(Struct, frozen=True, forbid_unknown_fields=True):
     label: str
     effect: Effect
     description: str = ""
+    preview: str = ""
 
 
 class Question(Struct, frozen=True, forbid_unknown_fields=True):
+    """One thing that is asked. `type` is set for a field of a form: what the text must be read as."""
+
     id: str
     text: str
     options: tuple[Option, ...] = ()
     multi_select: bool = False
     free_text: bool = False
+    required: bool = True
+    type: Literal["", "text", "number", "integer"] = ""
+    minimum: float | None = None
+    maximum: float | None = None
 
 
 class Tool(Struct, frozen=True, forbid_unknown_fields=True):
@@ -70,7 +77,10 @@ class Answer(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Prompt(Struct, frozen=True, forbid_unknown_fields=True):
-    """What one session waits for. `request` names the stored body that holds what the agent sent, verbatim."""
+    """What one session waits for. `request` names the stored body that holds what the agent sent, verbatim.
+
+    `link` is the way an answer goes (`hook`, `screen`, `stdio`); `held` says that it is open right now.
+    """
 
     id: str
     kind: Kind
@@ -89,6 +99,7 @@ class Prompt(Struct, frozen=True, forbid_unknown_fields=True):
     call_id: str = ""
     subagent: str = ""
     permission_mode: str = ""
+    link: str = "hook"
     held: bool = False
     answer: Answer | None = None
     outcome: Outcome | None = None
@@ -116,6 +127,8 @@ class Session(Struct, frozen=True, forbid_unknown_fields=True):
     pid_started: str = ""
     version: str = ""
     transcript: str = ""
+    outlines: int = 0
+    outlined_at: float = 0.0
     started_at: float = 0.0
     seen_at: float = 0.0
 

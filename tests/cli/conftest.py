@@ -13,8 +13,9 @@ for folder in (HERE, HERE.parent):
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
 
-from kit.yourcall import Yourcall  # noqa: E402
 from scripted_claude import ScriptedClaude  # noqa: E402
+
+from kit.yourcall import Yourcall  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

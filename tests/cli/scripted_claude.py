@@ -81,7 +81,11 @@ class ScriptedClaude:
             [str(self._launcher), "claude", "PermissionRequest"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={"PATH": os.defpath, "CLAUDE_PID": str(self._process.pid), "AI_AGENT": "claude-code_2-1-325_harness"},
+            env={
+                "PATH": os.defpath,
+                "CLAUDE_PID": str(self._process.pid),
+                "AI_AGENT": "claude-code_2-1-325_harness",
+            },
             cwd=self.project,
         )
         assert process.stdin is not None
@@ -100,12 +104,9 @@ class ScriptedClaude:
         new.write_text(json.dumps(told))
         new.replace(file)
 
-    def goes_on(self, held: Held, *, decision: str = "accept", source: str = "hook", to: str = "busy") -> None:
-        """The dialog closes and the record is written; `source` says who decided: hook, user_temporary, …
-
-        `to` is `waiting` where the next dialog follows at once.
-        """
-        self.is_(to)
+    def goes_on(self, held: Held, *, decision: str = "accept", source: str = "hook") -> None:
+        """The dialog closes and the record is written; `source` says who decided: hook, user_temporary, …"""
+        self.is_("busy")
         result = {"type": "tool_result", "tool_use_id": held.call_id, "content": "done", "is_error": False}
         line = {"type": "user", "message": {"role": "user", "content": [result]}}
         self._writes({**line, "permissionDecision": {"decision": decision, "source": source}})

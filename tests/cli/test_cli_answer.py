@@ -6,9 +6,10 @@ import json
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
+from scripted_claude import Held, ScriptedClaude
+
 from kit.poll import until
 from kit.yourcall import COMMAND, Yourcall
-from scripted_claude import Held, ScriptedClaude
 
 
 def ask(claude: ScriptedClaude, yc: Yourcall, command: str = "touch marker") -> tuple[Held, str]:
@@ -150,8 +151,8 @@ BAD_USAGE = [
     ([], "Say what to answer"),
     (["allow", "--wait", "1", "--no-wait"], "contradict"),
     (["allow", "--input", "[1]"], "JSON object"),
-    (["allow", "--input", "{"], "not JSON"),
-    (["allow", "--input", '{"a": NaN}'], "not JSON"),
+    (["allow", "--input", "{"], "--input is not JSON"),
+    (["allow", "--input", '{"a": NaN}'], "--input is not JSON"),
     (["--set", "decision"], "--set takes"),
     (["--set-text", "=x"], "--set-text takes"),
     (["allow", "--wait", "-1"], "--wait"),
@@ -181,9 +182,9 @@ def test_unknown_and_ambiguous_ids_are_two(yc: Yourcall) -> None:
 
 def test_several_questions_with_set(yc: Yourcall, claude: ScriptedClaude) -> None:
     questions = [
-        {"question": "Which colour?", "header": "Colour", "options": [{"label": "Red"}, {"label": "Blue, dark"}]},
-        {"question": "Which sizes?", "header": "Size", "multiSelect": True, "options": [{"label": "S"}, {"label": "M"}]},
-    ]  # fmt: skip
+        {"question": "Which colour?", "options": [{"label": "Red"}, {"label": "Blue, dark"}]},
+        {"question": "Which sizes?", "multiSelect": True, "options": [{"label": "S"}, {"label": "M"}]},
+    ]
     held = claude.asks("AskUserQuestion", questions=questions)
     prompt = yc.wait_prompt()["id"]
     said, got = answered(claude, yc, held, prompt, "--set", "q1=Blue, dark", "--set", "q2=S,o2")

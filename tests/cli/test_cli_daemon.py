@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from kit.poll import until
 from kit.yourcall import COMMAND, Yourcall
-
 from yourcall.cli.daemon_control import stop
 
 
@@ -69,6 +69,20 @@ def test_stale_note_and_socket_are_not_mistaken_for_a_daemon(lone: Yourcall) -> 
         assert lone.run("ls").code == 1
         assert bystander.poll() is None
         assert lone.run("up", "--detach", "--port", "0").code == 0
+    finally:
+        bystander.kill()
+        bystander.wait(10)
+
+
+def test_down_ends_who_holds_the_socket_and_nobody_else(lone: Yourcall) -> None:
+    assert lone.run("up", "--detach", "--port", "0").code == 0
+    note = json.loads((lone.home / "daemon.json").read_text())
+    bystander = subprocess.Popen(["/bin/sleep", "600"])
+    try:
+        (lone.home / "daemon.json").write_text(json.dumps({**note, "pid": bystander.pid}))
+        assert lone.run("down").code == 0
+        assert lone.run("status").code == 1
+        assert bystander.poll() is None
     finally:
         bystander.kill()
         bystander.wait(10)
@@ -135,7 +149,11 @@ def test_what_cannot_start_says_why(lone: Yourcall) -> None:
 
 def test_foreground_announces_and_leaves_on_sigint(lone: Yourcall) -> None:
     process = subprocess.Popen(
-        [str(COMMAND), "up", "--port", "0"], env=lone.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [str(COMMAND), "up", "--port", "0"],
+        env=lone.env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
     assert process.stdout is not None
     try:

@@ -1,4 +1,4 @@
-"""service, uninstall and doctor: what is written outside the home, what is found wrong, and what is left behind."""
+"""service, uninstall and doctor: what is written outside the home, what is found wrong, what is left behind."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit.poll import until
-from kit.yourcall import COMMAND, Said, Yourcall
 from scripted_claude import ScriptedClaude
 
+from kit.poll import until
+from kit.yourcall import COMMAND, Said, Yourcall
 from yourcall.cli import service
 from yourcall.cli.place import Place
 
@@ -44,9 +44,10 @@ class Machine:
         return self.notes.read_text().splitlines() if self.notes.exists() else []
 
     def run(self, *words: str, typed: str = "", cwd: Path | None = None, **env: str) -> Said:
+        known = {"PATH": str(self.bin), "HOME": str(self.person), "LANG": "C.UTF-8", **env}
         done = subprocess.run(
-            [str(COMMAND), *words], env={"PATH": f"{self.bin}", "HOME": str(self.person), "LANG": "C.UTF-8", **env},
-            input=typed, capture_output=True, text=True, check=False, cwd=cwd or self.person, timeout=60,
+            [str(COMMAND), *words], env=known, input=typed, capture_output=True, text=True,
+            check=False, cwd=cwd or self.person, timeout=60,
         )  # fmt: skip
         return Said(done.returncode, done.stdout, done.stderr)
 
@@ -225,7 +226,9 @@ def test_doctor_has_nothing_to_say_about_a_mode_that_asks(machine: Machine) -> N
 def test_doctor_sees_what_a_project_switches_off(machine: Machine) -> None:
     project = machine.person / "project"
     (project / ".claude").mkdir(parents=True)
-    (project / ".claude" / "settings.json").write_text('{"disableAllHooks": true, "permissions": {"defaultMode": "auto"}}')
+    (project / ".claude" / "settings.json").write_text(
+        '{"disableAllHooks": true, "permissions": {"defaultMode": "auto"}}'
+    )
     found = machine.findings(cwd=project)
     assert any("disableAllHooks" in finding["says"] for finding in found["hooks"])
     # A project's `auto` is ignored by Claude Code itself, so it is no finding.
@@ -259,7 +262,9 @@ def test_doctor_looks_for_the_undocumented_signs(yc: Yourcall, claude: ScriptedC
 
     def signs(config: Path) -> str:
         env = {**yc.env, "CLAUDE_CONFIG_DIR": str(config)}
-        done = subprocess.run([str(COMMAND), "doctor", "--json"], env=env, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [str(COMMAND), "doctor", "--json"], env=env, capture_output=True, text=True, check=False
+        )
         return next(f["level"] for f in json.loads(done.stdout) if f["check"] == "signs")
 
     assert signs(claude.config) == "well"
@@ -280,7 +285,15 @@ def test_nothing_is_written_outside_the_home(machine: Machine) -> None:
     elsewhere = machine.person / "elsewhere"
     before = machine.everything()
     assert machine.run("--home", str(elsewhere), "up", "--detach", "--port", "0").code == 0
-    for words in (["ls"], ["status"], ["doctor"], ["devices"], ["log"], ["sessions"], ["setup", "claude", "--diff"]):
+    for words in (
+        ["ls"],
+        ["status"],
+        ["doctor"],
+        ["devices"],
+        ["log"],
+        ["sessions"],
+        ["setup", "claude", "--diff"],
+    ):
         machine.run("--home", str(elsewhere), *words)
     assert machine.run("--home", str(elsewhere), "down").code == 0
     outside = {name for name in machine.everything() if not name.startswith("elsewhere")}

@@ -7,6 +7,7 @@ import time
 import unicodedata
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,8 +48,6 @@ def prompt(**changes: object) -> Prompt:
         ),
         history=(Moment(NOW, "open", "agent", "the agent asks"), Moment(NOW + 17.5, "answering", "cli", "Allow")),
     )
-    import msgspec
-
     return msgspec.structs.replace(base, **changes)
 
 
@@ -99,8 +98,18 @@ def test_wrapping_loses_no_letter(text: str, indent: int) -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
-    [(-1, "0 s"), (0.0123, "12 ms"), (4.21, "4.2 s"), (59, "59 s"), (75, "75 s"), (150, "2 min"), (7200, "2 h"), (90000, "25 h"), (2e5, "2 d")],
-)  # fmt: skip
+    [
+        (-1, "0 s"),
+        (0.0123, "12 ms"),
+        (4.21, "4.2 s"),
+        (59, "59 s"),
+        (75, "75 s"),
+        (150, "2 min"),
+        (7200, "2 h"),
+        (90000, "25 h"),
+        (2e5, "2 d"),
+    ],
+)
 def test_spans(seconds: float, words: str) -> None:
     assert span(seconds) == words
 
@@ -119,6 +128,14 @@ def test_page_shows_all_that_is_needed_to_decide() -> None:
     for needed in ("rm -rf node_modules\n", "    ls", "Runs it.", "deny", "timeout: 5", "+18 s", "by cli, Allow"):
         assert needed in text
     assert "yourcall --home /srv/yc answer k3fqab allow" in text
+
+
+def test_page_says_nothing_twice_and_leaves_nothing_out() -> None:
+    assert (
+        sheet.page(prompt(body="rm -rf node_modules\n\nls"), PLACE).count("rm -rf node_modules") == 2
+    )  # and title
+    assert "careful" in sheet.page(prompt(body="rm -rf node_modules\ncareful"), PLACE)
+    assert "the plan" in sheet.page(prompt(body="the plan", tool=None), PLACE)
 
 
 def test_page_says_when_only_the_desk_can_answer() -> None:
@@ -157,10 +174,8 @@ def test_no_field_of_a_prompt_reaches_the_terminal_raw(text: str) -> None:
 
 
 def test_watch_lines_are_one_line_and_harmless() -> None:
-    message = {"type": "prompt", "at": NOW, "seq": 1, "prompt": {
-        "id": "k3fqab", "kind": "permission", "state": "open", "agent": "claude", "session_id": "s", "cwd": "/p\x1b",
-        "title": "a\nb\x1b[2J", "opened_at": NOW,
-    }}  # fmt: skip
+    evil = prompt(title="a\nb\x1b[2J", cwd="/p\x1b")
+    message = {"type": "prompt", "at": NOW, "seq": 1, "prompt": msgspec.to_builtins(evil)}
     line = watch.line(message)
     assert not hidden(line)
     assert "\n" not in line

@@ -113,6 +113,12 @@ class Yourcall:
         )  # fmt: skip
         return Said(done.returncode, done.stdout, done.stderr)
 
+    def configure(self, text: str) -> None:
+        """Start it anew with this `config.toml`."""
+        self.stop()
+        (self.home / "config.toml").write_text(text)
+        self.start()
+
     def setup_claude(self, *cli: Path) -> None:
         said = self.run("setup", "claude", "--yes", *(word for path in cli for word in ("--cli", str(path))))
         assert said.code == 0, said

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from typing import Literal
 
 import msgspec
 
@@ -67,22 +68,27 @@ class Request:
     outcome: Outcome | None = None
     # the hook process
     alive: bool = True
-    connected: bool = False
+    connection: int = 0  # counted by the hook; 0 is none
+    known: int = 0  # the connection that the daemon has heard of
     mail: deque[Deliver | Release] = field(default_factory=deque)
     wrote: str = ""
     pending: str = ""  # written by the hook, not yet looked at by the agent
     ignored: bool = False
     # on the socket, in order: what the hook said, and the end of its connection
-    line: deque[AnyEvent] = field(default_factory=deque)
+    line: deque[tuple[int, AnyEvent]] = field(default_factory=deque)
     # what the core wished
     carried: list[str] = field(default_factory=list)
     unnamed_proof: bool = False
+
+    @property
+    def connected(self) -> bool:
+        return self.connection > 0
 
     def decide(self, by: str, outcome: Outcome) -> None:
         self.decided_by, self.outcome, self.dialog_open = by, outcome, False
 
     @property
-    def to(self) -> str:
+    def to(self) -> Literal["busy", "idle"]:
         return "idle" if self.outcome == "stopped" else "busy"
 
 
@@ -98,6 +104,7 @@ class World:
         # the daemon
         self.state: State | None = State()
         self.crash_next = ""
+        self.count = 0
 
     def tick(self) -> float:
         self.now += 1.0
@@ -128,9 +135,16 @@ class World:
             return done
         for command in done.commands:
             request = self.requests[command.prompt_id]
-            if request.connected:
+            if request.connected and request.connection == request.known:
                 request.mail.append(command)
         return done
+
+    def hear(self, request: Request) -> None:
+        """What a hook said, or the end of its connection, comes to the daemon; in the order it was said."""
+        request.known, event = request.line.popleft()
+        if isinstance(event, HolderLost):
+            request.known = 0
+        self.post(event)
 
     def _check_wishes(self, done: Step) -> None:
         for command in done.commands:
@@ -151,7 +165,7 @@ class World:
     def crash(self) -> None:
         self.state = None
         for request in self.requests.values():
-            request.connected = False
+            request.connection = request.known = 0
             request.line.clear()
 
     def start(self) -> None:
@@ -164,10 +178,11 @@ class World:
 
     def say(self, request: Request, event: AnyEvent) -> None:
         if request.connected and self.state is not None:
-            request.line.append(event)
+            request.line.append((request.connection, event))
 
     def connect(self, request: Request, by_raising: bool) -> None:
-        request.connected, request.mail = True, deque()
+        self.count += 1
+        request.connection, request.mail = self.count, deque()
         if by_raising and not request.wrote:
             self.say(request, PromptRaised(self.tick(), request.prompt))
         else:
@@ -175,7 +190,7 @@ class World:
 
     def disconnect(self, request: Request, why: str = "") -> None:
         self.say(request, HolderLost(self.tick(), request.prompt.id, why))
-        request.connected = False
+        request.connection = 0
         request.mail.clear()
 
     def leave(self, request: Request) -> None:
@@ -192,7 +207,7 @@ class World:
         if request.wrote:
             return
         if not request.dialog_open:
-            self.say(request, DialogClosed(self.tick(), request.prompt.id, request.to))  # type: ignore[arg-type]
+            self.say(request, DialogClosed(self.tick(), request.prompt.id, request.to))
             self.leave(request)
         elif not may_write:
             self.say(request, AnswerNotWritten(self.tick(), request.prompt.id, answer_id, "its state is unclear"))
@@ -208,7 +223,10 @@ class World:
         for prompt_id, request in self.requests.items():
             row = self.rows.get(prompt_id)
             if row is not None:
-                self._check_row(request, row)
+                try:
+                    self._check_row(request, row)
+                except AssertionError as error:
+                    raise AssertionError(f"{error}\n{request}\n{row.answer}\n{row.history}") from None
         for answer_id, (prompt_id, _, first) in self.answers.items():
             row = self.rows.get(prompt_id)
             if row is not None:
@@ -241,7 +259,11 @@ class World:
                 pass
         if row.outcome not in (None, "unknown"):
             assert row.outcome == request.outcome, "an outcome that nobody saw"
-        if row.state in ("open", "answering", "sent", "unsure") and self.state is not None and request.session_lives:
+        if (
+            row.state in ("open", "answering", "sent", "unsure")
+            and self.state is not None
+            and request.session_lives
+        ):
             assert row.id in self.state.prompts, "an open prompt was dropped"
         assert row.history[0].state == "open"
         assert row.history[-1].state == row.state
@@ -249,15 +271,16 @@ class World:
     def alike(self, request: Request, row: Prompt) -> bool:
         """The one limit: somebody else decided the same, and the agent's record does not tell the two apart.
 
-        Either it named nobody and our answer was written too, or it named a hook, it was not ours but the user's
-        other one, and we had lost touch with ours.
+        Either our answer was written too, and the record named nobody or just "a hook" (the user may have another
+        one); or we had lost touch with our hook, and a hook decided as it was told to.
         """
         assert row.answer is not None
-        if OUTCOME_OF[row.answer.choices["decision"][0]] != request.outcome:
+        wanted = OUTCOME_OF[row.answer.choices["decision"][0]]
+        if (wanted == "allowed") != (request.outcome == "allowed"):
             return False
         if request.decided_by == "desk":
             return request.unnamed_proof and request.wrote == row.answer.id
-        return any(m.state == "unsure" for m in row.history)
+        return request.wrote == row.answer.id or any(m.state == "unsure" for m in row.history)
 
     def _check_verdict(self, request: Request, row: Prompt, answer_id: str, first: Verdict) -> None:
         verdict = verdict_of(row, answer_id)
@@ -270,7 +293,9 @@ class World:
         if first.result == "taken":
             assert verdict.result != "refused"
         else:
-            assert verdict.result in ("too_late", "unsure", "bounced", "refused"), "never taken, and yet on its way"
+            assert verdict.result in ("too_late", "unsure", "bounced", "refused"), (
+                "never taken, and yet on its way"
+            )
 
     def proof(self, request: Request, named: bool) -> CallSettled:
         assert request.outcome is not None
@@ -285,7 +310,7 @@ class World:
         if row is None or row.held or not request.session_lives:
             return None
         if not request.dialog_open and row.state in ("open", "sent"):
-            return DialogClosed(self.tick(), row.id, request.to)  # type: ignore[arg-type]
+            return DialogClosed(self.tick(), row.id, request.to)
         if request.dialog_open and row.state in ("sent", "unsure") and not request.pending:
             return DialogStillOpen(self.tick(), row.id)
         return None

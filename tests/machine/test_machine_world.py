@@ -1,20 +1,29 @@
-"""The promises of the core, against a true world with crashes: what it says is what happened, or that it is unsure."""
+"""The promises of the core, in a true world with crashes: what it says is what happened, or that it is unsure.
+
+One rule draws from what can happen now: the hypothesis engine switches whole rules off in each run, and a world
+without, say, arriving messages would prove nothing.
+"""
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, settings
+from collections.abc import Callable
+
+from hypothesis import HealthCheck, note, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from machine_world import OUTCOME_OF, Request, World, permission
 
 from yourcall.core.identity import unsettled
 from yourcall.core.replay import replay
 from yourcall.core.verdicts import verdict_of
-from yourcall.events import AnswerGiven, AnyEvent, HolderLost, SessionSeen
-from yourcall.model import Answer, Session
+from yourcall.events import AnswerGiven, AnyEvent, DialogClosed, HolderLost, SessionSeen
+from yourcall.model import Answer, Outcome, Prompt, Session
 
 PEOPLE = ("anna", "ben", "session", "desk")  # two of them are called like a word of ours
-SESSIONS = ("s1", "s2", "s3")
+SESSIONS = ("s1", "s2")
+OUTCOMES: tuple[Outcome, ...] = ("allowed", "denied", "stopped")
+
+Act = tuple[str, Callable[[st.DataObject], None]]
 
 
 class TrueWorld(RuleBasedStateMachine):
@@ -22,203 +31,24 @@ class TrueWorld(RuleBasedStateMachine):
         super().__init__()
         self.world = World()
         self.signs: list[AnyEvent] = []
-        self.count = 0
+        self.asked = 0
+        self.given = 0
 
-    # --- choosing -------------------------------------------------------------------------------------------
-
-    def pick(self, data: st.DataObject, fits) -> Request | None:  # type: ignore[no-untyped-def]
-        found = [r.prompt.id for r in self.world.requests.values() if fits(r)]
-        return self.world.requests[data.draw(st.sampled_from(found))] if found else None
-
-    def up(self) -> bool:
-        return self.world.state is not None
-
-    # --- the agents -----------------------------------------------------------------------------------------
-
-    @precondition(lambda self: len(self.world.requests) < 6)
-    @rule(session=st.sampled_from(SESSIONS), same=st.booleans())
-    def an_agent_asks(self, session: str, same: bool) -> None:
-        world = self.world
-        if any(r.prompt.session_id == session and not r.session_lives for r in world.requests.values()):
-            return
-        self.count += 1
-        call = "the same" if same else f"call {self.count}"
-        request = Request(permission(f"p{self.count}", session, call, world.tick()))
-        world.requests[request.prompt.id] = request
-        if self.up():
-            world.post(SessionSeen(world.tick(), Session(session, "claude", "/src", "working")))
-        if self.up():
-            world.connect(request, by_raising=True)
-
-    @rule(data=st.data(), outcome=st.sampled_from(("allowed", "denied", "stopped")))
-    def the_desk_answers(self, data: st.DataObject, outcome: str) -> None:
-        if request := self.pick(data, lambda r: r.dialog_open and r.session_lives):
-            request.decide("desk", outcome)  # type: ignore[arg-type]
-
-    @rule(data=st.data())
-    def another_hook_answers(self, data: st.DataObject) -> None:
-        if request := self.pick(data, lambda r: r.dialog_open and r.session_lives):
-            request.decide("other hook", "allowed")
-
-    @rule(data=st.data())
-    def the_agent_takes_our_answer(self, data: st.DataObject) -> None:
-        if request := self.pick(data, lambda r: r.dialog_open and r.pending and not r.ignored and r.session_lives):
-            choice = self.world.answers[request.pending][1].choices["decision"][0]
-            request.decide(request.pending, OUTCOME_OF[choice])
-            request.pending = ""
-
-    @rule(data=st.data())
-    def the_agent_ignores_our_answer(self, data: st.DataObject) -> None:
-        if request := self.pick(data, lambda r: r.dialog_open and r.pending and r.session_lives):
-            request.pending, request.ignored = "", True
-
-    @rule(session=st.sampled_from(SESSIONS), tell=st.booleans(), data=st.data())
-    def a_session_dies(self, session: str, tell: bool, data: st.DataObject) -> None:
-        requests = [r for r in self.world.requests.values() if r.prompt.session_id == session]
-        if not requests or self.count < 3 or not data.draw(st.booleans()):
-            return
-        for request in requests:
-            request.session_lives = request.dialog_open = False
-            if request.alive:
-                self.world.say(request, self.world.ended(session)) if tell else None
-                self.world.leave(request)
-        self.signs.append(self.world.ended(session))
-
-    # --- the hooks ------------------------------------------------------------------------------------------
-
-    @precondition(lambda self: self.up())
-    @rule(data=st.data(), by_raising=st.booleans())
-    def a_hook_reconnects(self, data: st.DataObject, by_raising: bool) -> None:
-        if request := self.pick(data, lambda r: r.alive and not r.connected):
-            self.world.connect(request, by_raising)
-
-    @rule(data=st.data())
-    def a_connection_breaks(self, data: st.DataObject) -> None:
-        if request := self.pick(data, lambda r: r.connected):
-            self.world.disconnect(request, "broken")
-
-    @rule(data=st.data(), may_write=st.sampled_from((True, True, True, False)), stays=st.booleans())
-    def a_hook_reads_its_mail(self, data: st.DataObject, may_write: bool, stays: bool) -> None:
-        if request := self.pick(data, lambda r: r.alive and r.mail):
-            self.world.read_mail(request, may_write, stays)
-
-    @rule(data=st.data())
-    def a_hook_sees_the_end(self, data: st.DataObject) -> None:
-        if request := self.pick(data, lambda r: r.alive and r.connected and not r.dialog_open and not r.wrote):
-            from yourcall.events import DialogClosed
-
-            self.world.say(request, DialogClosed(self.world.tick(), request.prompt.id, request.to))  # type: ignore
-            self.world.leave(request)
-
-    @rule(data=st.data())
-    def a_hook_is_killed(self, data: st.DataObject) -> None:
-        if request := self.pick(data, lambda r: r.alive):
-            self.world.leave(request)
-
-    # --- the daemon -----------------------------------------------------------------------------------------
-
-    @precondition(lambda self: self.up())
-    @rule(data=st.data())
-    def what_a_hook_said_arrives(self, data: st.DataObject) -> None:
-        if request := self.pick(data, lambda r: r.line):
-            self.world.post(request.line.popleft())
-
-    @precondition(lambda self: self.up())
-    @rule(
-        data=st.data(),
-        by=st.sampled_from(PEOPLE),
-        choice=st.sampled_from(("allow", "deny", "stop")),
-        again=st.booleans(),
-    )
-    def somebody_answers(self, data: st.DataObject, by: str, choice: str, again: bool) -> None:
-        world = self.world
-        request = self.pick(data, lambda r: True)
-        if request is None:
-            return
-        told = [a for p, a, _ in world.answers.values() if p == request.prompt.id]
-        if again and told:
-            answer = data.draw(st.sampled_from(told))
-        else:
-            answer = Answer(f"a{len(world.log)}.{world.now}", by, "phone", {"decision": (choice,)})
-        before = world.rows.get(request.prompt.id)
-        event = AnswerGiven(world.tick(), request.prompt.id, answer)
-        done = world.post(event)
-        world.given(event, done)
-        if done is None or done.verdict is None:
-            return
-        assert done.verdict.detail
-        if before is None:
-            assert done.verdict.result == "refused"
-        elif not any(m.answer_id == answer.id for m in before.history):
-            assert (done.verdict.result == "taken") == (before.state == "open" and before.held)
-            if before.state not in ("open", "unsure"):
-                assert done.verdict.result == "too_late"
-                self.names_the_first(before, done.verdict.by)
-        elif done.verdict.result != "taken":
-            assert not done.commands, "an answer that was told twice was carried twice"
-
-    def names_the_first(self, before, by: str) -> None:  # type: ignore[no-untyped-def]
-        match before.state:
-            case "desk":
-                assert by in ("desk", "hook")
-            case "ended":
-                assert by == "session"
-            case _:
-                assert by == before.answer.by
-
-    @precondition(lambda self: self.up())
-    @rule(data=st.data())
-    def a_look_from_outside(self, data: st.DataObject) -> None:
-        if (request := self.pick(data, lambda r: True)) and (sign := self.world.sign(request)):
-            self.signs.append(sign)
-
-    @precondition(lambda self: self.up())
-    @rule(data=st.data(), named=st.booleans())
-    def the_record_is_read(self, data: st.DataObject, named: bool) -> None:
-        if request := self.pick(data, lambda r: r.decided_by and (named or r.decided_by != "other hook")):
-            request.unnamed_proof |= not named
-            self.signs.append(self.world.proof(request, named))
-
-    @precondition(lambda self: self.up() and self.signs)
-    @rule(data=st.data(), keep=st.booleans())
-    def a_sign_arrives(self, data: st.DataObject, keep: bool) -> None:
-        sign = data.draw(st.sampled_from(self.signs))
-        if not keep:
-            self.signs.remove(sign)
-        self.world.post(sign)
-
-    @precondition(lambda self: self.up())
-    @rule(data=st.data())
-    def an_absent_hook_is_given_up(self, data: st.DataObject) -> None:
-        assert self.world.state is not None
-        state = self.world.state
-
-        def absent(r: Request) -> bool:
-            row = state.prompts.get(r.prompt.id)
-            return row is not None and row.held and not r.connected and not r.line
-
-        if request := self.pick(data, absent):
-            self.world.post(HolderLost(self.world.tick(), request.prompt.id, "its hook is gone"))
-
-    @precondition(lambda self: self.up())
-    @rule(when=st.sampled_from(("before", "after")))
-    def the_next_step_crashes(self, when: str) -> None:
-        self.world.crash_next = when
-
-    @precondition(lambda self: self.up())
-    @rule(read_first=st.booleans())
-    def the_daemon_crashes(self, read_first: bool) -> None:
+    @initialize(data=st.data())
+    def some_agents_ask(self, data: st.DataObject) -> None:
+        for _ in range(data.draw(st.integers(1, 3))):
+            self.an_agent_asks(data)
         for request in self.world.requests.values():
-            while read_first and request.alive and request.mail:
-                self.world.read_mail(request, may_write=True, stays=False)
-        self.world.crash()
+            while request.line:
+                self.world.hear(request)
 
-    @precondition(lambda self: not self.up())
-    @rule()
-    def the_daemon_starts(self) -> None:
-        self.world.start()
-
-    # --- what must hold -------------------------------------------------------------------------------------
+    @rule(data=st.data())
+    def something_happens(self, data: st.DataObject) -> None:
+        acts = self.possible()
+        number = data.draw(st.sampled_from(range(len(acts))))
+        label, act = acts[number]
+        note(label)
+        act(data)
 
     @invariant()
     def the_rows_tell_the_truth(self) -> None:
@@ -228,11 +58,192 @@ class TrueWorld(RuleBasedStateMachine):
     def replay_equals_the_rows(self) -> None:
         assert replay(self.world.log) == (self.world.rows, self.world.sessions)
 
+    # --- what can happen now --------------------------------------------------------------------------------
+
+    def possible(self) -> list[Act]:
+        acts: list[Act] = []
+        if len(self.world.requests) < 6:
+            acts.append(("an agent asks", self.an_agent_asks))
+        if self.world.state is None:
+            acts += [("start", lambda _: self.world.start())] * 6
+        else:
+            acts.append(("crash", self.the_daemon_crashes))
+            acts.append(("crash next", self.the_next_step_crashes))
+            acts += [("sign", self.a_sign_arrives)] * (6 if self.signs else 0)
+        for request in self.world.requests.values():
+            acts += [(f"{request.prompt.id} {name}", self.on(act, request)) for name, act in self.about(request)]
+        return acts
+
+    @staticmethod
+    def on(act: Callable[[Request, st.DataObject], None], request: Request) -> Callable[[st.DataObject], None]:
+        return lambda data: act(request, data)
+
+    def about(self, r: Request) -> list[tuple[str, Callable[[Request, st.DataObject], None]]]:
+        found: list[tuple[str, Callable[[Request, st.DataObject], None]]] = []
+        up = self.world.state is not None
+        if r.session_lives:
+            if r.dialog_open:
+                found += [("desk", self.the_desk_answers), ("other hook", self.another_hook_answers)]
+            if r.dialog_open and r.pending:
+                found += [("taken", self.the_agent_takes_our_answer)] * 6
+                found += [("ignored", self.the_agent_ignores_our_answer)] * 2
+            if self.asked > 1:
+                found.append(("session dies", self.a_session_dies))
+        if r.alive:
+            found.append(("killed", lambda r, _: self.world.leave(r)))
+            if up and not r.connected:
+                found += [("reconnects", lambda r, d: self.world.connect(r, d.draw(st.booleans())))] * 2
+            if r.mail:
+                found += [("reads mail", self.a_hook_reads_its_mail)] * 8
+            if r.connected and not r.dialog_open and not r.wrote:
+                found.append(("sees the end", self.a_hook_sees_the_end))
+        if r.connected:
+            found.append(("connection breaks", lambda r, _: self.world.disconnect(r, "broken")))
+        if up:
+            found += [("answer", self.somebody_answers)] * 3
+            if r.line:
+                found += [("line", lambda r, _: self.world.hear(r))] * 8
+            if self.world.sign(r):
+                found += [("look", self.a_look_from_outside)] * 6
+            if r.decided_by:
+                found += [("record", self.the_record_is_read)] * 2
+            if self.absent(r):
+                found.append(("given up", lambda r, _: self.given_up(r)))
+        return found
+
+    # --- the agents -----------------------------------------------------------------------------------------
+
+    def an_agent_asks(self, data: st.DataObject) -> None:
+        world = self.world
+        dead = {r.prompt.session_id for r in world.requests.values() if not r.session_lives}
+        session = data.draw(st.sampled_from([s for s in (*SESSIONS, f"s{self.asked + 3}") if s not in dead]))
+        self.asked += 1
+        call = data.draw(st.sampled_from(("the same", f"call {self.asked}")))
+        request = Request(permission(f"p{self.asked}", session, call, world.tick()))
+        world.requests[request.prompt.id] = request
+        if world.state is not None:
+            world.post(SessionSeen(world.tick(), Session(session, "claude", "/src", "working")))
+        if world.state is not None:
+            world.connect(request, by_raising=True)
+
+    def the_desk_answers(self, r: Request, data: st.DataObject) -> None:
+        r.decide("desk", data.draw(st.sampled_from(OUTCOMES)))
+
+    def another_hook_answers(self, r: Request, data: st.DataObject) -> None:
+        r.decide("other hook", data.draw(st.sampled_from(OUTCOMES[:2])))
+
+    def the_agent_takes_our_answer(self, r: Request, _: st.DataObject) -> None:
+        choice = self.world.answers[r.pending][1].choices["decision"][0]
+        r.decide(r.pending, OUTCOME_OF[choice])
+        r.pending = ""
+
+    def the_agent_ignores_our_answer(self, r: Request, _: st.DataObject) -> None:
+        r.pending, r.ignored = "", True
+
+    def a_session_dies(self, r: Request, data: st.DataObject) -> None:
+        session, told = r.prompt.session_id, data.draw(st.booleans())
+        for request in self.world.requests.values():
+            if request.prompt.session_id == session:
+                request.session_lives = request.dialog_open = False
+                if request.alive and told:
+                    self.world.say(request, self.world.ended(session))
+                if request.alive:
+                    self.world.leave(request)
+        self.signs.append(self.world.ended(session))
+
+    # --- the hooks ------------------------------------------------------------------------------------------
+
+    def a_hook_reads_its_mail(self, r: Request, data: st.DataObject) -> None:
+        may_write = data.draw(st.sampled_from((True, True, True, False)))
+        self.world.read_mail(r, may_write, stays=data.draw(st.booleans()))
+
+    def a_hook_sees_the_end(self, r: Request, _: st.DataObject) -> None:
+        self.world.say(r, DialogClosed(self.world.tick(), r.prompt.id, r.to))
+        self.world.leave(r)
+
+    # --- the daemon -----------------------------------------------------------------------------------------
+
+    def somebody_answers(self, r: Request, data: st.DataObject) -> None:
+        world = self.world
+        told = [a for p, a, _ in world.answers.values() if p == r.prompt.id]
+        answer = data.draw(st.sampled_from(told)) if told and data.draw(st.booleans()) else self.new_answer(data)
+        before = world.rows.get(r.prompt.id)
+        event = AnswerGiven(world.tick(), r.prompt.id, answer)
+        done = world.post(event)
+        world.given(event, done)
+        if done is None or done.verdict is None:
+            return
+        verdict = done.verdict
+        assert verdict.detail
+        if before is None:
+            assert verdict.result == "refused"
+        elif any(m.answer_id == answer.id for m in before.history):
+            assert not done.commands, "an answer that was told twice was carried twice"
+            assert not done.changed
+        else:
+            assert (verdict.result == "taken") == (before.state == "open" and before.held)
+            assert (verdict.result == "refused") == (before.state == "open" and not before.held)
+            if verdict.result == "too_late":
+                assert verdict.by in self.who_was_first(before)
+            elif before.state != "open":
+                assert before.state == "unsure"
+                assert before.answer is None
+
+    def new_answer(self, data: st.DataObject) -> Answer:
+        self.given += 1
+        by, choice = data.draw(st.sampled_from(PEOPLE)), data.draw(st.sampled_from(("allow", "deny", "stop")))
+        return Answer(f"a{self.given}", by, "phone", {"decision": (choice,)})
+
+    @staticmethod
+    def who_was_first(before: Prompt) -> tuple[str, ...]:
+        match before.state:
+            case "desk":
+                return ("desk", "hook")
+            case "ended":
+                return ("session",)
+            case _:
+                assert before.answer is not None
+                return (before.answer.by,)
+
+    def a_look_from_outside(self, r: Request, _: st.DataObject) -> None:
+        sign = self.world.sign(r)
+        assert sign is not None
+        self.signs.append(sign)
+
+    def the_record_is_read(self, r: Request, data: st.DataObject) -> None:
+        named = r.decided_by == "other hook" or data.draw(st.booleans())
+        r.unnamed_proof |= not named
+        self.signs.append(self.world.proof(r, named))
+
+    def a_sign_arrives(self, data: st.DataObject) -> None:
+        number = data.draw(st.integers(0, len(self.signs) - 1))
+        again = data.draw(st.booleans())
+        self.world.post(self.signs[number] if again else self.signs.pop(number))
+
+    def absent(self, r: Request) -> bool:
+        row = self.world.state.prompts.get(r.prompt.id) if self.world.state else None
+        return row is not None and row.held and not r.connected and not r.line
+
+    def given_up(self, r: Request) -> None:
+        self.world.post(HolderLost(self.world.tick(), r.prompt.id, "its hook is gone"))
+
+    def the_next_step_crashes(self, data: st.DataObject) -> None:
+        self.world.crash_next = data.draw(st.sampled_from(("before", "after")))
+
+    def the_daemon_crashes(self, data: st.DataObject) -> None:
+        read_first = data.draw(st.booleans())
+        for request in self.world.requests.values():
+            while read_first and request.alive and request.mail:
+                self.world.read_mail(request, may_write=True, stays=False)
+        self.world.crash()
+
+    # --- the end --------------------------------------------------------------------------------------------
+
     def teardown(self) -> None:
         """When everything that is true has been told, every prompt has come to its true end."""
         world = self.world
         world.crash_next = ""
-        if not self.up():
+        if world.state is None:
             world.start()
         for request in world.requests.values():
             if request.dialog_open:
@@ -240,17 +251,14 @@ class TrueWorld(RuleBasedStateMachine):
             if request.alive:
                 world.leave(request)
             while request.line:
-                world.post(request.line.popleft())
+                world.hear(request)
             row = world.rows.get(request.prompt.id)
-            if row is None:
-                continue
-            if row.held:
-                world.post(HolderLost(world.tick(), row.id, "its hook is gone"))
-            if request.decided_by:
-                world.post(world.proof(request, named=True))
-            else:
-                world.post(world.ended(request.prompt.session_id))
-            self.came_to_its_end(request)
+            if row is not None:
+                if row.held:
+                    self.given_up(request)
+                decided = bool(request.decided_by)
+                world.post(world.proof(request, named=True) if decided else world.ended(row.session_id))
+                self.came_to_its_end(request)
         world.check()
         assert replay(world.log) == (world.rows, world.sessions)
 
@@ -267,8 +275,8 @@ class TrueWorld(RuleBasedStateMachine):
 
 TestTrueWorld = TrueWorld.TestCase
 TestTrueWorld.settings = settings(
-    max_examples=150,
-    stateful_step_count=60,
+    max_examples=100,
+    stateful_step_count=50,
     deadline=None,
     report_multiple_bugs=False,
     suppress_health_check=list(HealthCheck),

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
-TESTS = Path(__file__).resolve().parent.parent
-
 from kit.claude import ClaudeHome
 from kit.model_server import ModelServer
 from kit.scene import Scene
@@ -20,6 +18,8 @@ from kit.yourcall import Yourcall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+TESTS = Path(__file__).resolve().parent.parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -21,6 +21,7 @@ import uvloop
 from websockets.sync.client import ClientConnection
 from websockets.sync.client import connect as websocket
 
+from yourcall.agents.claude.agent import CLAUDE
 from yourcall.core.state import Step
 from yourcall.events import (
     AnswerWritten,
@@ -31,6 +32,7 @@ from yourcall.events import (
     PromptRaised,
     SessionSeen,
 )
+from yourcall.links.conversations import Conversations
 from yourcall.loop import Loop
 from yourcall.model import Option, Prompt, Question, Session, Tool
 from yourcall.server.app import make_app
@@ -78,12 +80,20 @@ class House:
             unix.listen(16)
             unix.setblocking(False)
             apps = [
-                make_app(self.loop, self.devices, lambda: self.hosts, local=local, stop=self.stopped.set)
+                make_app(
+                    self.loop,
+                    self.devices,
+                    lambda: self.hosts,
+                    local=local,
+                    stop=self.stopped.set,
+                    conversations=Conversations({CLAUDE.name: CLAUDE}.get),
+                )
                 for local in (False, True)
             ]
             servers = [listener(app) for app in apps]
             serving = [
-                asyncio.ensure_future(server.serve([sock])) for server, sock in zip(servers, (tcp, unix), strict=True)
+                asyncio.ensure_future(server.serve([sock]))
+                for server, sock in zip(servers, (tcp, unix), strict=True)
             ]
             for server in servers:
                 await server.listening.wait()

@@ -76,11 +76,15 @@ def test_one_question_needs_no_name_and_several_do() -> None:
     assert isinstance(refused, Refused)
     assert "q (" in refused.reason
     assert "other (" in refused.reason
-    assert understand(prompt(one, two), Words(option="no", question="and THEN?")) == Choice({"other": ("deny",)}, {})
+    assert understand(prompt(one, two), Words(option="no", question="and THEN?")) == Choice(
+        {"other": ("deny",)}, {}
+    )
 
 
 def test_several_questions_at_once() -> None:
-    many = Question("m", "Pick some", (Option("1", "One", "choose"), Option("2", "Two", "choose")), multi_select=True)
+    many = Question(
+        "m", "Pick some", (Option("1", "One", "choose"), Option("2", "Two", "choose")), multi_select=True
+    )
     asked = prompt(many, question(ALLOW, DENY))
     words = Words(choices={"m": ("one", "2"), "q": ("allow",)}, texts={"q": "because"})
     assert understand(asked, words) == Choice({"m": ("1", "2"), "q": ("allow",)}, {"q": "because"})

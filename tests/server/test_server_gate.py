@@ -78,7 +78,8 @@ def test_a_wrong_key_is_not_saved_by_a_right_cookie(house: House) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "desk.example.net.evil.example", "desk.example.net:80", ""]
+    "host",
+    ["evil.example", "127.0.0.1", "127.0.0.1:1", "desk.example.net.evil.example", "desk.example.net:80", ""],
 )
 def test_a_foreign_host_is_refused_before_anything_else(shared: House, host: str) -> None:
     with shared.http(shared.token(), Host=host) as client:
@@ -116,6 +117,19 @@ def test_a_foreign_page_is_refused(shared: House, origin: str) -> None:
     with shared.http(Origin=origin) as client:
         assert client.post("/api/pair", json={"code": code}).status_code == 403
     assert shared.loop.state.prompts["p1"].state == "open"
+
+
+@pytest.mark.parametrize("scheme", ["ftp", "file", "chrome-extension", "ws", ""])
+def test_only_a_web_page_can_be_ours(shared: House, scheme: str) -> None:
+    with shared.http(shared.token(), Origin=f"{scheme}://{shared.host}") as client:
+        assert client.get("/api/status").status_code == 403
+
+
+def test_two_origins_are_refused(shared: House) -> None:
+    said = f"Host: {shared.host}\r\nOrigin: {shared.origin}\r\nOrigin: {shared.origin}\r\n"
+    with socket.create_connection(("127.0.0.1", shared.port), 10) as talk:
+        talk.sendall(f"GET / HTTP/1.1\r\n{said}\r\n".encode())
+        assert talk.recv(1000).startswith(b"HTTP/1.1 403 ")
 
 
 def test_a_page_of_the_same_name_but_another_port_or_scheme_is_told_by_the_browser(house: House) -> None:
@@ -170,7 +184,9 @@ def test_path_tricks_lead_nowhere(shared: House, path: str) -> None:
             assert talk.recv(1000).split()[1] == status
 
 
-def test_a_path_that_looks_open_but_is_spelt_otherwise_needs_a_key_unless_it_is_the_same_path(house: House) -> None:
+def test_a_path_that_looks_open_but_is_spelt_otherwise_needs_a_key_unless_it_is_the_same_path(
+    house: House,
+) -> None:
     with house.http() as client:
         assert client.get("/%61pp.js").status_code == 200  # the same path, spelt out
         assert client.post("/").status_code == 401

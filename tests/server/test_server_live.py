@@ -11,12 +11,12 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from kit.poll import until
 from server_house import House, heard
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection
 from websockets.sync.client import connect as websocket
 
+from kit.poll import until
 from yourcall import loop
 from yourcall.events import DialogClosed
 from yourcall.server import live
@@ -156,27 +156,32 @@ def slow_feed(house: House, token: str) -> ClientConnection:
     return websocket(url, sock=talk, additional_headers=headers, proxy=None, max_queue=1, compression=None)
 
 
+def read_on(feed: ClientConnection, seen: list[int]) -> None:
+    """Read until the feed is closed, which raises."""
+    while True:
+        seen.append(heard(feed)["seq"])
+
+
 def test_a_client_that_cannot_keep_up_is_sent_to_resync(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "QUEUE", 20)
     token = house.token()
     with slow_feed(house, token) as slow, house.feed(token=token, max_size=None) as quick:
         assert heard(slow)["type"] == heard(quick)["type"] == "hello"
-        seen, sent = 0, 0
+        seen, sent = [0], 0
         while not any(each.lagged for each in house.loop.subscribers):
             sent += 1
             assert sent < 500, "the queue never filled"
             house.ask(f"p{sent}", big(sent))
             assert heard(quick)["prompt"]["id"] == f"p{sent}"  # others are not held up
         with pytest.raises(ConnectionClosed) as closed:
-            while True:
-                seen = heard(slow)["seq"]
+            read_on(slow, seen)
     assert closed.value.rcvd is not None
     assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (4008, "resync")
-    assert 0 < seen < house.store.last_seq
-    with house.feed(seen, token, max_size=None) as back:
+    assert 0 < seen[-1] < house.store.last_seq
+    with house.feed(seen[-1], token, max_size=None) as back:
         assert heard(back)["snapshot"] is False
-        missed = [heard(back)["seq"] for _ in range(house.store.last_seq - seen)]
-    assert missed == list(range(seen + 1, house.store.last_seq + 1))
+        missed = [heard(back)["seq"] for _ in range(house.store.last_seq - seen[-1])]
+    assert missed == list(range(seen[-1] + 1, house.store.last_seq + 1))
 
 
 def test_a_client_that_stopped_reading_is_let_go(house: House, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,7 +116,9 @@ def check(value: Any, schema: dict[str, Any]) -> None:
 
 
 def test_replies_are_what_the_document_says(house: House) -> None:
-    house.session("s1")
+    transcript = house.folder / "s1.jsonl"
+    transcript.write_text(TRANSCRIPT.read_text())
+    house.session("s1", transcript=str(transcript))
     house.ask("p1")
     house.ask("p2")
     code = house.devices.pairing.new().text
@@ -130,6 +132,10 @@ def test_replies_are_what_the_document_says(house: House) -> None:
         ("POST", "/api/prompts/{id}/answer", "/api/prompts/p2/answer", {"option": "hm"}, 422),
         ("POST", "/api/prompts/{id}/answer", "/api/prompts/p2/answer", {"option": 1}, 400),
         ("GET", "/api/sessions", "/api/sessions", None, 200),
+        ("GET", "/api/sessions/{id}/conversation", "/api/sessions/s1/conversation?limit=500", None, 200),
+        ("GET", "/api/sessions/{id}/conversation", "/api/sessions/s1/conversation?after=0", None, 200),
+        ("GET", "/api/sessions/{id}/conversation", "/api/sessions/s1/conversation?before=x", None, 400),
+        ("GET", "/api/sessions/{id}/conversation", "/api/sessions/none/conversation", None, 404),
         ("GET", "/api/log", "/api/log", None, 200),
         ("GET", "/api/status", "/api/status", None, 200),
         ("GET", "/api/openapi.json", "/api/openapi.json", None, 200),

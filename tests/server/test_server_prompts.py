@@ -9,9 +9,9 @@ import time
 from typing import Any
 
 import pytest
-from kit.poll import until
 from server_house import PERMISSION, House
 
+from kit.poll import until
 from yourcall import __version__
 from yourcall.events import AnswerNotWritten, Deliver, DialogClosed, HolderLost, SessionEnded
 from yourcall.model import Option, Question
@@ -33,12 +33,8 @@ def test_an_open_prompt_is_listed_with_what_is_needed_to_decide(house: House) ->
         assert b'"input":{"command":"rm  -rf x", "n": 1.50}' in got.content  # the agent's own bytes
         assert "not shown" not in got.text
         assert first["tool"] == {"name": "Bash", "input": {"command": "rm  -rf x", "n": 1.5}}
-        assert first["questions"][0]["options"][0] == {
-            "id": "allow",
-            "label": "Yes",
-            "effect": "allow_once",
-            "description": "Runs it this once.",
-        }
+        promised = {"id": "allow", "label": "Yes", "effect": "allow_once", "description": "Runs it this once."}
+        assert promised.items() <= first["questions"][0]["options"][0].items()
         shown = phone.get("/api/prompts/p1").json()
         assert list(shown) == [*KEYS, "history"]
         assert shown["history"] == [{"at": 10.0, "state": "open", "by": "agent", "detail": "the agent asks"}]
@@ -95,8 +91,9 @@ def test_the_beginning_of_an_id_will_do_if_it_is_unique(house: House) -> None:
             ):
                 assert got.status_code == 404, unknown
                 assert "no such prompt" in got.json()["error"]
-    assert [command for command in house.commands if isinstance(command, Deliver)][0].prompt_id == "abc2"
-    assert len(house.commands) == 1
+    (delivered,) = house.commands
+    assert isinstance(delivered, Deliver)
+    assert delivered.prompt_id == "abc2"
 
 
 def test_an_answer_goes_its_way_and_says_how_far_it_is(house: House) -> None:
@@ -204,7 +201,9 @@ def test_what_cannot_be_taken_is_refused_in_words(house: House) -> None:
         assert "Say which question" in refusal("p2", {"option": "allow"})
         assert "not answered" in refusal("p2", {"option": "allow", "question": "permission"})
         assert "edited input" in refusal("p1", {"option": "deny", "input": {"command": "ls"}})
-        assert "takes no free text" in refusal("p2", {"choices": {"permission": ["allow"]}, "texts": {"pick": "x"}})
+        assert "takes no free text" in refusal(
+            "p2", {"choices": {"permission": ["allow"]}, "texts": {"pick": "x"}}
+        )
         house.post(HolderLost(time.time(), "p1", "its hook was ended"))
         assert "at the desk" in refusal("p1", {"option": "allow"})
         done = phone.post("/api/prompts/p2/answer", json={"choices": {"permission": ["allow"], "pick": ["blue"]}})
@@ -283,12 +282,8 @@ def test_an_endless_body_is_cut(shared: House) -> None:
     with socket.create_connection(("127.0.0.1", shared.port), 10) as talk:
         talk.sendall(head.encode())
         piece = b"10000\r\n" + b" " * 65_536 + b"\r\n"
-        sent = 0
         with pytest.raises(OSError):
-            while sent < 400:  # 26 MB: far more than any buffer on the way
-                talk.sendall(piece)
-                sent += 1
-    assert sent < 400
+            talk.sendall(piece * 800)  # 52 MB: far more than is forgotten, and than any buffer on the way
 
 
 def test_a_huge_length_is_refused_before_a_byte_comes(shared: House) -> None:
@@ -306,7 +301,9 @@ def test_sessions_are_listed(house: House) -> None:
     house.ask("p1", session="s1")
     with house.http(house.token()) as phone:
         (only,) = phone.get("/api/sessions").json()
-    assert {name: only[name] for name in ("id", "state", "mode", "permission_mode", "links", "pid", "version")} == {
+    assert {
+        name: only[name] for name in ("id", "state", "mode", "permission_mode", "links", "pid", "version")
+    } == {
         "id": "s1",
         "state": "waiting",
         "mode": "terminal",
@@ -341,6 +338,16 @@ def test_the_log_says_who_what_when_and_what_then_happened(house: House) -> None
         paged = phone.get(f"/api/log?limit=1&before={over['opened_at']}").json()
         assert [line["id"] for line in paged] == ["desk"]
         assert phone.get("/api/log?limit=0").status_code == 400
+
+
+def test_an_answer_that_lost_to_the_desk_is_not_said_to_have_decided(house: House) -> None:
+    house.ask("p1")
+    with house.http(house.token("phone")) as phone:
+        phone.post("/api/prompts/p1/answer", json={"option": "allow", "text": "go"})
+        house.post(DialogClosed(time.time(), "p1", "busy"))
+        (line,) = phone.get("/api/log").json()
+        assert (line["by"], line["via"], line["answer"], line["text"]) == ("desk", "", "", "")
+        assert phone.get("/api/prompts/p1").json()["answered_by"] == "desk"
 
 
 def test_status_counts_what_waits(house: House) -> None:

@@ -114,6 +114,21 @@ def test_a_bad_fact_fails_alone(tmp_path: Path) -> None:
         assert store.body("0" * 64) is None
 
 
+def test_a_full_disk_is_said_and_nothing_is_half_written(tmp_path: Path) -> None:
+    with opened(tmp_path / "yourcall.db") as store:
+        asyncio.run(store.record([_raised(1)]))
+        pages = store._writer._db.execute("PRAGMA page_count").fetchone()[0]
+        store._writer._db.execute(f"PRAGMA max_page_count = {pages}")
+        big = b"x" * 100_000
+        too_much = Fact(PromptRaised(2, prompt("p2")), (prompt("p2"),), bodies={name_of(big): big})
+        with pytest.raises(StoreProblem, match="disk is full"):
+            asyncio.run(store.record([too_much]))
+        assert (store.last_seq, store.prompt("p2"), store.newest("p2")) == (1, None, None)
+        store._writer._db.execute(f"PRAGMA max_page_count = {pages + 1_000}")
+        assert [c.seq for c in asyncio.run(store.record([too_much]))] == [2]
+        assert store.body(name_of(big)) == big
+
+
 def test_what_could_not_be_read_back_is_not_written(tmp_path: Path) -> None:
     no_time = Fact(PromptRaised(float("nan"), prompt("p1")), (prompt("p1"),))
     half_a_character = Fact(SessionSeen(1, session("s\ud800")), (), (session("s\ud800"),))

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from yourcall.agents.sightings import AgentStatus, CallResult, CallSeen, Heard, HookCall
+from yourcall.conversation import AnyEntry
+from yourcall.events import CallSettled
 from yourcall.model import Answer, Prompt, Refused, Session
 
 
@@ -27,4 +29,7 @@ class Agent(Struct, frozen=True):
     read_status: Callable[[bytes], AgentStatus | None]
     transcript_of: Callable[[Session, Prompt], str]
     status_file_of: Callable[[Session], str]
+    settled: Callable[[Prompt, CallResult, float], CallSettled]
     plan: Callable[[Prompt, Answer, bytes], Plan | Refused]
+    read_entry: Callable[[bytes], list[AnyEntry]]
+    conversation_of: Callable[[Session, str], str]

@@ -5,38 +5,60 @@ Rule: a sighting is carried as it came; nothing in it is trusted, and reading it
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec import Struct, field
 
 from yourcall.events import AnyEvent
-from yourcall.model import Outcome
+from yourcall.model import Kind, Outcome
 
 
 class HookCall(Struct, frozen=True):
-    """One run of an agent's hook. `request_id` is set when the hook holds a request and waits."""
+    """One run of an agent's hook. `request_id` is set when the hook holds a request and waits; `new_id` is an id
+    that nobody has yet, for a prompt that this call may raise."""
 
     at: float
     event: str
     payload: bytes
     env: dict[str, str] = {}
     request_id: str = ""
+    new_id: str = ""
+
+
+class Ending(Struct, frozen=True):
+    """Something this session waited for is over, told without an id: the oldest open prompt alike is meant.
+
+    `alike` is a fingerprint, or its beginning. `said`: what was answered, to be compared with what we sent.
+    """
+
+    session_id: str
+    alike: str
+    outcome: Outcome | None  # None: no longer asked, nobody answered
+    said: str = ""
+    detail: str = ""
 
 
 class Heard(Struct, frozen=True):
-    """What a hook call means. `finished`: a tool call that is over, so its record is worth a look now."""
+    """What a hook call means. `finished`: a tool call that is over, so its record is worth a look now.
+    `nudged`: the agent reminds of what it waits for, by kind."""
 
     events: tuple[AnyEvent, ...] = ()
     bodies: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    endings: tuple[Ending, ...] = ()
     finished: str = ""
+    nudged: Kind | None = None
     held: bool = False
     problem: str = ""
 
 
 class CallSeen(Struct, frozen=True):
-    """A tool call, as the transcript shows it when the model made it."""
+    """A tool call, as the transcript shows it when the model made it. `alike`: the beginning of the fingerprints
+    of other prompts that may come up while it runs."""
 
     call_id: str
     fingerprint: str
     at: float
+    alike: str = ""
 
 
 class CallResult(Struct, frozen=True):
@@ -45,8 +67,9 @@ class CallResult(Struct, frozen=True):
     call_id: str
     at: float
     outcome: Outcome
-    source: str
+    source: Literal["held", "desk", "unknown"]
     detail: str
+    text: str = ""
 
 
 class AgentStatus(Struct, frozen=True):

@@ -18,7 +18,7 @@ from yourcall.cli.place import Place, Problem, pass_place
 from yourcall.cli.render import clock, safe, span, style
 from yourcall.cli.views import Moment, Prompt, Result, read
 
-# The word of a verdict -> the exit code scripts rely on (docs/reference/cli.md).
+# The word of a verdict -> the exit code that scripts rely on: never changed, only added to.
 EXIT_CODES = {
     "confirmed": 0,
     "refused": 2,

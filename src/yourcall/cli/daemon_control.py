@@ -40,11 +40,15 @@ Examples:
 )
 @click.option("--detach", "-d", is_flag=True, help="Start it in the background, and come back when it listens.")
 @click.option("--port", type=click.IntRange(0, 65535), help="The port; if it is taken, the next one is tried.")
-@click.option("--bind", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Listen on this address.")
+@click.option(
+    "--bind", metavar="ADDRESS", help="Listen on this address; only this machine reaches the default, 127.0.0.1."
+)
 @click.option("--public-url", metavar="URL", help="The address others reach it by, for instance behind a proxy.")
 @click.option("--json", "as_json", is_flag=True, help="With --detach: print the status once it runs.")
 @pass_place
-def up(place: Place, detach: bool, port: int | None, bind: str, public_url: str | None, as_json: bool) -> None:
+def up(
+    place: Place, detach: bool, port: int | None, bind: str | None, public_url: str | None, as_json: bool
+) -> None:
     """Start yourcall. It listens on this machine only, unless --bind says otherwise."""
     port = place.port if port is None else port
     if public_url is not None and not public_url.startswith(("http://", "https://")):
@@ -59,7 +63,7 @@ def up(place: Place, detach: bool, port: int | None, bind: str, public_url: str 
     raise click.exceptions.Exit(_run_here(place, port, bind, public_url))
 
 
-def _run_here(place: Place, port: int | None, bind: str, public_url: str | None) -> int:
+def _run_here(place: Place, port: int | None, bind: str | None, public_url: str | None) -> int:
     from yourcall.cli.launcher import install_launcher
     from yourcall.daemon import AlreadyRunning, Listening, run
     from yourcall.store.problem import StoreProblem
@@ -93,8 +97,9 @@ def _already(place: Place, *, detach: bool, as_json: bool) -> None:
     _tell(place, as_json=as_json)
 
 
-def _start(place: Place, port: int | None, bind: str, public_url: str | None) -> None:
-    words = [sys.executable, "-P", "-m", "yourcall.cli.main", "--home", str(place.home), "up", "--bind", bind]
+def _start(place: Place, port: int | None, bind: str | None, public_url: str | None) -> None:
+    words = [sys.executable, "-P", "-m", "yourcall.cli.main", "--home", str(place.home), "up"]
+    words += [] if bind is None else ["--bind", bind]
     words += [] if port is None else ["--port", str(port)]
     words += [] if public_url is None else ["--public-url", public_url]
     # What it says while it starts goes into a file without a name: read if it fails, gone by itself if not.

@@ -21,10 +21,14 @@ class Line(Struct, frozen=True):
     agent: str = ""
     waited: float = 0.0
     by: str = ""
-    via: str = ""
     answer: str = ""
     state: str = ""
     outcome: str | None = None
+
+
+def then(line: Line) -> str:
+    """What came of it in one word: the outcome once it is proven, until then how far it got."""
+    return line.outcome if line.outcome and line.state in ("confirmed", "desk") else line.state
 
 
 @click.command(
@@ -55,9 +59,9 @@ def command(place: Place, limit: int, as_json: bool) -> None:
             clock(line.answered_at),
             line.id[:ID_SHOWN],
             span(line.waited),
-            line.by + (f" ({line.via})" if line.via and line.via != line.by else "") or "-",
-            line.answer or line.outcome or "-",
-            line.state + (f", {line.outcome}" if line.outcome and line.answer else ""),
+            line.by or "-",
+            line.answer or "-",
+            then(line),
             line.title,
         ]
         for line in lines

@@ -13,8 +13,8 @@ Rules
     output has no reader, we are told to stop. Then it leaves at once, without a word on its output.
   * Right before an answer is written, the session file is read again. A request that stops the turn is written
     only while the dialog is known to be open: late, it kills what runs (docs/reference/agents/claude-code.md).
-  * A subagent's request shows no dialog while it is held, so it is held only if yourcall says that nobody is at
-    the desk, and let go at the first key that is typed there.
+  * A subagent's request, and an MCP server's form, show no dialog while they are held. So they are held only if
+    yourcall says that nobody is at the desk, and let go at the first key that is typed there.
 """
 
 import os
@@ -36,7 +36,8 @@ SEND_S = 1.0  # how long an informing event may try; nobody waits for it
 TICK_S = 0.075  # the session file changes about 100 ms after the act; looking this often costs 0.1 % of a core
 RETRY_S = 0.5  # between two tries to reach a daemon that is down
 LONGEST_S = 86_400 - 120  # leave before the agent's own time limit for hooks ends us
-VERDICT_S = 0.5  # how long a subagent's request waits for the word that it may be held
+OPENS_S = 0.3  # a dialog is up at most this long after its hook was started
+VERDICT_S = 0.5  # how long a request without a dialog waits for the word that it may be held
 
 
 def read_payload():
@@ -104,7 +105,7 @@ class Holder:
         self.agent, self.event, self.payload, self.home = agent, event, payload, home
         asked = json.loads(payload)
         self.session_id = asked.get("session_id")
-        self.subagent = bool(asked.get("agent_id"))
+        self.hidden = event == "Elicitation" or bool(asked.get("agent_id"))
         self.transcript = asked.get("transcript_path") or ""
         self.pid = int(os.environ.get("CLAUDE_PID") or 0)
         config = os.path.dirname(os.path.dirname(os.path.dirname(self.transcript)))
@@ -115,7 +116,7 @@ class Holder:
         self.waiting_since = None
         self.saw_waiting = self.terminated = self.may_hold = False
         self.grown_from = self.size_of(self.transcript)
-        self.tty = self.find_tty() if self.subagent else ""
+        self.tty = self.find_tty() if self.hidden else ""
         self.typed_at = self.last_typed()
 
     # --- what the agent shows -------------------------------------------------------------------------------
@@ -135,9 +136,10 @@ class Holder:
             return None  # written in place: we met half a file
         if told.get("sessionId") != self.session_id:
             return None
-        now = told.get("status")
+        now, since = told.get("status"), told.get("statusUpdatedAt")
+        if now in ("busy", "idle") and since > (self.born_wall + OPENS_S) * 1000:
+            self.saw_waiting = True  # it opened and closed between two looks
         if now == "waiting":
-            since = told.get("statusUpdatedAt")
             if self.waiting_since is None:
                 self.waiting_since = since
             elif since != self.waiting_since:
@@ -284,7 +286,7 @@ class Holder:
 
     def over(self):
         """Has the prompt ended at the desk, or must the desk have it back?"""
-        if self.subagent:
+        if self.hidden:
             if self.last_typed() != self.typed_at:
                 self.say("leaving", "somebody is at the desk")
                 return True
@@ -330,7 +332,7 @@ class Holder:
         if words[0] != "answer":
             return False
         _, answer_id, care, _ = words
-        if not self.subagent and not self.still_open(strict=care == "strict"):
+        if not self.hidden and not self.still_open(strict=care == "strict"):
             self.say("unwritten", answer_id, self.status() or "unknown")
             return self.over()
         rest = memoryview(body)

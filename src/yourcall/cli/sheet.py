@@ -75,7 +75,7 @@ def page(prompt: Prompt, place: Place) -> str:
     parts = [_head(prompt), _facts(prompt)]
     if prompt.tool is not None:
         parts.append(_tool(prompt.tool))
-    if prompt.body.strip():
+    if prompt.body.strip() and not _repeats(prompt.body, prompt.tool):
         parts.append(wrapped(prompt.body, 2))
     parts += [_question(q, several=len(prompt.questions) > 1) for q in prompt.questions]
     if prompt.history:
@@ -110,6 +110,14 @@ def _facts(prompt: Prompt) -> str:
 
 def _tool(tool: Tool) -> str:
     return f"  {style(safe(tool.name), bold=True)}\n{_value(tool.input, 4)}"
+
+
+def _repeats(body: str, tool: Tool | None) -> bool:
+    """Is every line of the body already on the page, as part of the tool's input?"""
+    if tool is None or not isinstance(tool.input, dict):
+        return False
+    shown = "\n".join(_text(item) for item in cast("dict[str, Any]", tool.input).values())
+    return all(line.strip() in shown for line in body.splitlines())
 
 
 def _value(value: Any, indent: int) -> str:

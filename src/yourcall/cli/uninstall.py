@@ -38,8 +38,10 @@ OURS = (
     "setup.json",
     ".setup.json*.yourcall",
     "config.toml",
+    "demo",
     "log",
     "backups",
+    "demo",
 )
 
 

@@ -69,7 +69,7 @@ def _until_it_breaks(feed: Any, home: Path, after: int | None, as_json: bool) ->
                 for prompt in get(home, "/api/prompts"):
                     click.echo(line({"type": "prompt", "prompt": prompt, "at": prompt.get("opened_at", 0)}))
             # A hello that promises what was missed names the end of it: until that came, we are not there.
-            if False:
+            if message.get("type") != "hello" or message.get("snapshot"):
                 after = message.get("seq", after)
 
 

@@ -40,6 +40,7 @@ Signal = Literal[
     "proof_desk",
     "session_ended",
     "unanswered",
+    "withdrawn",
     "trace_lost",
 ]
 
@@ -48,6 +49,7 @@ TRANSITIONS: dict[tuple[PromptState, Signal], PromptState] = {
     ("open", "dialog_closed"): "desk",
     ("open", "proof_desk"): "desk",
     ("open", "session_ended"): "ended",
+    ("open", "withdrawn"): "ended",
     ("open", "trace_lost"): "unsure",
     ("answering", "written"): "sent",
     ("answering", "not_written"): "open",

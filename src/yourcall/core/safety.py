@@ -5,6 +5,8 @@ Rule: every 'no' is a sentence for the person who answered; nothing here ever tu
 
 from __future__ import annotations
 
+from math import isfinite
+
 import msgspec
 
 from yourcall.core.lifecycle import CLOSED, IN_FLIGHT
@@ -62,8 +64,9 @@ def objection(prompt: Prompt, answer: Answer) -> Refused | None:
     for question_id in [*answer.choices, *answer.texts]:
         if question_id not in known:
             return Refused(f"There is no question {_name(question_id)}; ask for one of: {_list(list(known))}.")
+    refuses = any(option.effect in ("deny", "stop") for option in chosen(prompt, answer))
     for question in prompt.questions:
-        wrong = _objection_to(question, answer)
+        wrong = _objection_to(question, answer, needed=question.required and not refuses)
         if wrong:
             return wrong
     if answer.input is not None:
@@ -75,7 +78,7 @@ def objection(prompt: Prompt, answer: Answer) -> Refused | None:
     return None
 
 
-def _objection_to(question: Question, answer: Answer) -> Refused | None:
+def _objection_to(question: Question, answer: Answer, needed: bool) -> Refused | None:
     picked = answer.choices.get(question.id, ())
     text = answer.texts.get(question.id, "")
     ids = [option.id for option in question.options]
@@ -92,10 +95,28 @@ def _objection_to(question: Question, answer: Answer) -> Refused | None:
         return Refused(f"{_name(question.text)} takes no free text.")
     if len(text) > LONGEST_TEXT:
         return Refused(f"The text is longer than {LONGEST_TEXT:,} characters; shorten it.")
+    if text and question.type in ("number", "integer"):
+        return _objection_to_number(question, text)
     if picked or (text and not _decides(question)):
+        return None
+    if not needed and not text:
         return None
     how = f"choose one of: {_list(ids)}" if ids else "write a text"
     return Refused(f"{_name(question.text)} is not answered; {how}.")
+
+
+def _objection_to_number(question: Question, text: str) -> Refused | None:
+    try:
+        value = int(text) if question.type == "integer" else float(text)
+    except ValueError:
+        return Refused(f"{_name(question.text)} must be a{' whole' if question.type == 'integer' else ''} number.")
+    if not isfinite(value):
+        return Refused(f"{_name(question.text)} must be a number.")
+    if question.minimum is not None and value < question.minimum:
+        return Refused(f"{_name(question.text)} must be at least {question.minimum:g}.")
+    if question.maximum is not None and value > question.maximum:
+        return Refused(f"{_name(question.text)} must be at most {question.maximum:g}.")
+    return None
 
 
 def _objection_to_input(prompt: Prompt, answer: Answer, given: str) -> Refused | None:

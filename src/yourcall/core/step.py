@@ -11,7 +11,7 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
-from yourcall.core import safety, sessions
+from yourcall.core import outline, safety, sessions
 from yourcall.core.identity import decided, handed, over, same_request, since
 from yourcall.core.lifecycle import CLOSED, Signal, following
 from yourcall.core.state import State, Step
@@ -29,7 +29,9 @@ from yourcall.events import (
     DialogStillOpen,
     HolderConnected,
     HolderLost,
+    PromptNudged,
     PromptRaised,
+    PromptWithdrawn,
     Release,
     SessionEnded,
     SessionSeen,
@@ -38,6 +40,9 @@ from yourcall.events import (
 from yourcall.model import Moment, Prompt, SessionState, Verdict
 
 NOTHING = Step()
+
+# Nobody asks anything there: the agent has stopped, and the next word is the person's.
+PAUSES = frozenset({"ready", "problem"})
 
 # Each late answer is a line in the prompt's history; a client gone mad must not grow it for ever.
 MOST_MOMENTS = 64
@@ -72,6 +77,8 @@ def _on_prompt(
     | DialogClosed
     | DialogStillOpen
     | CallSettled
+    | PromptWithdrawn
+    | PromptNudged
     | TraceLost,
 ) -> Step:
     match event:
@@ -82,8 +89,7 @@ def _on_prompt(
         case CallBound():
             return _bound(state, prompt, event.call_id)
         case AnswerWritten():
-            mine = prompt.answer is not None and prompt.answer.id == event.answer_id
-            return _written(state, prompt, event.at) if mine else NOTHING
+            return _written(state, prompt, event.at, event.answer_id)
         case AnswerNotWritten():
             mine = prompt.answer is not None and prompt.answer.id == event.answer_id
             return _not_written(state, prompt, event.at, f"bounced: {event.why}") if mine else NOTHING
@@ -93,6 +99,11 @@ def _on_prompt(
             return _still_open(state, prompt, event.at)
         case CallSettled():
             return _settled(state, prompt, event)
+        case PromptWithdrawn():
+            return _move(state, prompt, "withdrawn", event.at, "agent", event.why or "no longer asked")
+        case PromptNudged():
+            moment = Moment(event.at, prompt.state, "agent", "the agent reminds you")
+            return Step(prompts=(_noted(prompt, moment),)) if prompt.state == "open" else NOTHING
         case TraceLost():
             return _move(state, prompt, "trace_lost", event.at, "yourcall", event.why)
         case _:
@@ -147,20 +158,32 @@ def _raised(state: State, event: PromptRaised) -> Step:
         return _holder_connected(state, old, HolderConnected(event.at, new.id))
     asks = Moment(event.at, "open", "agent", "the agent asks")
     opened = replace(new, state="open", history=(asks,), answer=None, outcome=None, closed_at=None)
-    return Step(prompts=(opened,), sessions=sessions.waiting(state, new.session_id))
+    if new.kind in PAUSES:
+        return _paused(state, opened, event.at)
+    waiting = sessions.waiting(state, new.session_id)
+    if event.cool_down and outline.too_soon(state, new, event.at):
+        answer = outline.refusal(new)
+        taken = _move(state, replace(opened, answer=answer), "answer_taken", event.at, answer.by, outline.WHY)
+        return Step(prompts=taken.prompts, sessions=waiting, commands=(Deliver(new.id, answer),))
+    return Step(prompts=(opened,), sessions=waiting)
+
+
+def _paused(state: State, new: Prompt, at: float) -> Step:
+    """Ready, or stuck: it waits for nothing in particular, so whatever is really asked comes first."""
+    others = [p for p in state.of_session(new.session_id) if p.state == "open"]
+    if new.kind == "ready" and any(p.kind not in PAUSES for p in others):
+        return NOTHING  # a subagent still asks: the session is not ready
+    alike = [p for p in others if p.fingerprint == new.fingerprint]
+    older = [_move(state, p, "withdrawn", at, "agent", "asked anew") for p in alike]
+    return Step(prompts=(*(p for moved in older for p in moved.prompts), new))
 
 
 def _holder_connected(state: State, prompt: Prompt, event: HolderConnected) -> Step:
     answer = prompt.answer
     if prompt.state in CLOSED:
         return Step(commands=(Release(prompt.id),))
-    if answer is not None and event.wrote == answer.id:
-        return _written(state, prompt, event.at)
     if event.wrote:
-        # An answer that we had given up was written after all: whatever comes now may be its doing.
-        why = "an earlier answer was written after all"
-        lost = _move(state, replace(prompt, held=False), "trace_lost", event.at, "yourcall", why)
-        return lost if prompt.state in ("open", "answering") else NOTHING
+        return _written(state, prompt, event.at, event.wrote)
     if handed(prompt):
         return NOTHING  # an old word that comes late: since then it has written
     # It attests that it has written nothing, and it is the only one who could.
@@ -216,14 +239,21 @@ def _answered(state: State, event: AnswerGiven) -> Step:
     taken = _move(state, replace(prompt, answer=answer), "answer_taken", event.at, answer.by, words)
     return Step(
         prompts=taken.prompts,
-        sessions=taken.sessions,
+        sessions=(*taken.sessions, *outline.counted(state, prompt, answer, event.at)),
         commands=(*taken.commands, Deliver(prompt.id, answer)),
         verdict=Verdict("taken", words, answer.by, event.at),
     )
 
 
-def _written(state: State, prompt: Prompt, at: float) -> Step:
-    by = prompt.answer.by if prompt.answer else ""
+def _written(state: State, prompt: Prompt, at: float, answer_id: str) -> Step:
+    if prompt.answer is None or prompt.answer.id != answer_id:
+        given_up = any(m.answer_id == answer_id and m.state == "answering" for m in prompt.history)
+        if not given_up or prompt.state not in ("open", "answering"):
+            return NOTHING
+        # It came back to us once, and was written after all: whatever happens now may be its doing.
+        why = "an answer that had come back was written after all"
+        return _move(state, replace(prompt, held=False), "trace_lost", at, "yourcall", why)
+    by = prompt.answer.by
     if prompt.state == "unsure" and over(prompt):
         return NOTHING
     if prompt.state == "unsure" and decided(prompt):

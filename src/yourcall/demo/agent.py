@@ -21,8 +21,9 @@ from yourcall import __version__
 from yourcall.demo.scenes import PROJECT, Decision, Scene, reaction
 from yourcall.links.processes import started
 
-HOOK_S = 5.0  # a hook that takes longer than this is left to itself
-RUN_S = 0.4  # how long the pretended commands take
+HOOK_S = 5.0  # an informing hook takes 0.03 s
+LEAVE_S = 1.0  # a held one sees within 0.1 s that the dialog closed; the desk does not wait for a lost one
+RUN_S, REFUSED_S = 0.4, 0.15  # how long a pretended command, and the record of a refusal, take
 
 
 class Held:
@@ -50,14 +51,14 @@ class Held:
             self.hook.stdout.close()
         return not part
 
-    def let_go(self, *, kill: bool = False) -> None:
+    def let_go(self, patience: float = LEAVE_S, *, tell: bool = False) -> None:
         """See the hook gone: it leaves by itself when the dialog closes, and is told to when the agent leaves."""
         if self.hook is None:
             return
-        if kill:
+        if tell:
             self.hook.terminate()
         try:
-            self.hook.wait(HOOK_S)
+            self.hook.wait(patience)
         except subprocess.TimeoutExpired:
             self.hook.kill()
             self.hook.wait()
@@ -87,7 +88,7 @@ class ScriptedAgent:
     def __exit__(self, *_: object) -> None:
         self._session_file.unlink(missing_ok=True)
         if self._held is not None:
-            self._held.let_go(kill=True)
+            self._held.let_go(tell=True)
         self._hook("SessionEnd", reason="the demo is over")
         shutil.rmtree(self._folder, ignore_errors=True)
         with suppress(OSError):  # another demo may be playing
@@ -97,6 +98,10 @@ class ScriptedAgent:
         self._writes({"type": "user", "message": {"role": "user", "content": words}})
         self._is("busy")
         self._hook("UserPromptSubmit", prompt=words)
+
+    def rests(self) -> None:
+        self._is("idle")
+        self._hook("Stop")
 
     def asks(self, scene: Scene) -> Held:
         """Stop for a person: the dialog is open, and the hook is told."""
@@ -117,8 +122,7 @@ class ScriptedAgent:
         self._is("idle" if decision.stop else "busy")
         held.let_go()
         self._held = None
-        if decision.allowed:
-            time.sleep(RUN_S)
+        time.sleep(RUN_S if decision.allowed else REFUSED_S)
         result = {
             "type": "tool_result",
             "tool_use_id": held.call_id,
@@ -134,9 +138,6 @@ class ScriptedAgent:
         self._writes(line)
         if decision.allowed:
             self._hook("PostToolUse", tool_name=scene.tool, tool_use_id=held.call_id, tool_input=decision.input)
-        if not decision.stop:
-            self._is("idle")
-            self._hook("Stop")
 
     def _is(self, status: str) -> None:
         told = {
@@ -160,7 +161,7 @@ class ScriptedAgent:
     def _hook(self, event: str, **told: object) -> None:
         """An informing hook. Run to its end, so that they arrive in order."""
         if hook := self._start(event, told):
-            Held("", hook).let_go()
+            Held("", hook).let_go(HOOK_S)
 
     def _start(self, event: str, told: dict[str, Any]) -> subprocess.Popen[bytes] | None:
         payload = {

@@ -27,6 +27,7 @@ class Desk:
     def __init__(self, *, present: bool) -> None:
         self.present = present
         self._before: Any = None
+        self._typed = ""
 
     def __enter__(self) -> Desk:
         if self.present:
@@ -42,24 +43,28 @@ class Desk:
 
     def forget(self) -> None:
         """Drop what was typed until now: it was meant for something else."""
+        self._typed = ""
         if self.present:
             termios.tcflush(0, termios.TCIFLUSH)
 
     def look(self, fd: int | None, seconds: float) -> tuple[str, bool]:
         """Wait for a key or for `fd`, not longer than this: (the key or "", is fd ready?)."""
         watched = [*([0] if self.present else []), *([] if fd is None else [fd])]
-        ready, _, _ = select.select(watched, [], [], seconds)
-        return (self._key() if self.present and 0 in ready else "", fd in ready)
+        ready, _, _ = select.select(watched, [], [], 0 if self._typed else seconds)
+        if self.present and 0 in ready:
+            self._read()
+        key, self._typed = self._typed[:1], self._typed[1:]
+        return key, fd in ready
 
-    def _key(self) -> str:
+    def _read(self) -> None:
         try:
-            typed = os.read(0, 64)
+            typed = os.read(0, 256)
         except OSError:
             typed = b""
         if not typed:
             raise Left
-        # More than one byte is an arrow, a paste, or a letter of another alphabet: none is a choice.
-        return typed.decode("latin-1") if len(typed) == 1 else "?"
+        # An arrow or a paste begins with Esc and may hold any digit: one key, and not a choice.
+        self._typed += "?" if b"\x1b" in typed else typed.decode("latin-1")
 
     def pause(self, words: str) -> None:
         """Wait for any key."""

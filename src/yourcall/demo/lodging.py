@@ -1,89 +1,65 @@
-"""A yourcall of the demo's own: a daemon in a temporary home, for as long as somebody holds its input open.
+"""A yourcall of the demo's own: a daemon in a temporary home, for as long as the demo is there.
 
-Rule: it leaves nothing behind. The daemon is a child that owns the folder; when the demo is gone, however that
-ended, the child sees its input closed, stops, and takes the folder with it.
+Rule: it leaves nothing behind. The folder belongs to a keeper, a child of ours whose input we hold open; when the
+demo is gone, however that ended, the keeper reads the end of its input, stops the daemon and removes the folder.
+Not sooner: somebody may well try `yourcall down` and `up` in the middle of the play.
 """
 
 from __future__ import annotations
 
 import os
-import select
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from yourcall.cli.daemon_control import STOP_PATIENCE, stop
 from yourcall.cli.place import Problem
 
-START_S = 20.0  # half a second is usual
-LEAVE_S = 10.0
+YOURCALL = [sys.executable, "-P", "-m", "yourcall.cli.main"]
 
 
 @contextmanager
 def lodging() -> Generator[Path]:
     """The home of a private daemon that listens."""
-    child = subprocess.Popen(
+    keeper = subprocess.Popen(
         [sys.executable, "-P", "-m", "yourcall.demo.lodging"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
+        start_new_session=True,  # a Ctrl-C at the desk is not for it
         cwd="/",
     )
-    assert child.stdin is not None
-    assert child.stdout is not None
-    assert child.stderr is not None
-    home: Path | None = None
-    try:
-        ready, _, _ = select.select([child.stdout], [], [], START_S)
-        line = child.stdout.readline() if ready else b""
-        if not line:
-            child.kill()
-            last = (child.stderr.read().decode(errors="replace").strip().splitlines() or ["it said nothing"])[-1]
-            raise Problem(f"A private yourcall for the demo did not start: {last}")
-        home = Path(os.fsdecode(line.rstrip(b"\n")))
-        yield home
-    finally:
-        child.stdin.close()
+    assert keeper.stdin is not None
+    assert keeper.stdout is not None
+    with keeper.stdout:
         try:
-            child.wait(LEAVE_S)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            child.wait()
-        child.stdout.close()
-        child.stderr.close()
-        if home is not None:
-            shutil.rmtree(home, ignore_errors=True)
+            home = keeper.stdout.readline().rstrip(b"\n")
+            if not home:
+                raise Problem("The demo's private yourcall did not start. Start one, then try again: yourcall up")
+            yield Path(os.fsdecode(home))
+        finally:
+            keeper.stdin.close()
+            with suppress(subprocess.TimeoutExpired):
+                keeper.wait(STOP_PATIENCE + 10)
 
 
-def main() -> None:
-    """The child: stop when the input closes."""
-    from yourcall.cli.launcher import install_launcher
-    from yourcall.daemon import Listening, run
-
-    def announce(_: Listening) -> None:
-        sys.stdout.buffer.write(os.fsencode(home) + b"\n")
-        sys.stdout.flush()
-        threading.Thread(target=_stop_with_the_demo, daemon=True).start()
-
-    home = Path(tempfile.mkdtemp(prefix="yourcall-demo-"))
+def keep() -> None:
+    """What the keeper does."""
+    home = Path(tempfile.mkdtemp(prefix="yc-demo-"))
     try:
-        install_launcher(home)
-        run(home, 0, announce=announce)
+        up = [*YOURCALL, "--home", str(home), "up", "--detach", "--port", "0", "--json"]
+        if subprocess.run(up, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False).returncode == 0:
+            sys.stdout.buffer.write(os.fsencode(home) + b"\n")
+            sys.stdout.flush()
+            sys.stdin.buffer.read()
+        with suppress(Problem):
+            stop(home, force=True)
     finally:
         shutil.rmtree(home, ignore_errors=True)
 
 
-def _stop_with_the_demo() -> None:
-    while os.read(0, 1024):
-        pass
-    os.kill(os.getpid(), signal.SIGTERM)
-
-
 if __name__ == "__main__":
-    main()
+    keep()

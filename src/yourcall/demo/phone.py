@@ -41,14 +41,16 @@ class Phone:
         except Problem:
             return  # the daemon is gone, and with it whoever would let this phone in
 
-    def answer(self, prompt_id: str, answer: dict[str, str]) -> int:
-        """Give this answer; the HTTP status says whether it was taken."""
+    def answer(self, prompt_id: str, answer: dict[str, str]) -> None:
+        """Give this answer. Too late is no problem: somebody else was quicker, and the agent goes on."""
         connection = http.client.HTTPConnection(self._host, self._port, timeout=PATIENCE)
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
         try:
             connection.request("POST", f"/api/prompts/{prompt_id}/answer", json.dumps(answer), headers)
-            return connection.getresponse().status
+            status = connection.getresponse().status
         except (OSError, http.client.HTTPException) as error:
             raise Problem(f"The demo's phone could not reach yourcall at {self._host}:{self._port}.") from error
         finally:
             connection.close()
+        if status not in (200, 202, 409):
+            raise Problem(f"The demo's phone was refused (HTTP {status}).")

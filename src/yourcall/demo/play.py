@@ -15,7 +15,7 @@ from yourcall.demo import stage
 from yourcall.demo.agent import Held, ScriptedAgent
 from yourcall.demo.desk import Desk
 from yourcall.demo.phone import Phone
-from yourcall.demo.scenes import SCENES, Decision, Scene, by_hook, by_key
+from yourcall.demo.scenes import GO_ON, SCENES, TASK, Decision, Scene, by_hook, by_key
 
 TAKEN_S = 5.0  # a request is taken within 0.1 s; after this nobody is there to take it
 SETTLED_S = 5.0
@@ -24,22 +24,27 @@ GIVE_UP_S = 30.0  # with nobody at the desk, a demo that hangs must end
 
 
 def play(place: Place, agent: ScriptedAgent, desk: Desk, phone: Phone | None) -> None:
+    told = TASK
     for number, scene in enumerate(SCENES, 1):
-        stage.opening(scene, number, len(SCENES))
-        agent.hears(scene.told)
+        stage.opening(scene, number, len(SCENES), told)
+        if told:
+            agent.hears(told)
         desk.forget()
         held = agent.asks(scene)
         stage.dialog(scene)
         prompt_id = taken(place.home, agent.session_id)
-        if prompt_id:
-            stage.hint(scene, prompt_id, place, at_desk=desk.present)
-        else:
-            stage.alone()
+        if phone is not None and not prompt_id:
+            raise Problem(f"yourcall did not take the demo's request. See: {stage.command(place, 'doctor')}")
+        if phone is None:
+            stage.hint(scene, prompt_id, place)
         decision = _decided(scene, held, desk, phone, prompt_id)
         agent.takes(held, scene, decision)
         stage.ending(scene, decision, settled(place.home, prompt_id))
+        told = GO_ON if decision.stop else ""
         if number < len(SCENES):
             desk.pause("  any key: the next scene")
+    if not told:
+        agent.rests()
 
 
 def _decided(scene: Scene, held: Held, desk: Desk, phone: Phone | None, prompt_id: str) -> Decision:
@@ -47,7 +52,8 @@ def _decided(scene: Scene, held: Held, desk: Desk, phone: Phone | None, prompt_i
     began, phoned = time.monotonic(), phone is None
     while True:
         waited = time.monotonic() - began
-        stage.wait(waited)
+        if desk.present:
+            stage.wait(waited)
         key, spoke = desk.look(held.fd, 1 - waited % 1 if phoned else max(THINKS_S - waited, 0))
         found = by_key(scene, key)
         if found is None and spoke and held.hear():
@@ -63,7 +69,7 @@ def _decided(scene: Scene, held: Held, desk: Desk, phone: Phone | None, prompt_i
             stage.phones(phone.name, prompt_id, scene.phone)
             phone.answer(prompt_id, scene.phone)
         if not desk.present and (held.fd is None or waited > GIVE_UP_S):
-            raise Problem("The request was let go without an answer. See what is wrong with: yourcall doctor")
+            raise Problem("The demo's request was let go without an answer. See: yourcall doctor")
 
 
 def taken(home: Path, session_id: str, patience: float = TAKEN_S) -> str:
@@ -72,7 +78,7 @@ def taken(home: Path, session_id: str, patience: float = TAKEN_S) -> str:
     while True:
         try:
             for prompt in read(get(home, "/api/prompts"), list[Prompt]):
-                if prompt.session_id == session_id and prompt.state == "open":
+                if prompt.session_id == session_id and prompt.state == "open" and prompt.tool is not None:
                     return prompt.id
         except Problem:
             return ""

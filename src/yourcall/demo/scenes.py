@@ -12,6 +12,9 @@ from msgspec import Struct
 
 PROJECT = "/demo/kite-shop"
 
+# What the person has told the agent; and what they say after they stopped it.
+TASK, GO_ON = "Ship version 2.1 of the kite shop.", "Go on with the next thing."
+
 
 class Decision(Struct, frozen=True):
     """How a request was decided: `source` in Claude Code's words (hook, user_temporary, user_reject)."""
@@ -26,8 +29,7 @@ class Decision(Struct, frozen=True):
 
 class Scene(Struct, frozen=True):
     name: str
-    told: str  # by the person, before
-    says: str  # the agent, before it asks
+    says: str  # before it asks
     tool: str
     input: dict[str, Any]
     question: str
@@ -41,7 +43,6 @@ class Scene(Struct, frozen=True):
 
 COMMAND = Scene(
     name="a command",
-    told="Ship version 2.1 of the kite shop.",
     says="I'll remove the old build, then make the release.",
     tool="Bash",
     input={"command": "rm -rf build/ && make release", "description": "Remove the old build, make the release"},
@@ -63,8 +64,7 @@ COMMAND = Scene(
 
 EDIT = Scene(
     name="a file edit",
-    told="More people should get free shipping.",
-    says="I'll lower the limit.",
+    says="Few people reach free shipping; I'll lower the limit.",
     tool="Edit",
     input={
         "file_path": f"{PROJECT}/prices.py",
@@ -73,8 +73,8 @@ EDIT = Scene(
     },
     question="Do you want to make this edit to prices.py?",
     choices=("Yes", "No, do it differently"),
-    away='deny --text "30 is enough."',
-    phone={"option": "deny", "text": "30 is enough."},
+    away='deny --text "Use 30."',
+    phone={"option": "deny", "text": "Use 30."},
     ran="Free shipping now starts at 5 euros.",
     refused="Understood, prices.py stays as it was.",
     suggestions=({"type": "setMode", "mode": "acceptEdits", "destination": "session"},),
@@ -82,8 +82,7 @@ EDIT = Scene(
 
 QUESTION = Scene(
     name="a question",
-    told="Draw the new kite for the front page.",
-    says="One thing before I start.",
+    says="Now the front page, with the new kite on it.",
     tool="AskUserQuestion",
     input={
         "questions": [

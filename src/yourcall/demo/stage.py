@@ -44,26 +44,23 @@ def command(place: Place, words: str) -> str:
 def banner(place: Place, *, private: bool, phone: str, reason: str) -> None:
     say()
     say(f"  {style('DEMO', 'yellow', bold=True)} — {style('a scripted agent, nothing real is run', bold=True)}")
-    say()
-    say("  An agent works, then stops and asks. Answer in its own dialog, here, or from")
-    say("  anywhere else: first answer wins, and the other side is told. Only the agent")
-    say("  is played; everything between it and you is the real yourcall.")
-    say()
+    say("  The agent will stop and ask. Answer in its own dialog or from anywhere else:")
+    say("  the first answer wins. Only the agent is played; the way to you is real.")
     if private:
-        say(dim("  yourcall is not running here: a private one runs until this demo ends."))
+        say("  yourcall is not running here, so a private one runs until the demo ends:")
     else:
-        say(dim(f"  Your running yourcall is used; what it shows of this is marked {style('[demo]', 'yellow')}"))
+        say("  Your running yourcall is used; its other devices see this, marked [demo]:")
+    say(f"    {style(command(place, 'watch'), bold=True)}")
     if phone:
-        say(f"  {reason}a device called {style(phone, 'cyan')} answers.")
-    else:
-        say(dim("  In another terminal:") + f"  {style(command(place, 'watch'), bold=True)}")
+        say(f"  {reason}{style(phone, 'cyan')}, a device of its own, will answer.")
 
 
-def opening(scene: Scene, number: int, total: int) -> None:
-    title = f" {number} of {total} · {scene.name} "
+def opening(scene: Scene, number: int, total: int, told: str) -> None:
+    title = f" DEMO · {number} of {total} · {scene.name} "
     say()
     say(style("──" + title + "─" * max(_room() - width(title) - 2, 2), "yellow"))
-    say(f"{dim('  you  ')} {scene.told}")
+    if told:
+        say(f"{dim('  you  ')} {told}")
     say(f"{dim('  agent')} {scene.says}")
     say()
 
@@ -81,8 +78,9 @@ def dialog(scene: Scene) -> None:
     for line in [f"{style('[demo]', 'yellow')} {scene.tool}", *lines, "", style(scene.question, bold=True)]:
         say(bar + line)
     about = scene.input["questions"][0]["options"] if "questions" in scene.input else ()
+    room = max(map(width, scene.choices))
     for number, choice in enumerate(scene.choices, 1):
-        more = dim(f"  {about[number - 1]['description']}") if about else ""
+        more = " " * (room - width(choice) + 2) + dim(about[number - 1]["description"]) if about else ""
         say(f"{bar}  {style(str(number), 'cyan', bold=True)}  {choice}{more}")
     say()
 
@@ -95,8 +93,9 @@ def _diff(scene: Scene) -> list[str]:
     ]
 
 
-def hint(scene: Scene, prompt_id: str, place: Place, *, at_desk: bool) -> None:
-    if not at_desk:
+def hint(scene: Scene, prompt_id: str, place: Place) -> None:
+    if not prompt_id:
+        alone()
         return
     last = len(scene.choices)
     keys = " or ".join([", ".join(str(n) for n in range(1, last)), str(last)])
@@ -113,12 +112,13 @@ def alone() -> None:
 def wait(seconds: float) -> None:
     """One line that lives while somebody is waited for."""
     if _lively():
-        sys.stdout.write("\r\x1b[K" + dim(f"  waiting for you, {span(seconds)} · Ctrl-C ends the demo"))
+        sys.stdout.write("\r\x1b[K" + dim(f"  waiting for you, {seconds:.0f} s · Ctrl-C ends the demo"))
         sys.stdout.flush()
 
 
 def phones(name: str, prompt_id: str, answer: dict[str, str]) -> None:
-    say(f"  {style(name, 'cyan')} {dim(f'POST /api/prompts/{prompt_id[:ID_SHOWN]}…/answer {json.dumps(answer)}')}")
+    body = json.dumps(answer, separators=(",", ":"))
+    say(f"  {style(name, 'cyan')} {dim(f'POST /api/prompts/{prompt_id[:ID_SHOWN]}…/answer {body}')}")
 
 
 def unwait() -> None:
@@ -129,6 +129,7 @@ def unwait() -> None:
 
 def ending(scene: Scene, decision: Decision, prompt: Prompt | None) -> None:
     """Who answered, what the agent made of it, and each step with its time."""
+    say()
     mark, colour = ("✓", "green") if decision.allowed else ("✗", "red")
     what = "Answered" if "questions" in scene.input else "Allowed" if decision.allowed else "Denied"
     say(f"  {style(f'{mark} {what} {_who(decision, prompt)}', colour, bold=True)}")
@@ -165,7 +166,7 @@ def farewell(place: Place, *, private: bool) -> None:
 def cut_short(prompt: Prompt | None) -> None:
     words = "The demo is over, and so is its session."
     if prompt is not None and prompt.state == "ended":
-        words += f" Prompt {prompt.id[:ID_SHOWN]} was withdrawn everywhere."
+        words += f" Prompt {prompt.id[:ID_SHOWN]} was withdrawn."
     say(f"\n  {words}")
 
 

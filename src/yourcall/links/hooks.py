@@ -11,6 +11,7 @@ import contextlib
 import logging
 import os
 import re
+import secrets
 import socket
 import struct
 import time
@@ -33,6 +34,7 @@ log = logging.getLogger(__name__)
 WAITING = frozenset({"PermissionRequest", "Elicitation"})
 REQUEST_ID = re.compile(r"[a-z0-9]{8,32}")
 GREETING_S = 10.0  # a local program that cannot finish its greeting in this time is broken or hostile
+ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # read aloud and typed without a mistake
 LARGEST_ENV = 64 * 1024
 LARGEST_PAYLOAD = 32 * 1024 * 1024
 MOST_CONNECTIONS = 2_000
@@ -184,7 +186,12 @@ async def _greeting(reader: asyncio.StreamReader) -> tuple[str, HookCall]:
     else:
         request_id = ""
     now = time.time()
-    return agent, HookCall(_started(env, now), event, payload, env, request_id)
+    return agent, HookCall(_started(env, now), event, payload, env, request_id, new_id())
+
+
+def new_id() -> str:
+    """An id for a prompt that no hook holds; the same letters as the hook program's own."""
+    return "".join(secrets.choice(ALPHABET) for _ in range(10))
 
 
 def _started(env: dict[str, str], now: float) -> float:

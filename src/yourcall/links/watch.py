@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, Protocol, cast
+from typing import Protocol
 
 from yourcall.agents.agent import Agent
 from yourcall.agents.sightings import AgentStatus, CallResult, CallSeen
@@ -111,14 +111,15 @@ class Watch:
         for call in self._calls.values():
             result = self._results.get(call.call_id)
             over_before = result is not None and result.at < prompt.opened_at
-            if call.fingerprint == prompt.fingerprint and call.call_id not in taken and not over_before:
+            alike = call.fingerprint == prompt.fingerprint
+            alike = alike or bool(call.alike and prompt.fingerprint.startswith(call.alike))
+            if alike and call.call_id not in taken and not over_before:
                 return call.call_id
         return ""
 
     def _settled(self, prompt: Prompt, call_id: str, now: float) -> CallSettled | None:
         if result := self._results.get(call_id):
-            source = cast("Literal['held', 'desk', 'unknown']", result.source)
-            return CallSettled(now, prompt.id, result.outcome, source, result.detail)
+            return self._agent.settled(prompt, result, now)
         finished_at = self._finished_at.get(call_id, now)
         if now - finished_at > RECORD_S:
             return CallSettled(now, prompt.id, "allowed", "unknown", "it ran")
@@ -130,7 +131,9 @@ class Watch:
         if session.pid and session.pid_started and processes.started(session.pid) != session.pid_started:
             # Its last lines may still be on their way to us: the transcript is read once more before this is said.
             self._gone_at = self._gone_at or now
-            return SessionEnded(now, session.id, "its process is gone") if now - self._gone_at > LAST_LOOK_S else None
+            return (
+                SessionEnded(now, session.id, "its process is gone") if now - self._gone_at > LAST_LOOK_S else None
+            )
         if (
             prompt.held
             or prompt.state not in ("open", "sent", "unsure")

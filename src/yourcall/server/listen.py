@@ -72,7 +72,7 @@ def bind_tcp(host: str, port: int, tries: int = 20) -> socket.socket:
     raise OSError(f"no free port from {port} to {port + tries - 1} on {host}")
 
 
-def hosts_for(bind: str, port: int, public_url: str | None) -> frozenset[str]:
+def hosts_for(bind: str, port: int, public_url: str) -> frozenset[str]:
     """The names under which a browser may ask for us; any other is somebody else's page (DNS rebinding)."""
     names = {"127.0.0.1", "localhost", "[::1]"}
     if bind in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound: opened on purpose, by its own addresses

@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
-from yourcall.model import Answer, Prompt, Session, Verdict
+from yourcall.conversation import Page
+from yourcall.model import Answer, Prompt, Refused, Session, Verdict
 
 
 class Rows(Protocol):
@@ -19,6 +20,7 @@ class Rows(Protocol):
     def prompt(self, id: str, /) -> Prompt | None: ...
     def prompts(self, *, open_only: bool, limit: int, before: float | None = None) -> list[Prompt]: ...
     def matching(self, prefix: str, /) -> list[str]: ...
+    def session(self, id: str, /) -> Session | None: ...
 
 
 class Bodies(Protocol):
@@ -67,6 +69,14 @@ class Desk(Protocol):
     def subscribe(self, after: int | None, /) -> Feed: ...
 
 
+class Conversations(Protocol):
+    """What was said and done in a session, from the agent's own record."""
+
+    async def page(
+        self, session: Session, subagent: str, /, *, before: int | None, after: int | None, file: str, limit: int
+    ) -> Page | Refused: ...
+
+
 class Device(Protocol):
     @property
     def id(self) -> str: ...
@@ -81,7 +91,7 @@ class Device(Protocol):
 
 
 class Keys(Protocol):
-    """To know a device by the hash of its token. `touch_device` returns at once; nobody waits for it."""
+    """To know a device by the hash of its token, unless it was revoked; and to note, now and then, that it came."""
 
     def device_by_hash(self, token_hash: str, /) -> Device | None: ...
     def touch_device(self, id: str, at: float, /) -> None: ...

@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from yourcall.server.auth import CALLER, Caller, Refusal
 from yourcall.server.devices import Devices
-from yourcall.server.needs import Desk
+from yourcall.server.needs import Conversations, Desk
 
 # The largest thing a person sends is an edited file; a megabyte of it is plenty.
 LARGEST_BODY = 1 << 20
@@ -34,6 +34,7 @@ class Call(Struct, frozen=True):
     devices: Devices
     stop: Callable[[], None]
     request: Request
+    conversations: Conversations | None = None
 
     @property
     def caller(self) -> Caller:
@@ -53,7 +54,7 @@ class Reply(Struct, frozen=True):
 class Query(Struct, frozen=True):
     name: str
     about: str
-    kind: Literal["integer", "number", "boolean"]
+    kind: Literal["integer", "number", "boolean", "string"]
 
 
 class Route(Struct, frozen=True):

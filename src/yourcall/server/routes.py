@@ -10,7 +10,8 @@ from typing import Any
 
 from msgspec import Raw
 
-from yourcall.server import doors, prompts
+from yourcall.conversation import Page
+from yourcall.server import conversation, doors, prompts
 from yourcall.server.auth import Refusal
 from yourcall.server.openapi import document
 from yourcall.server.route import Call, Query, Reply, Route
@@ -76,6 +77,23 @@ ROUTES: tuple[Route, ...] = (
         refuses=(400, 404, 413),
     ),
     Route("GET", "/api/sessions", prompts.list_sessions, "The sessions that live.", {200: list[SessionView]}),
+    Route(
+        "GET",
+        "/api/sessions/{id}/conversation",
+        conversation.read_page,
+        "What was said and done in a session, a page at a time from its end; with `after`, what was added since.",
+        {200: Page},
+        queries=(
+            _LIMIT,
+            Query(
+                "before", "Only what begins before this place: the `next_before` of the page you have.", "integer"
+            ),
+            Query("after", "Only what was added after this place: the `end` of the page you have.", "integer"),
+            Query("file", "The `file` of the page you have: places in another file mean nothing.", "string"),
+            Query("subagent", "The id of a subagent: its own conversation.", "string"),
+        ),
+        refuses=(400, 404),
+    ),
     Route(
         "GET",
         "/api/log",

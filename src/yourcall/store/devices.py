@@ -6,7 +6,6 @@ Rule: the key itself is never stored; a revoked device is remembered but never f
 from __future__ import annotations
 
 import secrets
-import sqlite3
 
 from msgspec import Struct
 
@@ -31,15 +30,6 @@ class Device(Struct, frozen=True):
     revoked_at: float | None = None
 
 
-def all_devices(db: sqlite3.Connection) -> list[Device]:
-    return [Device(*row) for row in db.execute(ALL)]
-
-
-def device_by_hash(db: sqlite3.Connection, token_hash: str) -> Device | None:
-    row = db.execute(BY_HASH, (token_hash,)).fetchone()
-    return None if row is None else Device(*row)
-
-
 def add(tx: Transaction, name: str, token_hash: str, at: float) -> Device:
     device = Device(secrets.token_hex(4), name, at)
     tx.db.execute(
@@ -47,11 +37,6 @@ def add(tx: Transaction, name: str, token_hash: str, at: float) -> Device:
         (device.id, name, token_hash, at),
     )
     return device
-
-
-def worth_touching(db: sqlite3.Connection, device_id: str, at: float) -> bool:
-    row = db.execute(SEEN_AT, (device_id,)).fetchone()
-    return row is not None and at >= row[0] + SEEN_EVERY
 
 
 def touch(tx: Transaction, device_id: str, at: float) -> None:

@@ -174,11 +174,11 @@ class Store:
     # -- devices
 
     def devices(self) -> list[Device]:
-        return devices.all_devices(self._reading)
+        return [Device(*row) for row in self._rows(devices.ALL)]
 
     def device_by_hash(self, token_hash: str) -> Device | None:
         """The device with this key, unless it was revoked."""
-        return devices.device_by_hash(self._reading, token_hash)
+        return next((Device(*row) for row in self._rows(devices.BY_HASH, token_hash)), None)
 
     async def add_device(self, name: str, token_hash: str, at: float | None = None) -> Device:
         now = time.time() if at is None else at
@@ -187,7 +187,7 @@ class Store:
     def touch_device(self, device_id: str, at: float | None = None) -> None:
         """It spoke to us. Written at most once a minute, and nobody waits for it."""
         now = time.time() if at is None else at
-        if devices.worth_touching(self._reading, device_id, now):
+        if any(now >= seen_at + devices.SEEN_EVERY for (seen_at,) in self._rows(devices.SEEN_AT, device_id)):
             self._writer.submit(lambda tx: devices.touch(tx, device_id, now))
 
     async def revoke_device(self, device_id: str, at: float | None = None) -> bool:

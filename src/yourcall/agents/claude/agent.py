@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from yourcall.agents.agent import Agent
 from yourcall.agents.claude import demo
+from yourcall.agents.claude.conversation import conversation_of, read_entry
 from yourcall.agents.claude.plan import plan
-from yourcall.agents.claude.read import read_hook, read_line, read_status, status_file_of, transcript_of
+from yourcall.agents.claude.read import (
+    read_hook,
+    read_line,
+    read_status,
+    settled,
+    status_file_of,
+    transcript_of,
+)
 
-CLAUDE = Agent("claude", read_hook, read_line, read_status, transcript_of, status_file_of, plan)
-DEMO = Agent(demo.NAME, demo.read_demo_hook, read_line, read_status, transcript_of, status_file_of, plan)
+CLAUDE = Agent(
+    "claude",
+    read_hook,
+    read_line,
+    read_status,
+    transcript_of,
+    status_file_of,
+    settled,
+    plan,
+    read_entry,
+    conversation_of,
+)
+DEMO = replace(CLAUDE, name=demo.NAME, read_hook=demo.read_demo_hook)

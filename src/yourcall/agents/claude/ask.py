@@ -13,6 +13,11 @@ from yourcall.model import Kind, Option, Question
 
 DECISION = "decision"
 
+OUTLINE = (
+    "Not yet. Before you ask to leave plan mode again, write the plan out in your reply as a numbered outline: "
+    "each step, the files it touches, what could go wrong, and how it will be checked. Then wait for the answer."
+)
+
 
 class Choice(msgspec.Struct, frozen=True):
     label: str
@@ -69,7 +74,8 @@ def asked_of(fields: dict[str, object]) -> list[Asked]:
 
 def _asked(number: int, asked: Asked) -> Question:
     options = tuple(
-        Option(f"o{n}", choice.label, "choose", choice.description) for n, choice in enumerate(asked.options, 1)
+        Option(f"o{n}", choice.label, "choose", choice.description, choice.preview)
+        for n, choice in enumerate(asked.options, 1)
     )
     return Question(f"q{number}", asked.question, options, asked.multiSelect, free_text=True)
 
@@ -106,6 +112,7 @@ def _plan() -> Question:
             "Leaves plan mode; file edits are no longer asked for until this session ends.",
         ),
         Option("revise", "Keep planning", "deny", "Claude stays in plan mode and gets your feedback."),
+        Option("outline", "Outline first", "deny", "Claude must first write the plan out, step by step."),
         Option("stop", "Reject and stop", "stop", "Refuses the plan and stops the turn; Claude waits for you."),
     )
     return Question(DECISION, "Approve this plan?", options, free_text=True)

@@ -7,17 +7,26 @@ import re
 from typing import NamedTuple
 
 from yourcall.agents.claude import rows as picking
-from yourcall.agents.claude.lines import indent, is_edge, is_rule
+from yourcall.agents.claude.lines import indent, is_edge, is_rule, paragraphs
 from yourcall.agents.claude.rows import Rows
 
 CHIP = re.compile(r"\s*[☐☒☑✔✓]\s+(\S.*)$")
-KEY_HINT = re.compile(
-    r"\b(?:esc|enter|tab|space|return|backspace|ctrl\+\w|shift\+tab|arrow keys?|↑/↓|←/→) to \w|\bpress enter\b", re.I
+_KEY_HINT = re.compile(
+    r"\b(?:esc|enter|tab|space|return|backspace|ctrl\+\w|shift\+tab|arrow keys?|↑/↓|←/→) to \w|\bpress enter\b",
+    re.I,
 )
-_SHELL = re.compile(r"(?:\S.*)?[$#%➜❯]$|[$#%➜❯] +\S|[\w.-]+@[\w.-]+[: ].*[$#%>]")
-_PICK_RANGE = re.compile(r"\[1-(\d+)\]")
-_SPOKEN_TURN = re.compile(r"[a-z]+: ")
-_COMMAND_ECHO = re.compile(r"[❯>] /\w")
+SHELL = re.compile(r"(?:\S.*)?[$#%➜❯]$|[$#%➜❯] +\S|[\w.-]+@[\w.-]+[: ].*[$#%>]")
+_LEAVE = re.compile(r"\besc to (?:exit|close|go back|clear)\b", re.I)
+# Menus also open without a command above them: by a key, or with the command scrolled off.
+_MENU = re.compile(
+    r"(?:Select (?:a )?model|Resume (?:a )?(?:session|conversation)|Rewind|Theme|Memory|Hooks|Agents|Permissions"
+    r"|Help|Skills|Plugins|Manage MCP servers|Export conversation|Preferred output style|Background tasks"
+    r"|Settings:? +Status)\b",
+    re.I,
+)
+_BOX_TOP = re.compile(r"╭─+╮$")
+_BOX_END = re.compile(r"╰─+╯$")
+_ECHO = re.compile(r"[❯>] \S")
 
 
 class Block(NamedTuple):
@@ -27,7 +36,6 @@ class Block(NamedTuple):
     top: int  # line of the rule above it; -1 if that has scrolled off
     limit: int  # column where its text wraps
     rows: Rows
-    spoken: bool = False  # screen reader mode: no rules, no cursor
 
     @property
     def body(self) -> list[str]:
@@ -41,15 +49,12 @@ class Block(NamedTuple):
 
 def find_block(lines: list[str]) -> Block | None:
     """The dialog that stands where the composer would be."""
+    lines = _unboxed(lines)
     rules = [n for n, line in enumerate(lines) if is_rule(line)]
     dashed = [line for line in lines if is_rule(line, "╌")]
     width = max((len(line) for line in [*(lines[n] for n in rules), *dashed]), default=80)
     rows = picking.numbered(lines, width)
-    if rows is not None and not any(row.cursor for row in rows.items):
-        count = sum(row.key is not None for row in rows.items)
-        spoken = _PICK_RANGE.search(" ".join(lines[rows.end :]))
-        if spoken and int(spoken[1]) == count:
-            return Block(lines, _spoken_top(lines, rows.first), width, rows, True)
+    if rows is not None and not any(row.cursor for row in rows.items) and not asks(rows):
         rows = None
     if rows is None:
         lowest = rules[-1] if rules else -1
@@ -62,9 +67,25 @@ def find_block(lines: list[str]) -> Block | None:
     edge = max((n for n, line in enumerate(lines[: rows.first]) if is_edge(line)), default=-1)
     if edge > top:
         return None  # a sheet without a rule under its edge is a menu the person opened
-    if rows.end < len(lines) and indent(lines[-1]) == 0 and _SHELL.match(lines[-1]):
-        return None  # a shell prompt under a dead dialog: the CLI has left
+    if _has_left(lines, rows):
+        return None
     return Block(lines, top, len(lines[top]) if top >= 0 else width, rows)
+
+
+def _has_left(lines: list[str], rows: Rows) -> bool:
+    """A shell prompt under the dialog: the CLI is gone and the dialog is dead."""
+    return rows.end < len(lines) and indent(lines[-1]) == 0 and SHELL.match(lines[-1]) is not None
+
+
+def _unboxed(lines: list[str]) -> list[str]:
+    """Older start-up dialogs stand in a box at the end of the screen; drawn as if hung from a rule."""
+    end = max((n for n in range(len(lines) - 4, len(lines)) if n >= 0 and _BOX_END.match(lines[n])), default=-1)
+    top = max((n for n in range(end) if _BOX_TOP.match(lines[n])), default=-1)
+    inside = lines[top + 1 : end]
+    if top < 0 or not all(line[0:1] == line[-1:] == "│" for line in inside):
+        return lines
+    inside = [line[1:-1].rstrip() for line in inside]
+    return [*lines[:top], "─" * len(lines[top]), *inside, "", *lines[end + 1 :]]
 
 
 def _top(lines: list[str], rules: list[int], rows: Rows) -> int:
@@ -76,17 +97,28 @@ def _top(lines: list[str], rules: list[int], rows: Rows) -> int:
     if edge >= 0 and under:
         return under[0]
     level = [n for n in rules if indent(lines[n]) == 0]
+    while level and _goes_on(lines, level[-1]):
+        level.pop()
     if not level:
         return -1
     if not asks(rows) or starts_question(lines[level[-1] + 1]):
         return level[-1]
     # The text of a question may hold rules of its own, but not one with a chip or tabs right under it.
-    return next((n for n in reversed(level) if starts_question(lines[n + 1])), -1)
+    chip = next((n for n in reversed(level) if starts_question(lines[n + 1])), -1)
+    talk = any(_ECHO.match(line) or line[:1] in ("●", "⏺") for line in lines[: level[-1]])
+    return level[-1] if chip < 0 and talk else chip
+
+
+def _goes_on(lines: list[str], rule: int) -> bool:
+    """A rule right under a framed text, or under a text that scrolls, parts one dialog; it does not start one."""
+    above = next((lines[n] for n in range(rule - 1, -1, -1) if lines[n]), "")
+    return is_rule(above, "╌") or above.endswith(" ↓")
 
 
 def asks(rows: Rows) -> bool:
-    """Only the agent's own questions have check boxes, a preview, or a row set off by a rule."""
-    return rows.crossed or rows.side_box or any(row.ticked is not None for row in rows.items)
+    """Only the agent's own questions have check boxes, a preview, a row set off by a rule, or an open last row."""
+    boxes = any(row.ticked is not None for row in rows.items)
+    return rows.crossed or rows.side_box or boxes or any(row.text == "Type something." for row in rows.items)
 
 
 def starts_question(line: str) -> bool:
@@ -95,18 +127,19 @@ def starts_question(line: str) -> bool:
 
 def _without_rows(lines: list[str], lowest: int) -> Rows | None:
     """A dialog with nothing to pick still says which key it wants."""
-    body = [line for line in lines[lowest + 1 :] if line]
-    if len(body) < 2 or not KEY_HINT.search(" ".join(body[-2:])):
+    runs = paragraphs(lines[lowest + 1 :])
+    if len(runs) < 2 or not _KEY_HINT.search(" ".join(runs[-1])):
         return None
     return Rows([], len(lines), len(lines))
 
 
-def _spoken_top(lines: list[str], first: int) -> int:
-    """In screen reader mode the dialog follows the last line of the conversation or the status line."""
-    return next((n for n in range(first - 1, -1, -1) if _SPOKEN_TURN.match(lines[n]) or lines[n].endswith("…")), -1)
-
-
-def opened_by_command(block: Block) -> bool:
-    """The line above the dialog is a slash command the person just gave."""
-    above = next((line for line in reversed(block.lines[: max(block.top, 0)]) if line.strip()), "")
-    return _COMMAND_ECHO.match(above) is not None
+def opened_by_person(block: Block, title: str | None) -> bool:
+    """A menu: a slash command was just given, the footer offers to leave, not to cancel, or its name is known."""
+    if _LEAVE.search(block.footer) or _MENU.match(title or ""):
+        return True
+    for line in reversed(block.lines[: max(block.top, 0)]):
+        if _ECHO.match(line):
+            return line[2] == "/"
+        if line.lstrip()[:1] in ("●", "⏺", "⎿"):
+            return False  # something has answered since
+    return False

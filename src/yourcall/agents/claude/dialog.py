@@ -6,7 +6,7 @@ named is `unknown`, never left out.
 
 import re
 
-from yourcall.agents.claude.block import CHIP, Block, asks, find_block, opened_by_command, starts_question
+from yourcall.agents.claude.block import CHIP, Block, asks, find_block, opened_by_person, starts_question
 from yourcall.agents.claude.lines import flat, indent, is_rule, joined, paragraphs, wraps
 from yourcall.agents.claude.rows import Row, label_and_description
 from yourcall.agents.claude.target import GUTTER, Parts, parts_of, target_of
@@ -24,7 +24,9 @@ _FIELD = re.compile(r" *(?:❯ +)?(?:\* +)?\S[^:]*: ?\S")
 _HEADING = re.compile(r" (?:\w+ (?:command|file|notebook|use)|Fetch)(?: ·.*)?$")
 _PLAN = re.compile(r"\bplan mode\b|\ba plan\b|['’]s plan\b|\b(?:the|this) plan\b|\bready to code\b", re.I)
 _TRUST = re.compile(r"\btrust\b", re.I)
-_STARTUP = re.compile(r"\bAPI key\b|\bbypass\b|\bsettings\b|\blog ?in\b|\bsign ?in\b|\btheme\b|\bterms\b|\bwelcome\b", re.I)
+_STARTUP = re.compile(
+    r"\bAPI key\b|\bbypass\b|\bsettings\b|\blog ?in\b|\bsign ?in\b|\btheme\b|\bterms\b|\bwelcome\b", re.I
+)
 
 
 def read_dialog(lines: list[str]) -> Reading | None:
@@ -32,8 +34,6 @@ def read_dialog(lines: list[str]) -> Reading | None:
     block = find_block(lines)
     if block is None:
         return None
-    if block.spoken:
-        return _read_spoken(block)
     body = block.body
     first = next((n for n, line in enumerate(body) if line.strip()), len(body))
     if asks(block.rows) or (first < len(body) and starts_question(body[first])):
@@ -81,16 +81,17 @@ def _read_block(block: Block, first: int) -> Reading | None:
         last = title
     asked = _asked(last)
     kind = _kind(block, parts, title, asked, last)
-    if kind in ("startup", "unknown") and opened_by_command(block):
+    if kind in ("startup", "unknown") and opened_by_person(block, title):
         return None
-    options = _choices(block, by_agent=False)
+    options = _choices(block, by_agent=False, all_label=kind == "permission")
     start = _first_field(block) if kind == "elicitation" else None
-    question = _said(body if start is None else body[: start - block.top - 1], title) if kind == "elicitation" else asked
-    if question is None and parts.framed is None and kind != "elicitation":
+    question, target = asked, None
+    if kind == "elicitation":
+        question = _said(body if start is None else body[: start - block.top - 1], title)
+    elif asked is None and parts.framed is None:
         question = _asked_above(body[first:], title)
-    target: str | None = None
     if kind == "permission":
-        target = target_of(block, parts, title, asked)
+        target = target_of(block, parts, title, question)
     elif kind == "trust":
         target = _path_line(body[first + 1 :], block.limit)
     elif kind == "elicitation":
@@ -98,23 +99,9 @@ def _read_block(block: Block, first: int) -> Reading | None:
     text_input = start is not None or any(_OFFERS_TEXT.match(option.label) for option in options)
     return Reading(
         "waiting", kind, title, question, target, options, _selected(block.rows.items),
-        text_input=text_input or (kind == "permission" and _amended(block.rows.items)),
+        text_input=text_input or (kind == "permission" and _amended(block)),
         clipped=not shown or _rows_cut(block, options) or _body_cut(block, kind, title),
     )  # fmt: skip
-
-
-def _read_spoken(block: Block) -> Reading | None:
-    body = [line for line in block.body if line]
-    if not body:
-        return None
-    quoted = [line[2:] for line in body if line.startswith("> ")]
-    asked = next((text for line in reversed(body) if line[:2] != "> " and (text := _asked(line))), None)
-    kind: Kind = "permission" if quoted and asked else "unknown"
-    # The first quoted line says what the call is for.
-    target = flat(quoted[1:] or quoted) or None if kind == "permission" else None
-    return Reading(
-        "waiting", kind, flat(body[:1]), asked, target, _choices(block, by_agent=False), clipped=block.top < 0
-    )
 
 
 def _kind(block: Block, parts: Parts, title: str | None, asked: str | None, last: str) -> Kind:
@@ -124,22 +111,25 @@ def _kind(block: Block, parts: Parts, title: str | None, asked: str | None, last
     if not digits and (block.rows.one_line or (not items and "MCP server" in heading)):
         return "elicitation"
     wants = re.match("Do you want", asked or "") is not None
-    if not wants and (_PLAN.search(heading) or _PLAN.search(last)):
+    approval = digits and last.startswith("Would you like to proceed")
+    if not wants and (approval or _PLAN.search(heading) or _PLAN.search(last)):
         return "permission" if re.match(r"enter\b", heading, re.I) else "plan"
     words = [row.text.split(",")[0].split(" ")[0].lower() for row in items]
     if not framed and not wants:
         plain = flat([heading, asked or "", *([] if digits else [*block.body, *(row.text for row in items)])])
         if _TRUST.search(plain) or _TRUST.search(_asked_above(block.body, title) or ""):
             return "trust"
-    if not framed and items and (not digits or "enter to confirm" in block.footer.lower() or _STARTUP.search(heading)):
+    confirm = not digits or "enter to confirm" in block.footer.lower()
+    if not framed and items and (confirm or _STARTUP.search(heading)):
         return "startup"
     if framed or (asked and ("yes" in words or "no" in words or "amend" in block.footer)):
         return "permission"
     return "unknown"
 
 
-def _choices(block: Block, *, by_agent: bool) -> tuple[Choice, ...]:
-    items, limit = block.rows.items, block.limit
+def _choices(block: Block, *, by_agent: bool, all_label: bool = False) -> tuple[Choice, ...]:
+    """The rows as options; where no row can have a description, everything below one is its label."""
+    items, limit = block.rows.items, 0 if all_label else block.limit
     described = any(row.below and not wraps(row.line, row.below[0], limit) for row in items)
     return tuple(Choice(row.key, *label_and_description(row, limit, by_agent, described)) for row in items)
 
@@ -149,10 +139,13 @@ def _selected(items: list[Row]) -> int | None:
     return max((n for n, row in enumerate(items) if row.cursor), default=None)
 
 
-def _amended(items: list[Row]) -> bool:
-    """A plain Yes or No turns into a text field; without one it would bear no comma, or its key in brackets."""
-    ends = items[:1] + items[-1:]
-    return any(row.cursor and "," in row.text and not row.text.endswith(")") for row in ends if row.key)
+def _amended(block: Block) -> bool:
+    """A plain Yes or No under the cursor has turned into a text field, and the footer no longer offers that."""
+    footer = block.footer.lower()
+    if "esc to cancel" not in footer or "amend" in footer:
+        return False
+    ends = block.rows.items[:1] + block.rows.items[-1:]
+    return any(row.cursor and row.key and "," in row.text and not row.text.endswith(")") for row in ends)
 
 
 def _rows_cut(block: Block, options: tuple[Choice, ...]) -> bool:
@@ -173,7 +166,9 @@ def _body_cut(block: Block, kind: Kind, title: str | None) -> bool:
 
 def _wrapped(lines: list[str], at: int, limit: int) -> list[str]:
     end = at + 1
-    while end < len(lines) and wraps(lines[end - 1], lines[end], limit) and not lines[end].lstrip().startswith(("╌", "─")):
+    while (
+        end < len(lines) and lines[end].lstrip()[:1] not in ("╌", "─") and wraps(lines[end - 1], lines[end], limit)
+    ):
         end += 1
     return lines[at:end]
 
@@ -186,7 +181,10 @@ def _last_paragraph(lines: list[str]) -> str:
 def _asked(text: str) -> str | None:
     """The sentence with the last question mark."""
     end = max(text.rfind("? "), len(text) - 1 if text.endswith("?") else -1)
-    return _SENTENCE_END.split(text[: end + 1])[-1] if end >= 0 else None
+    if end < 0:
+        return None
+    # A file name in the question may look like the end of a sentence.
+    return text[: end + 1] if text.startswith("Do you want") else _SENTENCE_END.split(text[: end + 1])[-1]
 
 
 def _asked_above(body: list[str], title: str | None) -> str | None:

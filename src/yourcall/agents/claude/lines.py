@@ -7,7 +7,8 @@ import re
 import unicodedata
 
 # A pane is at most a few hundred rows; a caller may pass scrollback, of which only the end can be live.
-MOST_LINES = 1000
+MOST_LINES = 500
+MOST_COLUMNS = 1000
 
 _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[ -/]*[0-~])"
@@ -19,9 +20,11 @@ def clean(text: str) -> list[str]:
     """Lines without escapes, control bytes, trailing blanks and trailing empty lines."""
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
-    lines = text.rstrip().split("\n")[-MOST_LINES:]
+    if _CONTROLS.search(text):
+        text = _CONTROLS.sub("", text)
+    lines = text.expandtabs().rstrip(" \n").split("\n")[-MOST_LINES:]
     # NBSP at a line's end is part of the empty composer, so only plain blanks are cut.
-    return [_CONTROLS.sub("", line.expandtabs()).rstrip(" ") for line in lines]
+    return [line[:MOST_COLUMNS].rstrip(" ") for line in lines]
 
 
 def flat(parts: list[str]) -> str:
@@ -73,6 +76,8 @@ def cut(line: str, column: int) -> str:
 
 def is_rule(line: str, glyph: str = "─") -> bool:
     """A line drawn across the dialog, possibly with a name set into it near its right end."""
+    if glyph not in line:
+        return False
     body = line.strip(" ")
     if len(body) < 10 or not body.startswith(glyph * 8):
         return False
@@ -86,14 +91,12 @@ def is_edge(line: str) -> bool:
 
 def wraps(line: str, following: str, limit: int) -> bool:
     """Whether `following` is the rest of `line`: its first word would not have fitted any more."""
-    if not following[:1].isspace() and columns(line) >= limit:
-        return True  # cut by the terminal itself
     words = following.split(None, 1)
     if not words:
         return False
     first = words[0]
-    if columns(first[0]) == 2:
-        first = first[0]  # text without spaces may break anywhere
+    if len(words) == 1 and columns(following) > limit - 4:
+        first = first[0]  # a word longer than a line is cut anywhere
     # Claude Code leaves up to two columns free on the right.
     return columns(line) + 1 + columns(first) > limit - 2
 

@@ -6,18 +6,21 @@ written only while the dialog is known to be open.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from yourcall.agents.agent import Plan
-from yourcall.agents.claude import ask
+from yourcall.agents.claude import ask, form
 from yourcall.core.safety import chosen
 from yourcall.model import Answer, Prompt, Refused
 
 
 class Request(msgspec.Struct, frozen=True):
-    tool_name: str
-    tool_input: msgspec.Raw
+    tool_name: str = ""
+    tool_input: msgspec.Raw = msgspec.Raw(b"{}")
     permission_suggestions: list[msgspec.Raw] = []
+    elicitation: msgspec.Raw = msgspec.Raw(b"{}")
 
 
 _request = msgspec.json.Decoder(Request)
@@ -32,6 +35,8 @@ def plan(prompt: Prompt, answer: Answer, request: bytes) -> Plan | Refused:
         asked = _request.decode(request)
     except msgspec.DecodeError:
         return Refused("What the agent asked is no longer on record; answer it at the desk.")
+    if prompt.kind == "elicitation":
+        return _form(prompt, answer, bytes(asked.elicitation))
     text = answer.texts.get(ask.DECISION, "")
     if prompt.kind == "question":
         return _reply({"behavior": "allow", "updatedInput": _answers(prompt, answer, asked)})
@@ -41,7 +46,10 @@ def plan(prompt: Prompt, answer: Answer, request: bytes) -> Plan | Refused:
     option = options[0]
     match option.effect:
         case "deny":
-            return _reply({"behavior": "deny", "message": text or DECLINED})
+            message = ask.OUTLINE if option.id == "outline" else text or DECLINED
+            return _reply(
+                {"behavior": "deny", "message": f"{message}\n\n{text}" if message != text and text else message}
+            )
         case "stop":
             decision = {"behavior": "deny", "message": text or STOPPED, "interrupt": True}
             return msgspec.structs.replace(_reply(decision), strict=True)
@@ -76,6 +84,17 @@ def _answers(prompt: Prompt, answer: Answer, asked: Request) -> dict[str, object
     return {**fields, "answers": answers}
 
 
-def _reply(decision: dict[str, object]) -> Plan:
+def _form(prompt: Prompt, answer: Answer, schema: bytes) -> Plan | Refused:
+    (action,) = answer.choices.get(form.ACTION, ("",))
+    output: dict[str, object] = {"hookEventName": "Elicitation", "action": action}
+    if action == "accept":
+        filled = {} if len(prompt.questions) == 1 else form.content(schema, answer)
+        if isinstance(filled, Refused):
+            return filled
+        output["content"] = filled
+    return Plan(msgspec.json.encode({"hookSpecificOutput": output}))
+
+
+def _reply(decision: Mapping[str, object]) -> Plan:
     output = {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}}
     return Plan(msgspec.json.encode(output))

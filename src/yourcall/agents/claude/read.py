@@ -7,11 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
-from yourcall.agents.claude import ask, words
+from yourcall.agents.claude import ask, form, pauses, words
+from yourcall.agents.claude.conversation import conversation_of
+from yourcall.agents.claude.plan import DECLINED
 from yourcall.agents.claude.wire import (
     Block,
     HookPayload,
@@ -19,12 +24,15 @@ from yourcall.agents.claude.wire import (
     TranscriptLine,
 )
 from yourcall.agents.sightings import AgentStatus, CallResult, CallSeen, Heard, HookCall
-from yourcall.events import AnyEvent, PromptRaised, SessionEnded, SessionSeen
+from yourcall.core.safety import chosen
+from yourcall.events import AnyEvent, CallSettled, PromptRaised, SessionEnded, SessionSeen
 from yourcall.model import Link, Outcome, Prompt, Session, SessionState, Tool
 
 AGENT = "claude"
 SAFE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 LONGEST_PATH = 4096
+LONGEST_RESULT = 2000
+OUR_WORDS = (DECLINED, ask.OUTLINE)
 
 STATE_AFTER: dict[str, SessionState] = {
     "SessionStart": "idle",
@@ -53,6 +61,18 @@ def read_hook(call: HookCall) -> Heard:
     match call.event:
         case "PermissionRequest":
             return _permission(call, payload, seen)
+        case "Elicitation":
+            return _elicitation(call, payload, seen)
+        case "ElicitationResult":
+            return Heard((seen,), endings=(pauses.form_ending(payload),))
+        case "UserPromptSubmit":
+            return Heard((seen,), endings=pauses.next_turn(payload))
+        case "Stop":
+            return Heard((seen, *_pause(call, payload, pauses.ready(payload, seen.session))))
+        case "StopFailure":
+            return Heard((seen, *_pause(call, payload, pauses.problem(payload))))
+        case "Notification":
+            return pauses.notified(seen, payload)
         case "SessionEnd":
             return Heard((SessionEnded(call.at, payload.session_id, payload.reason),))
         case "PostToolUse" | "PostToolUseFailure":
@@ -91,14 +111,11 @@ def _permission(call: HookCall, payload: HookPayload, seen: SessionSeen) -> Hear
     if payload.agent_id and not SAFE_ID.fullmatch(payload.agent_id):
         return Heard((seen,), problem="a permission request with an impossible subagent id")
     fields = words.input_of(payload.tool_input)
-    request = msgspec.json.encode(
-        {
-            "tool_name": payload.tool_name,
-            "tool_input": payload.tool_input,
-            "permission_suggestions": payload.permission_suggestions or [],
-        }
-    )
-    body_id = hashlib.sha256(request).hexdigest()
+    asked = {
+        "tool_name": payload.tool_name,
+        "tool_input": payload.tool_input,
+        "permission_suggestions": payload.permission_suggestions or [],
+    }
     kind, questions = ask.questions(payload, fields)
     prompt = Prompt(
         id=call.request_id,
@@ -111,15 +128,67 @@ def _permission(call: HookCall, payload: HookPayload, seen: SessionSeen) -> Hear
         body=ask.body(payload.tool_name, fields),
         tool=Tool(payload.tool_name),
         questions=questions,
-        request=body_id,
         fingerprint=fingerprint(payload.tool_name, fields),
         turn_id=payload.prompt_id[:128],
         subagent=f"{payload.agent_type or 'subagent'} {payload.agent_id}" if payload.agent_id else "",
         permission_mode=payload.permission_mode[:40],
         held=True,
     )
-    events: tuple[AnyEvent, ...] = (seen, PromptRaised(call.at, prompt))
-    return Heard(events, {body_id: request}, held=True)
+    return _held(seen, prompt, asked)
+
+
+def _held(seen: SessionSeen, prompt: Prompt, asked: Mapping[str, object]) -> Heard:
+    """A held request; what was asked is kept verbatim, to be answered from."""
+    request = msgspec.json.encode(asked)
+    body_id = hashlib.sha256(request).hexdigest()
+    raised = PromptRaised(seen.at, replace(prompt, request=body_id))
+    return Heard((seen, raised), {body_id: request}, held=True)
+
+
+def _elicitation(call: HookCall, payload: HookPayload, seen: SessionSeen) -> Heard:
+    if not call.request_id:
+        return Heard((seen,), problem="a form that nobody holds")
+    url = payload.mode == "url"
+    fields = () if url else form.questions(bytes(payload.requested_schema))
+    prompt = Prompt(
+        id=call.request_id,
+        kind="elicitation",
+        agent=AGENT,
+        session_id=payload.session_id,
+        cwd=payload.cwd[:LONGEST_PATH],
+        title=f"{payload.mcp_server_name or 'An MCP server'} asks: {payload.message}"[: words.LONGEST_TITLE],
+        opened_at=call.at,
+        body=f"{payload.message}\n\n{payload.url}" if url else payload.message,
+        # A form with a field we cannot ask for is shown, and filled in at the desk.
+        questions=() if fields is None else (*fields, form.action(url)),
+        fingerprint=pauses.form_mark(payload),
+        turn_id=payload.prompt_id[:128],
+        permission_mode=payload.permission_mode[:40],
+        held=True,
+    )
+    return _held(seen, prompt, {"elicitation": payload.requested_schema})
+
+
+def _pause(call: HookCall, payload: HookPayload, pause: pauses.Pause | None) -> tuple[AnyEvent, ...]:
+    """A pause that nobody holds: it is answered by speaking to the session, or at the desk."""
+    if pause is None or not call.new_id:
+        return ()
+    prompt = Prompt(
+        id=call.new_id,
+        kind=pause.kind,
+        agent=AGENT,
+        session_id=payload.session_id,
+        cwd=payload.cwd[:LONGEST_PATH],
+        title=pause.title,
+        opened_at=call.at,
+        body=pause.body,
+        questions=pause.questions,
+        fingerprint=pause.mark,
+        turn_id=payload.prompt_id[:128],
+        permission_mode=payload.permission_mode[:40],
+        link="speech",
+    )
+    return (PromptRaised(call.at, prompt),)
 
 
 def fingerprint(tool: str, fields: dict[str, object]) -> str:
@@ -142,20 +211,50 @@ def read_line(line: bytes) -> list[CallSeen | CallResult]:
     for block in blocks:
         if block.type == "tool_use" and told.type == "assistant" and block.id:
             fields = words.input_of(block.input)
-            found.append(CallSeen(block.id, fingerprint(block.name, fields), at))
+            found.append(CallSeen(block.id, fingerprint(block.name, fields), at, pauses.forms_of(block.name)))
         elif block.type == "tool_result" and told.type == "user" and block.tool_use_id:
-            outcome, source, detail = _decided(told)
-            found.append(CallResult(block.tool_use_id, at, outcome, source, detail))
+            outcome, source, detail = _decided(told, block.is_error)
+            found.append(CallResult(block.tool_use_id, at, outcome, source, detail, _text(block.content)))
     return found
 
 
-def _decided(told: TranscriptLine) -> tuple[Outcome, str, str]:
+def _text(content: msgspec.Raw) -> str:
+    """A result's text, as far as it may help to tell a refusal of ours from a failure."""
+    try:
+        told = msgspec.json.decode(content, type=str | list[dict[str, object]])
+    except msgspec.DecodeError:
+        return ""
+    parts = [told] if isinstance(told, str) else [words.text_of(part, "text") for part in told]
+    return "\n".join(parts)[:LONGEST_RESULT]
+
+
+def settled(prompt: Prompt, result: CallResult, at: float) -> CallSettled:
+    """What the record of a call means for the prompt that is bound to it."""
+    answer = prompt.answer
+    effects = {option.effect for option in chosen(prompt, answer)} if answer else set[str]()
+    if prompt.kind == "elicitation":
+        # The call that asked is over, so its form was answered; while we held it, only by us.
+        outcome: Outcome = "stopped" if "stop" in effects else "denied" if "deny" in effects else "allowed"
+        source = "held" if answer else "desk"
+        return CallSettled(at, prompt.id, outcome if answer else "unknown", source, "the server was answered")
+    if result.source == "unknown" and result.outcome == "unknown" and "deny" in effects and answer:
+        # Older versions name nobody; our own words in the refusal do.
+        said = [text for text in answer.texts.values() if text] or list(OUR_WORDS)
+        if any(text in result.text for text in said):
+            return CallSettled(at, prompt.id, "denied", "held", "it was refused, in our words")
+    return CallSettled(at, prompt.id, result.outcome, result.source, result.detail)
+
+
+def _decided(told: TranscriptLine, failed: bool) -> tuple[Outcome, Literal["held", "desk", "unknown"], str]:
     decision = told.permissionDecision
     if decision is None:
         # A refusal that stops the turn (Esc, a plain No, our own deny-and-stop) names nobody.
-        if told.toolDenialKind:
+        if told.toolDenialKind == "user-rejected":
             return "stopped", "unknown", "refused, and the turn stopped"
-        return "allowed", "unknown", "it ran"
+        if told.toolDenialKind:
+            return "denied", "unknown", "it was refused"
+        # Versions that write neither key: an error may be a refusal or a program that failed.
+        return ("unknown", "unknown", "it ended with an error") if failed else ("allowed", "unknown", "it ran")
     outcome: Outcome = "allowed" if decision.decision == "accept" else "denied"
     done = "it ran" if outcome == "allowed" else "it was refused"
     match decision.source:
@@ -187,10 +286,7 @@ def read_status(text: bytes) -> AgentStatus | None:
 
 def transcript_of(session: Session, prompt: Prompt) -> str:
     """Where the call behind a prompt is written: a subagent has a transcript of its own."""
-    if not prompt.subagent:
-        return session.transcript
-    agent_id = prompt.subagent.rsplit(" ", 1)[-1]
-    return f"{session.transcript.removesuffix('.jsonl')}/subagents/agent-{agent_id}.jsonl"
+    return conversation_of(session, prompt.subagent.rsplit(" ", 1)[-1])
 
 
 def status_file_of(session: Session) -> str:

@@ -14,7 +14,6 @@ _NUMBERED = re.compile(r" *(?:([❯↑↓]) *)?(\d{1,2})\.(?: +(?=\S)|(?=[^\W\d_
 _TICK_BOX = re.compile(r"\[(.)\] ?(.*)$")
 _CURSOR = re.compile(r" *❯ +(?=\S)")
 _LAST_SECTION = re.compile(r"(?: {2}|❯ )(?=\S)(?!\d+\.)")
-_SIDE_BOX = re.compile(r".*? {2,}(?=[┌╭]─)")
 _SHORTCUT = re.compile(r" \((?:[a-z]|esc|enter|tab|space|(?:shift|ctrl|alt|cmd|meta) ?\+ ?\S{1,5})\)$", re.I)
 
 
@@ -140,10 +139,10 @@ def _items(line: str, mark: _Mark, below: list[str], multi: bool) -> list[Row]:
 
 def _without_side_box(lines: list[str], first: int) -> tuple[list[str], bool]:
     """Cut off what is drawn to the right of the rows: a preview and the notes under it."""
-    match = _SIDE_BOX.match(lines[first])
-    if not match:
+    corner = max(lines[first].find("  ┌─"), lines[first].find("  ╭─"))
+    if corner < 0:
         return lines, False
-    column = columns(lines[first][: match.end()])
+    column = columns(lines[first][:corner]) + 2
     stop = next((at for at in range(first, len(lines)) if is_rule(lines[at])), len(lines))
     return lines[:first] + [cut(line, column) for line in lines[first:stop]] + lines[stop:], True
 
@@ -214,5 +213,9 @@ def label_and_description(row: Row, limit: int, by_agent: bool, others_described
     described = flat(below) or None
     if described is None and " · " in text:
         text, described = text.split(" · ", 1)
-        text = text.removesuffix(" —")
-    return _SHORTCUT.sub("", text), described
+    return plain_label(text), described
+
+
+def plain_label(label: str) -> str:
+    """A label without its shortcut and without the mark of what is set now."""
+    return _SHORTCUT.sub("", label).removesuffix(" ✔")

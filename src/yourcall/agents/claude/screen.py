@@ -1,23 +1,26 @@
 """What one screen of Claude Code says: is it waiting for a person, busy, stopped by an error, or ready?
 
-The rule: while the composer (`❯` and a no-break space under a rule, at the left edge) is the last thing on the screen,
-nothing waits, whatever the text above it looks like. Text of the model never starts at the left edge.
+The rule: while the composer (`❯` and a no-break space under a rule, at the left edge) is the last thing on the
+screen, nothing waits, whatever the text above it looks like. Text of the model never starts at the left edge.
 """
 
 import re
 
 from yourcall.agents.claude.dialog import read_dialog
-from yourcall.agents.claude.lines import clean, flat, indent, is_rule
+from yourcall.agents.claude.lines import clean, flat, indent, is_rule, paragraphs
+from yourcall.agents.claude.spoken import read_spoken
 from yourcall.reading import Reading
 
 _COMPOSER = re.compile(r"[❯>!#&]\u00a0")
 _CURSOR_ROW = re.compile(r" *❯ +\d+\. ")
 _SPINNER = re.compile(r"[·✢✳✶✻✽∗*] \S[^()]*…(?: \(|$)")
 _DONE = re.compile(r"[·✢✳✶✻✽∗*] ")
-_ERROR = re.compile(
-    r"(?:[^·]{1,60} · )?API Error(?::| \(|$)|Not logged in\b|Invalid API key\b|Credit balance\b"
-    r"|(?:Login|OAuth|Your session|Token)\b[^.·]{0,40}\bexpired\b|.{0,80}\bPlease run /login\b|.{0,60}\blimit reached\b"
-    r"|.{0,40}\b(?:hit|reached) your\b.{0,30}\blimit\b",
+_API_ERROR = re.compile(r"(?:[^·]{1,60} · )?API Error(?::| \(|$)")
+# A line of the CLI itself in the place of an answer; the model cannot write one.
+_FAILURE = re.compile(
+    r"Not logged in\b|Invalid API key\b|Credit balance\b|Prompt is too long\b|Request (?:too large|timed out)\b"
+    r"|(?:Login|OAuth|Your session|Token)\b[^.·]{0,40}\bexpired\b|.{0,80}\bPlease run /login\b"
+    r"|.{0,60}\blimit reached\b|.{0,40}\b(?:hit|reached) your\b.{0,30}\blimit\b",
     re.I,
 )
 
@@ -28,11 +31,21 @@ def read_screen(text: str, title: str | None = None) -> Reading:
     lines = clean(text)
     composer = _find_composer(lines)
     if composer is None:
-        return read_dialog(lines) or Reading("idle")
+        return read_dialog(lines) or read_spoken(lines) or _read_elsewhere(lines)
     top, end = composer
     if _is_busy(lines, top, end):
         return Reading("working")
     return Reading("error" if _ends_in_error(lines[:top]) else "idle")
+
+
+def _read_elsewhere(lines: list[str]) -> Reading:
+    """No composer and no dialog: a menu, a shell, the whole transcript, which may lie over a dialog."""
+    lowest = max((n for n, line in enumerate(lines) if is_rule(line)), default=len(lines))
+    footer = lines[lowest + 1 :]
+    if flat(footer).startswith("dialog waiting") and all(indent(line) for line in footer):
+        return Reading("waiting", "unknown", clipped=True)
+    # In screen reader mode the composer is a bare `$` under the status line.
+    return Reading("working" if _offers_interrupt(lines[-3:]) else "idle")
 
 
 def _find_composer(lines: list[str]) -> tuple[int, int] | None:
@@ -56,10 +69,14 @@ def _find_composer(lines: list[str]) -> tuple[int, int] | None:
     return None
 
 
+def _offers_interrupt(footer: list[str]) -> bool:
+    parts = (part.strip().lower() for line in footer for part in line.split(" · "))
+    return any(part.startswith("esc to int") for part in parts)
+
+
 def _is_busy(lines: list[str], top: int, end: int) -> bool:
-    for line in lines[end + 1 :]:
-        if any(part.strip().lower().startswith("esc to interrupt") for part in line.split(" · ")):
-            return True
+    if _offers_interrupt(lines[end + 1 :]):
+        return True
     head = _last_head(lines[:top])
     return head is not None and bool(_SPINNER.match(lines[head]))
 
@@ -70,7 +87,7 @@ def _last_head(lines: list[str]) -> int | None:
 
 
 def _ends_in_error(above: list[str]) -> bool:
-    """Whether the last thing said is an error line; the line that only tells how long the turn took is passed over."""
+    """Whether the last thing said is an error line; a line on how long the turn took does not count."""
     head = _last_head(above)
     if head is not None and _DONE.match(above[head]):
         above = above[:head]
@@ -79,9 +96,6 @@ def _ends_in_error(above: list[str]) -> bool:
         return False
     block = above[head:]
     last = max((n for n, line in enumerate(block) if line.lstrip().startswith("⎿")), default=0)
-    text: list[str] = []
-    for line in block[last:]:
-        if not line.strip():
-            break
-        text.append(line)
-    return bool(_ERROR.match(re.sub(r"^[●⎿⏺•] *", "", flat(text))))
+    text = flat(paragraphs(block[last:])[0])
+    said = text.lstrip("●⎿⏺ ")
+    return bool(_API_ERROR.match(said) or (text[0] == "⎿" and _FAILURE.match(said)))

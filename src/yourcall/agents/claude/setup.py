@@ -47,6 +47,7 @@ EVENTS: dict[str, HookEvent] = {
     "Notification": HookEvent(OLDEST),
     "PermissionRequest": HookEvent(OLDEST, waits=True),
     "Elicitation": HookEvent((2, 1, 63), waits=True),
+    "ElicitationResult": HookEvent((2, 1, 63)),
 }
 
 # 2.1.14 does not know the key `async` and would wait for the hook; there the launcher detaches itself.

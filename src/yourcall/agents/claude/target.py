@@ -10,7 +10,6 @@ from yourcall.agents.claude.block import Block
 from yourcall.agents.claude.lines import flat, indent, is_rule, joined, wraps
 
 GUTTER = re.compile(r"\s*│ ?")
-_CALL = re.compile(r"(.+?)\((.*)\)$")
 _MCP = re.compile(r"(.+?)(?: Tool:|\(.*\))? \(MCP\)$")
 _ABOUT = re.compile(r"\s*About the (.+) Tool:$")
 _URL = re.compile(r"(?:url: )?\"?([a-z][a-z0-9+.-]*://[^\s\"]+)")
@@ -26,7 +25,9 @@ class Parts(NamedTuple):
 def parts_of(block: Block) -> Parts:
     body = block.body
     edge = indent(block.lines[block.top]) if block.top >= 0 else 0
-    level = [(n, is_rule(line, "╌")) for n, line in enumerate(body) if indent(line) == edge and line[edge:][:1] in "╌─"]
+    level = [
+        (n, is_rule(line, "╌")) for n, line in enumerate(body) if indent(line) == edge and line[edge:][:1] in "╌─"
+    ]
     rules = [(n, dashed) for n, dashed in level if dashed or is_rule(body[n])]
     if not rules:
         return Parts(body, None, [])
@@ -40,6 +41,8 @@ def parts_of(block: Block) -> Parts:
 
 
 def target_of(block: Block, parts: Parts, title: str | None, asked: str | None) -> str | None:
+    if title and asked == title:
+        return title.rstrip("?")  # the heading names what the agent wants to do
     head = [line for line in parts.head if line.strip()]
     if parts.framed is None:
         call = _set_in(block, asked)
@@ -47,29 +50,39 @@ def target_of(block: Block, parts: Parts, title: str | None, asked: str | None) 
         call = [GUTTER.sub("", line, count=1) for line in parts.framed]
         subject = joined(_last_wrapped(head[1:] if title else head, block.limit), block.limit)
         about = next((match[1] for line in parts.tail if (match := _ABOUT.match(line))), None)
-        if (match := _MCP.match(subject)) or about:
-            return match[1] if match else about
-        file = _FILE_ASKED.match(asked or "")
-        if file:
-            return _path(subject, title if not subject else None, file[1])
-    text = joined(call, block.limit)
-    if match := _MCP.match(text):
-        return match[1]
+        if tool := _mcp_tool(subject) or about:
+            return tool
+        if path := file_target(subject, title or "", asked):
+            return path
+    return call_target(joined(call, block.limit))
+
+
+def call_target(text: str) -> str | None:
+    """What a call as displayed is about."""
+    if tool := _mcp_tool(text):
+        return tool
     if match := _URL.match(text):
         return match[1]
-    match = _CALL.match(text)
-    if match and match[1] == "Read" and not re.search(r"[\",]", match[2]):
-        return match[2]
+    if text.startswith("Read(") and text.endswith(")") and not re.search(r"[\",]", text):
+        return text[5:-1]
     return text or None
 
 
-def _path(subject: str, title: str | None, name: str) -> str:
+def _mcp_tool(text: str) -> str | None:
+    """The server and tool, without the arguments."""
+    match = _MCP.match(text) if text.endswith("(MCP)") else None
+    return match[1] if match else None
+
+
+def file_target(subject: str, title: str, asked: str | None) -> str | None:
     """The path as displayed: on its own line, behind the heading, or only its last part in the question."""
-    if subject.endswith(name):
+    file = _FILE_ASKED.match(asked or "")
+    if file is None:
+        return None
+    if subject.endswith(file[1]):
         return subject
-    if title and title.endswith(name) and (behind := re.match(r"\S+ \S+ (.+)$", title)):
-        return behind[1]
-    return name
+    behind = re.match(r"\S+ \S+ (.+)$", title)
+    return behind[1] if behind and title.endswith(file[1]) else file[1]
 
 
 def _last_wrapped(lines: list[str], limit: int) -> list[str]:
@@ -92,7 +105,7 @@ def _set_in(block: Block, asked: str | None) -> list[str]:
     while call and not call[-1].strip():
         call.pop()
     above = flat(block.lines[: max(block.top, 0)])
-    for end in range(len(call), 0, -1):
+    for end in range(len(call), max(len(call) - 4, 0), -1):  # what it is for takes a few lines at most
         if f"({flat(call[:end])})" in above or f"$ {flat(call[:end])}" in above:
             return call[:end]
     purpose = len(_last_wrapped(call, block.limit))

@@ -23,6 +23,18 @@ class HookPayload(Struct, frozen=True):
     permission_suggestions: list[Raw] | None = None
     reason: str = ""
     source: str = ""
+    mcp_server_name: str = ""
+    message: str = ""
+    mode: str = ""
+    url: str = ""
+    requested_schema: Raw = field(default_factory=lambda: Raw(b"{}"))
+    action: str = ""
+    prompt: str = ""
+    notification_type: str = ""
+    error: str = ""
+    last_assistant_message: str = ""
+    stop_hook_active: bool = False
+    background_tasks: list[Raw] = []
 
 
 class Rule(Struct, frozen=True):
@@ -54,6 +66,7 @@ class Block(Struct, frozen=True):
     input: Raw = field(default_factory=lambda: Raw(b"{}"))
     tool_use_id: str = ""
     is_error: bool = False
+    content: Raw = field(default_factory=lambda: Raw(b'""'))
 
 
 class Message(Struct, frozen=True):

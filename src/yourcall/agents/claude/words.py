@@ -1,4 +1,4 @@
-"""Claude's tool calls and offers in plain words: the title, the body, and what each option will really do.
+"""Claude's permission requests and offers in plain words: the body, and what each option will really do.
 
 Rule: text from the model is passed on as it is (every front end renders it inert); what we add ourselves states
 the exact scope, and an offer we cannot put into words is not offered.
@@ -6,15 +6,14 @@ the exact scope, and an offer we cannot put into words is not offered.
 
 from __future__ import annotations
 
-from difflib import unified_diff
-from typing import cast
-
-import msgspec
-
+from yourcall.agents.claude import actions
+from yourcall.agents.claude.actions import LONGEST_TITLE as LONGEST_TITLE
+from yourcall.agents.claude.actions import input_of as input_of
+from yourcall.agents.claude.actions import text_of as text_of
+from yourcall.agents.claude.actions import title as title
 from yourcall.agents.claude.wire import Suggestion
 from yourcall.model import Option
 
-LONGEST_TITLE = 200
 LONGEST_BODY = 20_000
 
 WHERE = {
@@ -28,38 +27,6 @@ WHERE = {
 NOT_FROM_AFAR = frozenset({"bypassPermissions", "auto", "dontAsk"})
 
 
-def input_of(raw: msgspec.Raw) -> dict[str, object]:
-    try:
-        return msgspec.json.decode(raw, type=dict[str, object])
-    except msgspec.DecodeError:
-        return {}
-
-
-def text_of(fields: dict[str, object], *names: str) -> str:
-    return next((v for name in names if isinstance(v := fields.get(name), str) and v), "")
-
-
-def title(tool: str, fields: dict[str, object]) -> str:
-    """One line that says what will happen."""
-    match tool:
-        case "Bash":
-            said = text_of(fields, "command")
-        case "Write" | "Edit" | "MultiEdit" | "NotebookEdit":
-            said = f"{tool} {text_of(fields, 'file_path', 'notebook_path', 'path')}"
-        case "WebFetch":
-            said = f"Fetch {text_of(fields, 'url')}"
-        case "WebSearch":
-            said = f"Search the web: {text_of(fields, 'query')}"
-        case _ if tool.startswith("mcp__"):
-            server, _, name = tool.removeprefix("mcp__").partition("__")
-            said = f"{name} ({server})"
-        case _:
-            said = tool
-    lines = said.strip().splitlines() or [tool]
-    more = " …" if len(lines) > 1 or len(lines[0]) > LONGEST_TITLE else ""
-    return lines[0][:LONGEST_TITLE] + more
-
-
 def body(tool: str, fields: dict[str, object]) -> str:
     """All that is needed to decide, as text; never cut silently."""
     match tool:
@@ -68,32 +35,13 @@ def body(tool: str, fields: dict[str, object]) -> str:
             said = "\n\n".join(part for part in parts if part)
         case "Write":
             said = f"{text_of(fields, 'file_path')}\n\n{text_of(fields, 'content')}"
-        case "Edit":
-            said = _diff(text_of(fields, "file_path"), [fields])
-        case "MultiEdit":
-            edits = fields.get("edits")
-            every = cast("list[object]", edits) if isinstance(edits, list) else []
-            dicts = [cast("dict[str, object]", edit) for edit in every if isinstance(edit, dict)]
-            said = _diff(text_of(fields, "file_path"), dicts)
+        case "Edit" | "MultiEdit":
+            said = actions.diff(tool, fields) or "\n".join(actions.paths(fields))
         case _:
-            said = "\n".join(f"{name}: {_plain(value)}" for name, value in fields.items())
+            said = actions.spelt(fields)
     if len(said) <= LONGEST_BODY:
         return said
     return said[:LONGEST_BODY] + f"\n… {len(said) - LONGEST_BODY:,} more characters (in the tool's input)"
-
-
-def _plain(value: object) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
-
-
-def _diff(path: str, edits: list[dict[str, object]]) -> str:
-    lines: list[str] = []
-    for edit in edits:
-        old, new = text_of(edit, "old_string"), text_of(edit, "new_string")
-        lines += unified_diff(old.splitlines(), new.splitlines(), path, path, lineterm="")
-        if edit.get("replace_all") is True:
-            lines.append("(every occurrence)")
-    return "\n".join(lines) or path
 
 
 def remember_option(number: int, suggestion: Suggestion) -> Option | None:

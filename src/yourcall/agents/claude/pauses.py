@@ -1,0 +1,123 @@
+"""The pauses that no request stands behind: ready for the next instruction, and problems; and how each one ends.
+
+Rule: a pause is raised only for a session with a person behind it, and says what to do next.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Struct
+
+from yourcall.agents.claude import words
+from yourcall.agents.claude.wire import HookPayload
+from yourcall.agents.sightings import Ending, Heard
+from yourcall.events import SessionSeen
+from yourcall.model import Kind, Outcome, Question, Session
+
+READY = "ready"
+PROBLEM = "problem:"
+LOGIN = "problem:authentication_failed"
+FORM = "elicitation:"
+NEXT = "next"
+
+# What the CLI calls the failure -> what happened, and what to do. Anything else is shown in its own words.
+PROBLEMS = {
+    "authentication_failed": (
+        "Claude is not logged in, or the login has expired",
+        "Run /login in the session; for a machine without a browser: claude setup-token.",
+    ),
+    "oauth_org_not_allowed": ("This account may not use Claude Code", "Log in with another account: /login."),
+    "billing_error": ("Claude's account has no credit left", "See to the account's plan or credit, then go on."),
+    "rate_limit": (
+        "Claude's usage limit is reached",
+        "Wait until the limit resets, or switch the model, then go on.",
+    ),
+    "overloaded": ("Claude's service is overloaded", "Say `go on` in a while."),
+    "server_error": ("Claude's service failed", "Say `go on`; if it fails again, wait a while."),
+    "invalid_request": (
+        "Claude's service refused the request",
+        "Read the message; /compact helps if it is too long.",
+    ),
+    "max_output_tokens": ("The reply was too long and was cut", "Say `go on`."),
+}
+
+
+class Pause(Struct, frozen=True):
+    kind: Kind
+    title: str
+    body: str
+    mark: str
+    questions: tuple[Question, ...] = ()
+
+
+class Task(Struct, frozen=True):
+    type: str = ""
+    description: str = ""
+    command: str = ""
+    status: str = ""
+
+
+def ready(payload: HookPayload, session: Session) -> Pause | None:
+    """The turn is over. `claude -p` has nobody to ask; a stop that a hook is about to undo is no stop yet."""
+    if session.mode == "headless" or payload.agent_id or payload.stop_hook_active:
+        return None
+    running = [f"Still running: {task}" for task in map(_task, payload.background_tasks) if task]
+    body = "\n\n".join([payload.last_assistant_message[: words.LONGEST_BODY], *running]).strip()
+    question = Question(NEXT, "What next?", free_text=True)
+    return Pause("ready", "Ready for the next instruction", body, READY, (question,))
+
+
+def problem(payload: HookPayload) -> Pause:
+    known = PROBLEMS.get(payload.error)
+    title, advice = known or (f"Claude stopped: {payload.error or 'an error'}"[: words.LONGEST_TITLE], "")
+    said = payload.last_assistant_message[: words.LONGEST_BODY]
+    return Pause(
+        "problem", title, "\n\n".join(part for part in (said, advice) if part), PROBLEM + payload.error[:80]
+    )
+
+
+def next_turn(payload: HookPayload) -> tuple[Ending, ...]:
+    """The next instruction came: what waited for it is over, wherever it was given."""
+    given = Ending(payload.session_id, READY, "allowed", payload.prompt, "the next instruction was given")
+    over = Ending(payload.session_id, PROBLEM, None, detail="the session went on")
+    return given, over
+
+
+def notified(seen: SessionSeen, payload: HookPayload) -> Heard:
+    """What Claude tells the person besides: a login that worked, or a reminder of what it waits for."""
+    session_id = payload.session_id
+    match payload.notification_type:
+        case "auth_success":
+            return Heard((seen,), endings=(Ending(session_id, LOGIN, None, detail="logged in"),))
+        case "idle_prompt":
+            return Heard((seen,), nudged="ready")
+        case "elicitation_dialog":
+            return Heard((seen,), nudged="elicitation")
+        case "permission_prompt":
+            return Heard((seen,), nudged="permission")
+        case _:
+            return Heard((seen,))
+
+
+def form_mark(payload: HookPayload) -> str:
+    return f"{FORM}{payload.mcp_server_name[:200]}:{payload.mode or 'form'}"
+
+
+def forms_of(tool: str) -> str:
+    """How the forms begin that an MCP server may raise while this tool of its runs."""
+    server = tool.removeprefix("mcp__").partition("__")[0] if tool.startswith("mcp__") else ""
+    return f"{FORM}{server}:" if server else ""
+
+
+def form_ending(payload: HookPayload) -> Ending:
+    outcomes: dict[str, Outcome] = {"accept": "allowed", "decline": "denied", "cancel": "stopped"}
+    outcome = outcomes.get(payload.action, "unknown")
+    return Ending(payload.session_id, form_mark(payload), outcome, detail=f"the server was told: {payload.action}")
+
+
+def _task(raw: msgspec.Raw) -> str:
+    try:
+        task = msgspec.json.decode(raw, type=Task)
+    except msgspec.DecodeError:
+        return ""
+    return " ".join(part for part in (task.type, task.description or task.command) if part)[: words.LONGEST_TITLE]

@@ -1,0 +1,38 @@
+"""From something told without an id to the one prompt it is about.
+
+Rule: the oldest open prompt alike is meant; with none, nothing happened that we need to know.
+"""
+
+from __future__ import annotations
+
+from yourcall.agents.sightings import Ending
+from yourcall.core.lifecycle import CLOSED
+from yourcall.core.state import State
+from yourcall.events import AnyEvent, CallSettled, PromptNudged, PromptWithdrawn
+from yourcall.model import Kind, Prompt
+
+
+def ended(state: State, ending: Ending, at: float) -> list[AnyEvent]:
+    """What an ending means for the prompts of its session. Without an answer, all alike are no longer asked."""
+    alike = [p for p in _open(state, ending.session_id) if p.fingerprint.startswith(ending.alike)]
+    if ending.outcome is None:
+        return [PromptWithdrawn(at, p.id, ending.detail) for p in alike]
+    if not alike:
+        return []
+    prompt = alike[0]
+    source = "unknown"
+    if ending.said:
+        ours = prompt.answer is not None and ending.said.strip() in map(str.strip, prompt.answer.texts.values())
+        source = "held" if ours else "desk"
+    return [CallSettled(at, prompt.id, ending.outcome, source, ending.detail)]
+
+
+def nudged(state: State, session_id: str, kind: Kind, at: float) -> list[AnyEvent]:
+    """The agent's own reminder, for the one prompt of this kind that waits."""
+    waiting = [p for p in _open(state, session_id) if p.kind == kind and p.state == "open"]
+    return [PromptNudged(at, waiting[0].id)] if len(waiting) == 1 else []
+
+
+def _open(state: State, session_id: str) -> list[Prompt]:
+    found = (p for p in state.of_session(session_id) if p.state not in CLOSED)
+    return sorted(found, key=lambda p: (p.opened_at, p.id))

@@ -1,0 +1,93 @@
+"""The one configuration file, `config.toml` in yourcall's home; everything in it has a default.
+
+Rule: a file that cannot be understood is a sentence that names the line and stops the start; nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Literal, cast
+
+import msgspec
+from msgspec import Struct
+
+from yourcall.model import Refused
+
+
+class Discovery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which sessions are looked for that no hook told of; `root_pid` limits it to one process and its children."""
+
+    mode: Literal["off", "tmux", "all"] = "tmux"
+    root_pid: int = 0
+
+
+class Claude(Struct, frozen=True, forbid_unknown_fields=True):
+    """`away_after_s`: so long without a key, and nobody is at the desk."""
+
+    away_after_s: float = 120.0
+    outline_cool_down: bool = True
+    model: str = ""
+    allowed_tools: list[str] = []
+    permission_mode: str = ""
+    use_api_billing: bool = False
+    dangerously_skip_permissions: bool = False
+
+
+class Server(Struct, frozen=True, forbid_unknown_fields=True):
+    port: int = 7717
+    bind: str = "127.0.0.1"
+    public_url: str = ""
+
+
+class Keep(Struct, frozen=True, forbid_unknown_fields=True):
+    """How long closed prompts stay on record."""
+
+    days: float = 90.0
+
+
+class Config(Struct, frozen=True, forbid_unknown_fields=True):
+    discovery: Discovery = Discovery()
+    claude: Claude = Claude()
+    server: Server = Server()
+    keep: Keep = Keep()
+
+
+def read_config(home: Path) -> Config | Refused:
+    path = home / "config.toml"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return Config()
+    except (OSError, UnicodeDecodeError) as error:
+        return Refused(f"{path} cannot be read: {error}")
+    return parse(text, str(path))
+
+
+def parse(text: str, name: str = "config.toml") -> Config | Refused:
+    try:
+        told = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        return Refused(f"{name} is not TOML: {error}")
+    try:
+        return msgspec.convert(told, Config)
+    except msgspec.ValidationError as error:
+        return Refused(f"{name}, line {_line(text, str(error))}: {error}")
+
+
+def _line(text: str, error: str) -> int:
+    """Where the key stands that an error names (`… at `$.server.port``, or an unknown field of `$.server`)."""
+    path = cast("list[str]", re.findall(r"`\$\.?([\w.]*)", error))
+    unknown = cast("list[str]", re.findall(r"unknown field `(\w+)`", error))
+    parts = [part for part in (path[0].split(".") if path else []) + unknown if part]
+    section, key = (parts[0], parts[-1]) if parts else ("", "")
+    inside = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := re.match(r"\s*\[([\w.]+)\]", line):
+            inside = header[1]
+            if len(parts) == 1 and inside == section:
+                return number
+        elif re.match(rf"\s*{re.escape(key)}\s*=", line) and inside in (section, ""):
+            return number
+    return 1

@@ -1,0 +1,68 @@
+"""A session's conversation over HTTP, a page at a time.
+
+Rule: reads the agent's own record and keeps no copy; a place in a file is only good for that file.
+"""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+
+from yourcall.model import Refused, Session
+from yourcall.server.auth import Refusal
+from yourcall.server.needs import Rows
+from yourcall.server.route import Call, Reply, rows
+
+_USUAL = 50
+_LONGEST_NAME = 200
+
+
+async def read_page(call: Call) -> Reply | Refusal:
+    limit = rows(call.request, _USUAL)
+    before, after = place(call.request, "before"), place(call.request, "after")
+    for wrong in (limit, before, after):
+        if isinstance(wrong, Refusal):
+            return wrong
+    if before is not None and after is not None:
+        return Refusal(400, "Give `before` or `after`, not both.")
+    session = find_session(call.desk.store, call.part("id"))
+    if isinstance(session, Refusal):
+        return session
+    if call.conversations is None:
+        return Refusal(404, "Conversations are not read here.")
+    words = {name: call.request.query_params.get(name, "")[:_LONGEST_NAME] for name in ("subagent", "file")}
+    page = await call.conversations.page(
+        session,
+        words["subagent"],
+        before=before if isinstance(before, int) else None,
+        after=after if isinstance(after, int) else None,
+        file=words["file"],
+        limit=limit if isinstance(limit, int) else _USUAL,
+    )
+    return Refusal(404, page.reason) if isinstance(page, Refused) else Reply(page)
+
+
+def place(request: Request, name: str) -> int | Refusal | None:
+    """An offset in a file."""
+    said = request.query_params.get(name)
+    if said is None:
+        return None
+    if not (said.isascii() and said.isdecimal() and len(said) < 16):
+        return Refusal(400, f"`{name}` must be a whole number, as a page gave it.")
+    return int(said)
+
+
+def find_session(store: Rows, name: str) -> Session | Refusal:
+    """The session of this id, or the one that lives whose id starts like this."""
+    unknown = Refusal(
+        404, "There is no such session. See which there are: GET /api/sessions, or: yourcall sessions"
+    )
+    if not 0 < len(name) <= _LONGEST_NAME:
+        return unknown
+    session = store.session(name)
+    if session is not None:
+        return session
+    alike = [each for each in store.live()[1] if each.id.startswith(name)]
+    if len(alike) > 1:
+        ids = ", ".join(each.id for each in alike[:5])
+        return Refusal(404, f"{len(alike)} sessions start with {name!r}; give more letters: {ids}")
+    return alike[0] if alike else unknown
