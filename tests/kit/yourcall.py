@@ -9,8 +9,10 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
@@ -123,10 +125,27 @@ class Yourcall:
         said = self.run("setup", "claude", "--yes", *(word for path in cli for word in ("--cli", str(path))))
         assert said.code == 0, said
 
-    def prompts(self) -> list[dict[str, Any]]:
+    def waiting(self) -> list[dict[str, Any]]:
+        """All that is open, as `yourcall ls --json` tells it."""
         said = self.run("ls", "--json")
         assert said.code == 0, said
         return said.json
+
+    def prompts(self) -> list[dict[str, Any]]:
+        """The open prompts that ask something: not those that only say that the agent has stopped."""
+        return [prompt for prompt in self.waiting() if prompt["kind"] not in ("ready", "problem")]
+
+    def facts(self) -> list[str]:
+        """The kinds of all facts in the log, in their order."""
+        with closing(sqlite3.connect(f"file:{self.home / 'yourcall.db'}?mode=ro", uri=True)) as log:
+            return [kind for (kind,) in log.execute("SELECT kind FROM log ORDER BY seq")]
+
+    def pause(self, kind: str, timeout: float = 20) -> dict[str, Any]:
+        """The one open prompt of this kind, once there is one."""
+        (found,) = until(
+            lambda: [p for p in self.waiting() if p["kind"] == kind], timeout, what=f"a {kind} prompt"
+        )
+        return found
 
     def show(self, prompt_id: str) -> dict[str, Any]:
         said = self.run("show", prompt_id, "--json")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from server_house import House
 from yourcall.server.openapi import document
 from yourcall.server.routes import LIVE, ROUTES
 
+TRANSCRIPT = Path(__file__).parent.parent / "data" / "claude" / "conversation-tools.jsonl"
 DOCUMENT = document(ROUTES, LIVE)
 OPERATIONS = [
     (path, method, operation) for path, item in DOCUMENT["paths"].items() for method, operation in item.items()
@@ -81,8 +83,11 @@ def check(value: Any, schema: dict[str, Any]) -> None:
     if "$ref" in schema:
         return check(value, resolve(schema["$ref"]))
     known = {"title", "description", "default", "type", "properties", "required", "items", "anyOf", "enum"}
-    known |= {"additionalProperties", "minimum", "maximum", "minLength", "maxLength"}
+    known |= {"additionalProperties", "discriminator", "minimum", "maximum", "minLength", "maxLength"}
     assert set(schema) <= known, schema
+    if "discriminator" in schema:
+        told = schema["discriminator"]
+        return check(value, resolve(told["mapping"][value[told["propertyName"]]]))
     if "anyOf" in schema:
         for option in schema["anyOf"]:
             try:

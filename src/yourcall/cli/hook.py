@@ -17,8 +17,16 @@ Rules
     yourcall says that nobody is at the desk, and let go at the first key that is typed there.
 """
 
+# Imports stand where they are needed: an informing event, which runs at every tool call, pays for none of them.
+from __future__ import annotations
+
 import os
 import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Sequence
 
 WAITING = ("PermissionRequest", "Elicitation")
 PASSED_ON = (
@@ -30,6 +38,7 @@ PASSED_ON = (
     "AI_AGENT",
     "TERM_PROGRAM",
 )
+OWNED = "YOURCALL_OWNED"  # set for sessions that yourcall itself drives: it hears of those without us
 ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # read aloud and typed without a mistake: no i, l, o, 0, 1
 LARGEST = 32 * 1024 * 1024  # a payload beyond this is not for a person to decide; the dialog has it
 SEND_S = 1.0  # how long an informing event may try; nobody waits for it
@@ -40,8 +49,9 @@ OPENS_S = 0.3  # a dialog is up at most this long after its hook was started
 VERDICT_S = 0.5  # how long a request without a dialog waits for the word that it may be held
 
 
-def read_payload():
-    parts, size = [], 0
+def read_payload() -> bytes:
+    parts: list[bytes] = []
+    size = 0
     while True:
         part = os.read(0, 1 << 16)
         if not part:
@@ -52,9 +62,9 @@ def read_payload():
         parts.append(part)
 
 
-def connect(home):
+def connect(home: str) -> socket.socket | None:
     """A non-blocking connection to the daemon, or None. By relative name: a deep home is no reason to fail."""
-    import _socket
+    import _socket  # the half of `socket` that we need, at a tenth of the time to import
 
     try:
         os.chdir(home)
@@ -65,18 +75,20 @@ def connect(home):
         sock.connect("hook.sock")
     except OSError:
         return None
-    return sock
+    return sock  # pyright: ignore[reportReturnType]
 
 
-def greeting(agent, event, request_id, payload, facts=()):
-    env = [f"{k}={os.environ[k]}" for k in PASSED_ON if k in os.environ]
-    env += [f"{k}={v}" for k, v in facts]
+def greeting(
+    agent: str, event: str, request_id: str, payload: bytes, facts: Sequence[tuple[str, object]] = ()
+) -> bytes:
+    env = [f"{name}={os.environ[name]}" for name in PASSED_ON if name in os.environ]
+    env += [f"{name}={value}" for name, value in facts]
     block = "\0".join(env).encode("utf-8", "surrogateescape")
     head = f"yourcall/1 {agent} {event} {request_id or '-'} {len(block)} {len(payload)}\n"
     return head.encode() + block + payload
 
 
-def inform(agent, event, payload, home):
+def inform(agent: str, event: str, payload: bytes, home: str) -> None:
     import select
     import time
 
@@ -97,31 +109,32 @@ def inform(agent, event, payload, home):
 class Holder:
     """One held request, from the hook's start to its end."""
 
-    def __init__(self, agent, event, payload, home):
+    def __init__(self, agent: str, event: str, payload: bytes, home: str) -> None:
         import json
         import time
 
         self.json, self.clock = json, time.monotonic
         self.agent, self.event, self.payload, self.home = agent, event, payload, home
         asked = json.loads(payload)
-        self.session_id = asked.get("session_id")
+        self.session_id: object = asked.get("session_id")
         self.hidden = event == "Elicitation" or bool(asked.get("agent_id"))
-        self.transcript = asked.get("transcript_path") or ""
+        self.transcript = str(asked.get("transcript_path") or "")
         self.pid = int(os.environ.get("CLAUDE_PID") or 0)
         config = os.path.dirname(os.path.dirname(os.path.dirname(self.transcript)))
         self.session_file = os.path.join(config, "sessions", f"{self.pid}.json") if self.pid else ""
         self.id = "".join(ALPHABET[b % len(ALPHABET)] for b in os.urandom(10))
         self.born, self.born_wall = self.clock(), time.time()
-        self.sock, self.inbox, self.next_try, self.tries = None, b"", 0.0, 0
-        self.waiting_since = None
+        self.sock: socket.socket | None = None
+        self.inbox, self.next_try, self.tries = b"", 0.0, 0
+        self.waiting_since: float | None = None
         self.saw_waiting = self.terminated = self.may_hold = False
-        self.grown_from = self.size_of(self.transcript)
-        self.tty = self.find_tty() if self.hidden else ""
-        self.typed_at = self.last_typed()
+        self.grown_from = size_of(self.transcript)
+        self.tty = find_tty(self.pid) if self.hidden else ""
+        self.typed_at = last_typed(self.tty)
 
     # --- what the agent shows -------------------------------------------------------------------------------
 
-    def status(self):
+    def status(self) -> str | None:
         """`waiting`, `busy`, `idle`, … as the session file says; `gone` without one; None if it can't be read.
 
         Between two calls of one message `busy` lasts about 100 ms and may fall between two looks: `waiting` since
@@ -130,13 +143,13 @@ class Holder:
         try:
             with open(self.session_file, "rb") as file:
                 told = self.json.loads(file.read())
+            if told["sessionId"] != self.session_id:
+                return None
+            now, since = str(told["status"]), float(told["statusUpdatedAt"])
         except FileNotFoundError:
             return "gone"
-        except (OSError, ValueError):
-            return None  # written in place: we met half a file
-        if told.get("sessionId") != self.session_id:
-            return None
-        now, since = told.get("status"), told.get("statusUpdatedAt")
+        except (OSError, ValueError, LookupError, TypeError):
+            return None  # written in place: we met half a file; or it is not what we know
         if now in ("busy", "idle") and since > (self.born_wall + OPENS_S) * 1000:
             self.saw_waiting = True  # it opened and closed between two looks
         if now == "waiting":
@@ -146,63 +159,33 @@ class Holder:
                 return "busy"
         return now
 
-    @staticmethod
-    def size_of(path):
-        try:
-            return os.stat(path).st_size
-        except OSError:
-            return 0
-
-    def result_written(self):
+    def result_written(self) -> bool:
         """For versions without a session file: the transcript got a tool's result since we were started."""
-        if self.size_of(self.transcript) <= self.grown_from:
+        if size_of(self.transcript) <= self.grown_from:
             return False
         with open(self.transcript, "rb") as file:
             file.seek(self.grown_from)
             return b'"tool_result"' in file.read(1 << 22)
 
-    def find_tty(self):
-        try:
-            path = os.readlink(f"/proc/{self.pid}/fd/0")
-        except OSError:
-            import subprocess  # no /proc: macOS
-
-            try:
-                told = subprocess.run(
-                    ["/bin/ps", "-o", "tty=", "-p", str(self.pid)], capture_output=True, timeout=1, check=False
-                )
-                path = "/dev/" + told.stdout.decode("ascii", "replace").strip()
-            except (OSError, subprocess.SubprocessError):
-                return ""
-        return path if path.startswith("/dev/") and path != "/dev/null" else ""
-
-    def last_typed(self):
-        """When the agent last read a key, as the terminal device's access time tells; 0 if it cannot be told."""
-        try:
-            return os.stat(self.tty).st_atime if self.tty else 0.0
-        except OSError:
-            return 0.0
-
     # --- talking to the daemon ------------------------------------------------------------------------------
 
-    def say(self, *words):
+    def say(self, *words: str) -> None:
         if self.sock is None:
             return
         try:
-            self.sock.setblocking(True)
             self.sock.settimeout(SEND_S)
             self.sock.sendall((" ".join(words) + "\n").encode("utf-8", "replace"))
             self.sock.setblocking(False)
         except OSError:
             self.drop()
 
-    def drop(self):
+    def drop(self) -> None:
         if self.sock is not None:
             self.sock.close()
         self.sock, self.inbox, self.may_hold = None, b"", False
         self.next_try = self.clock() + RETRY_S
 
-    def reach(self):
+    def reach(self) -> None:
         if self.sock is not None or self.clock() < self.next_try:
             return
         self.sock = connect(self.home)
@@ -221,8 +204,10 @@ class Holder:
         except OSError:
             self.drop()
 
-    def hear(self):
-        """The next whole message: (words, bytes), or None."""
+    def hear(self) -> tuple[list[str], bytes] | None:
+        """The next whole message: its words, and the bytes that follow them; None if there is none yet."""
+        if self.sock is None:
+            return None
         try:
             part = self.sock.recv(1 << 16)
         except BlockingIOError:
@@ -245,14 +230,14 @@ class Holder:
 
     # --- the life of a held request -------------------------------------------------------------------------
 
-    def hold(self):
+    def hold(self) -> None:
         import select
         import signal
 
         wake_read, wake_write = os.pipe()
         os.set_blocking(wake_write, False)
         signal.set_wakeup_fd(wake_write)
-        signal.signal(signal.SIGTERM, lambda *_: setattr(self, "terminated", True))
+        signal.signal(signal.SIGTERM, self.terminate)
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         pidfd = -1
         if self.pid and hasattr(os, "pidfd_open"):
@@ -273,21 +258,26 @@ class Holder:
                 watched.register(self.sock.fileno(), select.POLLIN)
             ready = {fd for fd, _ in watched.poll(TICK_S * 1000)}
             if self.terminated:
-                return self.ended()
+                self.ended()
+                return
             if 1 in ready or pidfd in ready:
-                return self.say("dead")
+                self.say("dead")
+                return
             if self.over():
-                return None
+                return
             if self.sock is not None and self.sock.fileno() in ready:
-                while self.sock is not None and (heard := self.hear()):
+                while heard := self.hear():
                     if self.obey(*heard):
-                        return None
-        return self.say("leaving", "the agent's time limit for hooks is near")
+                        return
+        self.say("leaving", "the agent's time limit for hooks is near")
 
-    def over(self):
+    def terminate(self, _number: int, _frame: object) -> None:
+        self.terminated = True
+
+    def over(self) -> bool:
         """Has the prompt ended at the desk, or must the desk have it back?"""
         if self.hidden:
-            if self.last_typed() != self.typed_at:
+            if last_typed(self.tty) != self.typed_at:
                 self.say("leaving", "somebody is at the desk")
                 return True
             # Nobody sees a dialog while we hold: without a daemon that wants it held, the desk gets it back.
@@ -306,7 +296,7 @@ class Holder:
             return True
         return False
 
-    def ended(self):
+    def ended(self) -> None:
         """SIGTERM means three things; the session file, which may be 10 ms late, tells which."""
         import time
 
@@ -317,12 +307,12 @@ class Holder:
             now = self.status()
         if now == "gone":
             self.say("dead")
-        elif now == "waiting":
+        elif now == "waiting" or self.hidden:
             self.say("leaving", "the agent ended the hook; its dialog is still open")
         else:
-            self.say("left", now or "idle")
+            self.say("left", "busy" if now == "busy" else "idle")
 
-    def obey(self, words, body):
+    def obey(self, words: list[str], body: bytes) -> bool:
         """Do what the daemon says; True when nothing is left to do."""
         if words[0] == "hold":
             self.may_hold = True
@@ -342,11 +332,11 @@ class Holder:
         self.say("wrote", answer_id)
         return True
 
-    def still_open(self, strict):
+    def still_open(self, strict: bool) -> bool:
         """The last look before the answer is written."""
         import time
 
-        end = self.clock() + 0.4  # `waiting` may show up to 0.2 s after we were started
+        end = self.clock() + OPENS_S + 0.1
         now = self.status()
         while now is None or (now in ("busy", "idle") and not self.saw_waiting):
             if self.clock() > end:
@@ -359,7 +349,40 @@ class Holder:
         return not strict and not self.saw_waiting
 
 
-def main(argv):
+def size_of(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
+
+
+def find_tty(pid: int) -> str:
+    """The terminal that the agent runs in; empty if there is none."""
+    try:
+        path = os.readlink(f"/proc/{pid}/fd/0")
+    except OSError:
+        import subprocess  # no /proc: macOS
+
+        asked = ["/bin/ps", "-o", "tty=", "-p", str(pid)]
+        try:
+            told = subprocess.run(asked, capture_output=True, timeout=1, check=False).stdout
+        except (OSError, subprocess.SubprocessError):
+            return ""
+        path = "/dev/" + told.decode("ascii", "replace").strip()
+    return path if path.startswith("/dev/") and path != "/dev/null" else ""
+
+
+def last_typed(tty: str) -> float:
+    """When the agent last read a key, as the terminal's access time tells; 0 if it cannot be told."""
+    try:
+        return os.stat(tty).st_atime if tty else 0.0
+    except OSError:
+        return 0.0
+
+
+def main(argv: list[str]) -> None:
+    if OWNED in os.environ:
+        return
     agent, event = argv[1], argv[2]
     home = os.path.dirname(os.path.abspath(__file__))
     payload = read_payload()
@@ -374,6 +397,5 @@ def main(argv):
 if __name__ == "__main__":
     try:
         main(sys.argv)
-    except BaseException:  # noqa: S110 - any failure of ours leaves the agent's own dialog alone
-        pass
-    os._exit(0)
+    finally:
+        os._exit(0)  # whatever happened, the agent hears of no failure, and its own dialog is left alone

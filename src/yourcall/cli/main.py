@@ -29,6 +29,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
     },
     "Sessions and devices": {
         "sessions": ("sessions", "command", "List the agents' sessions."),
+        "conversation": ("conversation", "command", "What was said and done in a session."),
         "devices": ("devices", "command", "List, add, pair and revoke devices."),
         "pair": ("devices", "pair", "Let a phone or browser in: a code, and the address."),
     },

@@ -48,6 +48,8 @@ def too_late(prompt: Prompt) -> Verdict | None:
             return Verdict("too_late", "already answered by another program, through a hook", "hook", at)
         case "desk":
             return Verdict("too_late", "already answered at the desk", "desk", at)
+        case "ended" if _withdrawn(prompt):
+            return Verdict("too_late", "the agent no longer asks this", "agent", at)
         case "ended":
             return Verdict("too_late", "the session is over", "session", at)
         case _:
@@ -95,6 +97,8 @@ def _objection_to(question: Question, answer: Answer, needed: bool) -> Refused |
         return Refused(f"{_name(question.text)} takes no free text.")
     if len(text) > LONGEST_TEXT:
         return Refused(f"The text is longer than {LONGEST_TEXT:,} characters; shorten it.")
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        return Refused("The text holds half a character, which cannot be stored; write it again.")
     if text and question.type in ("number", "integer"):
         return _objection_to_number(question, text)
     if picked or (text and not _decides(question)):
@@ -110,7 +114,7 @@ def _objection_to_number(question: Question, text: str) -> Refused | None:
         value = int(text) if question.type == "integer" else float(text)
     except ValueError:
         return Refused(f"{_name(question.text)} must be a{' whole' if question.type == 'integer' else ''} number.")
-    if not isfinite(value):
+    if isinstance(value, float) and not isfinite(value):
         return Refused(f"{_name(question.text)} must be a number.")
     if question.minimum is not None and value < question.minimum:
         return Refused(f"{_name(question.text)} must be at least {question.minimum:g}.")
@@ -143,10 +147,19 @@ def _by_hook(prompt: Prompt) -> bool:
     )
 
 
+def _withdrawn(prompt: Prompt) -> bool:
+    end = next((m for m in prompt.history if m.state == "ended"), None)
+    return end is not None and end.by == "agent"
+
+
 def _name(text: str) -> str:
-    return repr(text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…")
+    return repr(_short(text))
 
 
 def _list(ids: list[str]) -> str:
-    shown = [i if len(i) <= LONGEST_NAME else i[: LONGEST_NAME - 1] + "…" for i in ids[:20]]
+    shown = [_short(i) if i.isprintable() else _name(i) for i in ids[:20]]
     return ", ".join([*shown, "…"] if len(ids) > len(shown) else shown)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"

@@ -45,9 +45,11 @@ def page(path: Path, read: Reader, before: int | None = None, limit: int = 50, f
             found.extend(reversed(_entries(read, offset, line)))
             if len(found) >= limit or end - reached >= MOST_READ:
                 break
+        else:
+            reached = 0
         found.reverse()
         calls = _earlier(lines, read, _orphans(found), reached)
-        return Page(tuple(told(found, calls)), reached if reached > 0 else None, end, name, restarted)
+        return Page(tuple(told(found, calls)), reached or None, end, name, restarted)
 
 
 def following(path: Path, read: Reader, after: int, file: str) -> Page:

@@ -91,7 +91,7 @@ class Device(Protocol):
 
 
 class Keys(Protocol):
-    """To know a device by the hash of its token, unless it was revoked; and to note, now and then, that it came."""
+    """To know a device by the hash of its token, unless it was revoked; and to note that it came by."""
 
     def device_by_hash(self, token_hash: str, /) -> Device | None: ...
     def touch_device(self, id: str, at: float, /) -> None: ...

@@ -6,7 +6,6 @@ import subprocess
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from inline_snapshot import snapshot
 
 from yourcall.agents.claude.setup import (
     EVENTS,
@@ -167,7 +166,7 @@ def test_after_the_agent_rewrote_the_file_exactly_ours_go(text: str) -> None:
 
 def test_how_it_looks() -> None:
     text = '{\n  "model": "opus",\n  "hooks": {\n    "Stop": [\n      {"hooks": []}\n    ]\n  }\n}\n'
-    assert re.sub(r'\{"type".*?\}', "OURS", added(text, versions=OLD)) == snapshot(
+    assert re.sub(r'\{"type".*?\}', "OURS", added(text, versions=OLD)) == (
         """\
 {
   "model": "opus",

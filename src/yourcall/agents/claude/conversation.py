@@ -103,7 +103,10 @@ def _line(line: bytes) -> tuple[str, Fields] | None:
     """The type of a line that counts, and its fields, each still as JSON."""
     try:
         kind = _head.decode(line).type
-        return (kind, _fields.decode(line)) if kind in READERS else None
+        if kind not in READERS:
+            return None
+        line.decode()  # a Raw is not looked into when it is decoded: bytes that are no text would show up later
+        return kind, _fields.decode(line)
     except (msgspec.ValidationError, RecursionError):
         return None
     except ValueError:

@@ -1,0 +1,356 @@
+"""One tmux server of the user's: look at a pane, write into a pane; over one control-mode connection if possible.
+
+Rule: decides nothing, and leaves no trace on the person's own clients: no resize, no focus, no key bindings, no
+copy of a key to other panes. What is written goes to the program in that one pane as bytes, or not at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import secrets
+import stat
+import time
+from collections import deque
+from pathlib import Path
+
+from msgspec import Struct
+
+PANE_ID = re.compile(r"%\d{1,9}")
+PATIENCE_S = 3.0  # a tmux server answers in a millisecond; one that does not is stopped or gone
+TRY_AGAIN_S = 2.0  # between two attempts to attach
+LARGEST_REPLY = 8 * 1024 * 1024
+
+# The height comes first: it tells how many lines the screen behind it has.
+_ABOUT = "#{pane_height} #{pane_dead} #{pane_pid}"
+_SESSIONS = "#{session_id} #{destroy-unattached} #{exit-unattached} #{focus-events}"
+_PANES = "#{pane_id} #{window_activity} #{pane_dead} #{pane_pid}"
+_OFF = ("0", "off", "")
+
+
+class Gone(Struct, frozen=True):
+    """There is no such pane, or no server behind that socket; `why` is for people."""
+
+    why: str
+
+
+class Look(Struct, frozen=True):
+    """What a pane shows at one moment, colours and all (as escapes); `pid` is the pane's first program."""
+
+    screen: str
+    pid: int
+    dead: bool = False
+
+
+class Row(Struct, frozen=True):
+    """A pane in the list of all panes; `active_at` is when its window last printed something, in whole seconds."""
+
+    active_at: int
+    dead: bool
+    pid: int
+
+
+class Failed(Exception):
+    """tmux said no, or nothing at all."""
+
+
+class Tmux:
+    """One server, by its socket. Attaches when first used and again after an end; works without, but slower."""
+
+    def __init__(self, socket: str) -> None:
+        self.socket = socket
+        self._control: _Control | None = None
+        self._attaching = asyncio.Lock()
+        self._tried_at = -TRY_AGAIN_S
+
+    @property
+    def attached(self) -> bool:
+        return self._control is not None and self._control.open
+
+    async def look(self, pane: str) -> Look | Gone:
+        commands = [["display-message", "-p", "-t", pane, _ABOUT], ["capture-pane", "-e", "-p", "-t", pane]]
+        try:
+            lines = await self._ask(commands, pane, sized=True)
+            height, dead, pid = lines[0].split(" ")
+            tall, first = int(height), int(pid)
+        except (Failed, ValueError, IndexError) as error:
+            return Gone(str(error) if isinstance(error, Failed) else "tmux says nothing about this pane")
+        return Look("\n".join(lines[1 : 1 + tall]), first, dead == "1")
+
+    async def panes(self) -> dict[str, Row] | Gone:
+        """Every pane of the server."""
+        try:
+            lines = await self._ask([["list-panes", "-a", "-F", _PANES]])
+            rows = [line.split(" ") for line in lines if line]
+            return {name: Row(int(at or 0), dead == "1", int(pid or 0)) for name, at, dead, pid in rows}
+        except (Failed, ValueError) as error:
+            return Gone(str(error))
+
+    async def last_typed(self) -> int | Gone:
+        """When somebody last typed into a client of this server, in whole seconds."""
+        try:
+            lines = await self._ask([["list-clients", "-F", "#{client_control_mode} #{client_activity}"]])
+        except Failed as error:
+            return Gone(str(error))
+        typed = [words[1] for line in lines if (words := line.split(" "))[0] == "0" and len(words) == 2]
+        return max((int(at) for at in typed if at.isdecimal()), default=0)
+
+    async def write(self, pane: str, data: str, *, bracketed: bool = False) -> Gone | None:
+        """Hand these characters to the program in the pane, all at once.
+
+        As a paste, not as keys: keys would go through key tables, to copy mode if somebody scrolls, and to every
+        other pane of the window if panes are synchronised.
+        """
+        buffer = f"yourcall-{secrets.token_hex(8)}"
+        paste = ["paste-buffer", "-d", "-r", *(["-p"] if bracketed else []), "-b", buffer, "-t", pane]
+        try:
+            await self._ask([["set-buffer", "-b", buffer, "--", data], paste], pane, typed=(buffer, data, paste))
+        except Failed as error:
+            with contextlib.suppress(Failed):
+                await self._ask([["delete-buffer", "-b", buffer]])
+            return Gone(str(error))
+        return None
+
+    async def close(self) -> None:
+        if self._control is not None:
+            await self._control.close()
+            self._control = None
+
+    async def _ask(
+        self,
+        commands: list[list[str]],
+        pane: str = "%0",
+        *,
+        sized: bool = False,
+        typed: tuple[str, str, list[str]] | None = None,
+    ) -> list[str]:
+        """All lines that the commands say, in order."""
+        if not PANE_ID.fullmatch(pane):
+            raise Failed(f"{pane!r} is no pane")
+        control = await self._connected()
+        if control is not None:
+            return await control.ask(commands, sized)
+        if typed is None:
+            words = [word for command in commands for word in (*command, ";")][:-1]
+            return await _run(self.socket, words)
+        # An argument of a program has a limit that its input does not have.
+        buffer, data, paste = typed
+        words = ["load-buffer", "-b", buffer, "-", ";", *paste]
+        return await _run(self.socket, words, data.encode())
+
+    async def _connected(self) -> _Control | None:
+        wrong = distrusted(self.socket)
+        if wrong:
+            await self.close()
+            raise Failed(wrong)
+        if self.attached:
+            return self._control
+        async with self._attaching:
+            if self.attached:
+                return self._control
+            if time.monotonic() - self._tried_at < TRY_AGAIN_S:
+                return None
+            await self.close()
+            self._tried_at = time.monotonic()
+            session = _harmless(await _run(self.socket, ["list-sessions", "-F", _SESSIONS]))
+            self._control = await _Control.attach(self.socket, session) if session else None
+            return self._control
+
+
+def distrusted(socket: str) -> str:
+    """Why not to talk to this socket: a tmux server can make its client run anything, so it must be our own."""
+    path = Path(socket)
+    if not path.is_absolute() or "\0" in socket or len(socket) > 4096:
+        return "that is no socket of a tmux server"
+    try:
+        found, folder = path.stat(), path.parent.stat()
+    except OSError:
+        return "its tmux server is gone"
+    mine = (os.getuid(), 0)
+    movable = folder.st_mode & 0o022 and not folder.st_mode & stat.S_ISVTX
+    if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.getuid() or folder.st_uid not in mine or movable:
+        return "its tmux socket does not belong to you alone"
+    return ""
+
+
+def _harmless(sessions: list[str]) -> str:
+    """A session that a further client can join and leave unnoticed, or nothing.
+
+    One that is destroyed when its last client leaves would end with us. With focus events, tmux would tell the
+    program in the current pane that somebody looks at it for as long as we are there.
+    """
+    for line in sessions:
+        name, _, settings = line.partition(" ")
+        if all(value in _OFF for value in settings.split(" ")):
+            return name
+    return ""
+
+
+class _Request(Struct):
+    done: asyncio.Future[list[str]]
+    blocks: int
+    sized: bool
+    lines: list[str] = []
+    finished: int = 0
+
+
+class _Control:
+    """A client in control mode: commands in, numbered blocks of lines out."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self._waiting: deque[_Request] = deque()
+        self._block = ""
+        self._lines: list[str] = []
+        self._reading = asyncio.create_task(self._read())
+        self.open = True
+
+    @classmethod
+    async def attach(cls, socket: str, session: str) -> _Control | None:
+        # -E: the session keeps its own environment; ignore-size: no window takes our size.
+        words = ["-C", "attach-session", "-E", "-f", "no-output,ignore-size", "-t", session]
+        try:
+            pipe, null = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+            process = await asyncio.create_subprocess_exec(
+                *_tmux(socket), *words, stdin=pipe, stdout=pipe, stderr=null, env=_environment()
+            )
+        except OSError:
+            return None
+        control = cls(process)
+        try:
+            await control.ask([["display-message", "-p", "here"]], sized=False)
+        except Failed:
+            await control.close()
+            return None
+        return control
+
+    async def ask(self, commands: list[list[str]], sized: bool) -> list[str]:
+        line = " ; ".join(" ".join(_quoted(word) for word in command) for command in commands)
+        request = _Request(asyncio.get_running_loop().create_future(), len(commands), sized, [])
+        stdin = self._process.stdin
+        if not self.open or stdin is None:
+            raise Failed("its tmux server is gone")
+        self._waiting.append(request)
+        try:
+            stdin.write(line.encode() + b"\n")
+            async with asyncio.timeout(PATIENCE_S):
+                await stdin.drain()
+                return await request.done
+        except (OSError, TimeoutError) as error:
+            self._end()  # the rest of what it says could no longer be told apart
+            raise Failed("its tmux server does not answer") from error
+
+    async def close(self) -> None:
+        self._end()
+        self._reading.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._reading
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        try:
+            async with asyncio.timeout(1.0):
+                await self._process.wait()
+        except TimeoutError:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+            await self._process.wait()
+
+    def _end(self) -> None:
+        self.open = False
+        while self._waiting:
+            request = self._waiting.popleft()
+            if not request.done.done():
+                request.done.set_exception(Failed("its tmux server is gone"))
+                request.done.exception()  # whoever asked may have left already
+
+    async def _read(self) -> None:
+        stdout = self._process.stdout
+        rest = b""
+        while stdout is not None and (data := await stdout.read(1 << 16)):
+            *lines, rest = (rest + data).split(b"\n")
+            for line in lines:
+                self._take(line.decode("utf-8", "replace"))
+            if len(rest) > LARGEST_REPLY or len(self._lines) > 100_000:
+                break
+        self._end()
+
+    def _take(self, line: str) -> None:
+        word, _, number = line.partition(" ")
+        if not self._block:
+            # Only blocks with the flag 1 answer our own commands; the rest is news that nobody here needs.
+            if word == "%begin" and number.endswith(" 1"):
+                self._block, self._lines = number, []
+            elif word == "%exit":
+                self._end()
+            return
+        request = self._waiting[0] if self._waiting else None
+        if word in ("%end", "%error") and number == self._block and self._whole(request, word):
+            self._block = ""
+            if request is not None:
+                self._answer(request, word)
+        else:
+            self._lines.append(line)
+
+    def _whole(self, request: _Request | None, word: str) -> bool:
+        """A pane may show a line that looks like the end of its own screen: its height tells."""
+        if request is None or not request.sized or not request.lines or word == "%error":
+            return True
+        height = request.lines[0].split(" ", 1)[0]
+        return not height.isdecimal() or len(self._lines) >= int(height)
+
+    def _answer(self, request: _Request, word: str) -> None:
+        request.lines.extend(self._lines)
+        request.finished += 1
+        if word == "%end" and request.finished < request.blocks:
+            return
+        self._waiting.popleft()
+        if request.done.done():
+            return
+        if word == "%error":
+            request.done.set_exception(Failed(self._lines[0] if self._lines else "tmux refused"))
+            request.done.exception()
+        else:
+            request.done.set_result(request.lines)
+
+
+def _quoted(word: str) -> str:
+    """A word as tmux's own parser reads it back, whatever it holds."""
+    plain = " -_./:@%+,=#{}"
+    escaped = (c if c.isalnum() or c in plain else "".join(f"\\{byte:03o}" for byte in c.encode()) for c in word)
+    return f'"{"".join(escaped)}"'
+
+
+def _tmux(socket: str) -> list[str]:
+    return ["tmux", "-u", "-S", socket]
+
+
+def _environment() -> dict[str, str]:
+    """Nothing of ours, above all not the TMUX of a pane that the daemon may have been started in."""
+    return {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ} | {"TERM": "dumb"}
+
+
+async def _run(socket: str, words: list[str], typed: bytes | None = None) -> list[str]:
+    """The same without a connection: one short-lived tmux."""
+    pipe = asyncio.subprocess.PIPE
+    stdin = asyncio.subprocess.DEVNULL if typed is None else pipe
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *_tmux(socket), *words, stdin=stdin, stdout=pipe, stderr=pipe, env=_environment()
+        )
+    except OSError as error:
+        raise Failed("tmux is not installed, or cannot be started") from error
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            out, err = await process.communicate(typed)
+    except TimeoutError as error:
+        raise Failed("its tmux server does not answer") from error
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+    if process.returncode:
+        raise Failed(err.decode("utf-8", "replace").strip()[:200] or "tmux refused")
+    return out.decode("utf-8", "replace").removesuffix("\n").split("\n")
