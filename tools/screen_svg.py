@@ -69,7 +69,7 @@ class Screen:
 
 
 def read_screen(text: str, title: str) -> Screen:
-    """The cells of a captured screen; blank lines at its end are left out."""
+    """The cells of a captured screen; blank lines above and below everything are left out."""
     style = Style()
     rows: list[list[Cell]] = []
     for line in text.rstrip("\n").split("\n"):
@@ -86,6 +86,8 @@ def read_screen(text: str, title: str) -> Screen:
         rows.append(row)
     while rows and not rows[-1]:
         rows.pop()
+    while rows and not rows[0]:
+        del rows[0]
     return Screen(title, rows)
 
 
@@ -181,9 +183,10 @@ def draw(screens: list[Screen], about: str) -> str:
 def _window(screen: Screen, top: float, width: float, height: float) -> list[str]:
     x = MARGIN
     parts = [
-        f'<rect x="{x:g}" y="{top:g}" width="{width:g}" height="{height:g}" rx="10" fill="{PAPER}" stroke="{EDGE}"/>',
-        f'<path d="M{x:g} {top + BAR:g}v-{BAR - 10:g}a10 10 0 0 1 10-10h{width - 20:g}a10 10 0 0 1 10 10v{BAR - 10:g}z"'
-        f' fill="{BAR_PAPER}" stroke="{EDGE}"/>',
+        f'<rect x="{x:g}" y="{top:g}" width="{width:g}" height="{height:g}" rx="10" fill="{PAPER}" '
+        f'stroke="{EDGE}"/>',
+        f'<path d="M{x:g} {top + BAR:g}v-{BAR - 10:g}a10 10 0 0 1 10-10h{width - 20:g}a10 10 0 0 1 10 10'
+        f'v{BAR - 10:g}z" fill="{BAR_PAPER}" stroke="{EDGE}"/>',
     ]
     middle = top + BAR / 2
     parts += [
@@ -216,6 +219,8 @@ def _row(row: list[Cell], left: float, top: float) -> list[str]:
         match kind:
             case "text":
                 marks += _text(cells, left, top, ink, style, faint)
+            case "elbow":
+                marks += [_elbow(cell, left, top, ink, faint) for cell in cells]
             case "block":
                 marks += [mark for cell in cells for mark in _block(cell, left, top, ink, faint)]
             case dashes:
@@ -226,6 +231,8 @@ def _row(row: list[Cell], left: float, top: float) -> list[str]:
 
 
 def _kind(letter: str) -> str:
+    if letter == "⎿":
+        return "elbow"
     return letter if letter in RULES else "block" if letter in _QUADRANTS else "text"
 
 
@@ -249,14 +256,21 @@ def _text(cells: list[Cell], left: float, top: float, ink: str, style: Style, fa
     return marks
 
 
+def _elbow(cell: Cell, left: float, top: float, ink: str, faint: str) -> str:
+    """The corner that agents put before a result; many fonts do not have it."""
+    x, y = left + (cell.column + 0.3) * CELL_W, top + CELL_H * 0.15
+    path = f"M{x:.1f} {y:.1f}v{CELL_H * 0.42:.1f}h{CELL_W * 0.7:.1f}"
+    return f'<path d="{path}" fill="none" stroke="{ink}"{faint}/>'
+
+
 def _block(cell: Cell, left: float, top: float, ink: str, faint: str) -> Iterator[str]:
     for quadrant in _QUADRANTS[cell.text]:
         across, down = _CORNER[quadrant]
         x, y = left + (cell.column + across) * CELL_W, top + down * CELL_H
-        # A hair larger than its quarter: neighbours then meet without a seam.
+        # Whole pixels, and a hair larger than its quarter: neighbours then meet without a seam.
         yield (
-            f'<rect x="{x:.1f}" y="{y:.1f}" width="{CELL_W / 2 + 0.3:.1f}" height="{CELL_H / 2 + 0.3:.1f}" '
-            f'fill="{ink}"{faint}/>'
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{CELL_W / 2 + 0.5:.1f}" height="{CELL_H / 2 + 0.5:.1f}" '
+            f'fill="{ink}" shape-rendering="crispEdges"{faint}/>'
         )
 
 

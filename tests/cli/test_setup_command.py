@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from yourcall.agents.claude.setup import EVENTS
 from yourcall.cli.main import cli
 
 FILLED = '{\r\n\t"model" : "opus" ,\r\n\t"hooks": {"Stop": []},\r\n\t"é": [1,2 , 3]\r\n}'
@@ -77,7 +78,7 @@ def test_undo_brings_back_the_very_bytes(desk: Desk, before: str | None) -> None
         desk.settings.chmod(0o640)
     outside = {name: found for name, found in desk.everything().items() if "yourcall" not in name}
     desk.run("claude", "--yes")
-    assert len(desk.commands()) == 10
+    assert len(desk.commands()) == len(EVENTS)
     if before is not None:
         assert stat.S_IMODE(desk.settings.stat().st_mode) == 0o640
     desk.run("claude", "--undo", "--yes")
@@ -142,7 +143,7 @@ def test_another_home_takes_over_and_the_diff_shows_it(desk: Desk) -> None:
     shown = desk.run("claude", "--yes", env={"YOURCALL_HOME": str(other)}).output
     assert f"-    {json.dumps('Stop')}: [ " in shown
     assert f"+    {json.dumps('Stop')}: [ " in shown
-    assert len(desk.commands()) == 10
+    assert len(desk.commands()) == len(EVENTS)
     assert all("it'\"'\"'s new/hook' claude " in command for command in desk.commands())
 
 
@@ -358,14 +359,14 @@ def test_the_oldest_claude_installed_decides(desk: Desk, monkeypatch: pytest.Mon
     assert set(json.loads(desk.settings.read_text())["hooks"]) & {"Elicitation", "StopFailure"} == set()
     said = json.loads(desk.run("claude", "--json", "--yes", "--cli", str(desk.bin / "claude")).output)
     assert said["versions"] == ["2.1.325"]
-    assert len(desk.commands()) == 10
+    assert len(desk.commands()) == len(EVENTS)
 
 
 def test_after_a_downgrade_the_list_says_what_is_wrong(desk: Desk) -> None:
     desk.run("claude", "--yes")
     assert "set up" in desk.run().output
     desk.install("2.0.76 (Claude Code)")
-    assert "does not know Elicitation, StopFailure" in desk.run().output
+    assert "does not know Elicitation, ElicitationResult, StopFailure" in desk.run().output
     desk.run("claude", "--yes")
     assert json.loads(desk.run("--json").output)[0]["findings"] == []
 

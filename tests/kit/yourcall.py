@@ -152,13 +152,26 @@ class Yourcall:
         assert said.code == 0, said
         return said.json
 
+    def connect(self, name: str) -> socket.socket:
+        """A connection to one of its Unix sockets, however deep its home lies."""
+        sock = socket.socket(socket.AF_UNIX)
+        sock.settimeout(10)
+        try:
+            folder = os.open(self.home, os.O_PATH)
+            try:
+                sock.connect(f"/proc/self/fd/{folder}/{name}")
+            finally:
+                os.close(folder)
+        except BaseException:
+            sock.close()
+            raise
+        return sock
+
     def http(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
         """One request on the user's own socket, without the cost of starting a command."""
         connection = HTTPConnection("localhost")
-        connection.sock = socket.socket(socket.AF_UNIX)
-        connection.sock.connect(f"/proc/self/fd/{(folder := os.open(self.home, os.O_PATH))}/api.sock")
-        os.close(folder)
         try:
+            connection.sock = self.connect("api.sock")
             connection.request(method, path, json.dumps(body) if body is not None else None)
             reply = connection.getresponse()
             return reply.status, json.loads(reply.read())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 import stat
 from typing import TYPE_CHECKING
@@ -29,12 +28,7 @@ def yourcall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yourcall]:
 
 
 def connect(yourcall: Yourcall) -> socket.socket:
-    sock = socket.socket(socket.AF_UNIX)
-    sock.settimeout(10)
-    folder = os.open(yourcall.home, os.O_PATH)
-    sock.connect(f"/proc/self/fd/{folder}/hook.sock")
-    os.close(folder)
-    return sock
+    return yourcall.connect("hook.sock")
 
 
 def greet(event: str, request_id: str, payload: bytes, env: str = "", agent: str = "claude") -> bytes:

@@ -66,8 +66,8 @@ class Shown(Struct, frozen=True):
     "conversation",
     epilog="""\b
 Examples:
-  yourcall conversation 3f2a            the last messages and actions of a session
-  yourcall conversation 3f2a -f         and then what is added
+  yourcall conversation 3f2a                  the last messages and actions
+  yourcall conversation 3f2a -f               and then what is added
   yourcall conversation 3f2a --before 81234   the page before
   yourcall conversation 3f2a --json -f | jq -c 'select(.type == "action")'
 """,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import socket
 from collections.abc import Generator
 from functools import cached_property
@@ -34,7 +35,15 @@ class Listener(uvicorn.Server):
         return asyncio.Event()
 
 
+class _NoFalseAlarm(logging.Filter):
+    """A WebSocket that we refuse is our decision, not an error of the app."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return "without completing handshake" not in record.getMessage()
+
+
 def listener(app: Any) -> Listener:
+    logging.getLogger("uvicorn.error").addFilter(_NO_FALSE_ALARM)
     config = uvicorn.Config(
         app,
         loop="none",
@@ -55,11 +64,15 @@ def listener(app: Any) -> Listener:
     return Listener(config)
 
 
+_NO_FALSE_ALARM = _NoFalseAlarm()
+
+
 def bind_tcp(host: str, port: int, tries: int = 20) -> socket.socket:
     """The wished-for port or, if it is taken, the next free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for candidate in range(port, port + tries) if port else [0]:
-        sock = socket.socket(family, socket.SOCK_STREAM)
+        # The protocol is named so that asyncio, too, knows it for TCP and does not hold small replies back.
+        sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             sock.bind((host, candidate))

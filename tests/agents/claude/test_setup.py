@@ -329,9 +329,9 @@ def test_reading_the_version(said: str, version: Version | None) -> None:
 
 # What each real version has in its own list of hook events (read in the published packages), of those we use.
 ACCEPTED = {
-    (2, 0, 45): set(EVENTS) - {"PostToolUseFailure", "Elicitation", "StopFailure"},
-    (2, 0, 76): set(EVENTS) - {"Elicitation", "StopFailure"},
-    (2, 1, 62): set(EVENTS) - {"Elicitation", "StopFailure"},
+    (2, 0, 45): set(EVENTS) - {"PostToolUseFailure", "Elicitation", "ElicitationResult", "StopFailure"},
+    (2, 0, 76): set(EVENTS) - {"Elicitation", "ElicitationResult", "StopFailure"},
+    (2, 1, 62): set(EVENTS) - {"Elicitation", "ElicitationResult", "StopFailure"},
     (2, 1, 77): set(EVENTS) - {"StopFailure"},
     (2, 1, 325): set(EVENTS),
 }
@@ -403,7 +403,7 @@ def test_what_keeps_prompts_away_is_found() -> None:
     assert codes(added(None), launcher="/new/hook") == ["moved"]
     assert codes(twice) == codes(short) == ["outdated"]
     assert codes(added(None), versions=OLD) == ["unaccepted"]
-    assert "Elicitation, StopFailure" in check(added(None), HOOK, OLD)[0].says
+    assert "Elicitation, ElicitationResult, StopFailure" in check(added(None), HOOK, OLD)[0].says
     assert codes(added(None, versions=OLD)) == ["partial"]
     assert codes(added(None), versions=[(2, 0, 44)]) == ["too_old"]
     assert codes(json.dumps(new | {"disableAllHooks": True})) == ["disabled"]

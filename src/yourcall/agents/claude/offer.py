@@ -1,0 +1,136 @@
+"""A dialog read from Claude's screen, as a prompt: what is asked, and which rows can be picked from afar.
+
+Rule: an option is offered only if it can be picked with verified single keys (keys.py) and decides at once; rows that
+want a text, and dialogs that show only a part of themselves, are left to the desk, with the reason.
+"""
+
+from __future__ import annotations
+
+import re
+
+from yourcall.agents.on_screen import KEYS, Offer, Shot
+from yourcall.model import Effect, Kind, Option, Question
+from yourcall.reading import Choice, Reading
+
+DECISION = "decision"
+LONGEST_TITLE = 200
+LONGEST_LABEL = 300
+
+TEXT_ROW = re.compile(r"Type (?:here|something)\b|Tell Claude\b", re.I)
+_LASTING = re.compile(r"\b(?:always|don['’]t ask)\b", re.I)
+_SESSION = re.compile(r"\b(?:session|auto mode|auto-accept)\b", re.I)
+_BYPASS = re.compile(r"\bbypass\b", re.I)
+_STOPS = "Refuses this and stops the turn; Claude waits for you."
+_ONLY_A_PERSON = "Only a person decides this; no rule ever does."
+
+KEY_BAR = ("enter", "escape", "up", "down", "tab", "space", *"123456789")
+
+
+def offer(shot: Shot) -> Offer:
+    reading = shot.reading
+    kind: Kind = reading.kind or "unknown"
+    why = _only_at_the_desk(reading)
+    question = reading.question or reading.title or "What now?"
+    options = () if why else _key_bar() if kind == "unknown" else tuple(each for _, each in rows(reading))
+    asked = (Question(DECISION, question, options),) if options else ()
+    return Offer(kind, _title(reading, kind), shot.text, asked, why)
+
+
+def rows(reading: Reading) -> list[tuple[int, Option]]:
+    """The rows that one person can pick with keys, each with its place on the screen."""
+    found: list[tuple[int, Option]] = []
+    for place, choice in enumerate(reading.options):
+        if not TEXT_ROW.match(choice.label):
+            found.append((place, _option(reading, place, choice, {option.id for _, option in found})))
+    return found
+
+
+def _only_at_the_desk(reading: Reading) -> str:
+    if reading.clipped:
+        return "Only a part of the dialog fits on the screen: make the window larger, or answer it at the desk."
+    if reading.kind == "unknown":
+        return ""
+    if reading.kind == "elicitation":
+        return "This form cannot be filled in from here: answer it at the desk."
+    if reading.multi_select:
+        return "Several boxes can be ticked here: answer it at the desk."
+    if reading.selected is None:
+        return "No row is highlighted, so a key could go astray: answer it at the desk."
+    if reading.text_input and reading.kind == "permission":
+        return "Somebody is writing into this dialog at the desk."
+    return "" if rows(reading) else "There is nothing to pick here: answer it at the desk."
+
+
+def _title(reading: Reading, kind: Kind) -> str:
+    heading = (reading.title or "").rstrip(":")
+    match kind:
+        case "trust":
+            words = f"Trust this folder? {reading.target or ''}"
+        case "permission":
+            words = ": ".join(part for part in (heading, reading.target or reading.question) if part)
+        case "question" | "plan":
+            words = reading.question or heading
+        case "unknown":
+            words = f"A dialog that yourcall does not know{': ' + heading if heading else ''}"
+        case _:
+            words = heading or reading.question or ""
+    words = " ".join(words.split()) or "A dialog on the screen"
+    return words if len(words) <= LONGEST_TITLE else words[: LONGEST_TITLE - 1] + "…"
+
+
+def _key_bar() -> tuple[Option, ...]:
+    """For a dialog nobody has taught us: the person sees the screen and chooses the key."""
+    return tuple(Option(key, key, "choose", "Presses this one key.") for key in KEY_BAR if key in KEYS)
+
+
+def _option(reading: Reading, place: int, choice: Choice, taken: set[str]) -> Option:
+    effect, says = _effect(reading, choice.label)
+    wish = {"allow_once": "allow", "stop": "deny"}.get(effect, effect)
+    if reading.kind in ("trust", "startup"):
+        # `allow` means this once, and these are for good: they are called by what is on the screen.
+        wish = re.split(r"\W", choice.label.lower(), maxsplit=1)[0]
+    ident = wish if effect != "choose" and wish.isascii() and wish and wish not in taken else f"o{place + 1}"
+    said = " ".join(part for part in (choice.description or "", says) if part)
+    return Option(ident, choice.label[:LONGEST_LABEL], effect, said)
+
+
+def _effect(reading: Reading, label: str) -> tuple[Effect, str]:
+    """What a row does in Claude, told by its first word and a few others; `choose` where that says nothing."""
+    first = re.split(r"\W", label.lower(), maxsplit=1)[0]
+    match reading.kind:
+        case "trust" | "startup":
+            return _at_the_start(reading, label, first)
+        case "plan" if first == "yes":
+            if _SESSION.search(label):
+                return "allow_session", "Approves the plan; what follows is no longer asked one by one."
+            return "allow_once", "Approves the plan; each edit is still asked for."
+        case "permission" | "plan" if first == "no":
+            return "stop", _STOPS
+        case "permission" if first == "yes":
+            if _SESSION.search(label):
+                return "allow_session", "Allows this, and the like until this session ends."
+            if _LASTING.search(label):
+                return "allow_always", "Allows this, and Claude no longer asks for the like."
+            plain = label.lower() == "yes"
+            return (
+                ("allow_once", "Allows this once.") if plain else ("allow_always", "Allows more than this once.")
+            )
+        case "question" if label == "Chat about this":
+            return "stop", "Leaves the question unanswered; Claude waits for you."
+        case _:
+            return "choose", ""
+
+
+def _at_the_start(reading: Reading, label: str, first: str) -> tuple[Effect, str]:
+    if first == "no":
+        leaves = "exit" in label.lower()
+        return ("stop", "Claude leaves.") if leaves else ("deny", "Claude goes on without it.")
+    if first != "yes":
+        return "choose", _ONLY_A_PERSON
+    if reading.kind == "trust":
+        says = "Claude may read, change and run what is in this folder, now and later."
+    elif _BYPASS.search(f"{reading.title} {reading.question}"):
+        says = "From now on Claude does anything without asking."
+    else:
+        says = "Claude remembers this."
+    return "allow_always", f"{says} {_ONLY_A_PERSON}"

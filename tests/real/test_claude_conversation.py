@@ -1,0 +1,108 @@
+"""The conversation of a real Claude Code: a turn with thoughts, commands, edits and a subagent, entry by entry."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from kit.claude import start_claude
+from kit.poll import until
+from kit.turns import text, thinking, tool
+
+if TYPE_CHECKING:
+    from kit.scene import Scene
+
+
+def actions(entries: list[dict[str, Any]], phase: str) -> list[dict[str, Any]]:
+    return [entry for entry in entries if entry["type"] == "action" and entry["phase"] == phase]
+
+
+def test_a_turn_is_told_exactly(scene: Scene) -> None:
+    project = scene.home.project
+    old, new = project / "old.txt", project / "new.txt"
+    old.write_text("one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n")
+    settings = json.loads(scene.home.settings.read_text())
+    settings["permissions"] = {"allow": ["Bash", "Edit", "Write", "Agent"]}
+    scene.home.write_settings(settings)
+    words = scene.model.script(
+        "work",
+        [
+            thinking("First I look, then I change."),
+            text("I will change a file."),
+            tool("Bash", command="echo out; echo err >&2; exit 3", description="Try it", timeout=5000),
+        ],
+        [tool("Read", file_path=str(old))],
+        [
+            tool("Edit", file_path=str(old), old_string="five", new_string="FIVE"),
+            tool("Write", file_path=str(new), content="fresh\n"),
+        ],
+        [tool("Agent", description="Look around", prompt="please DO below", subagent_type="general-purpose")],
+        [text("All changed.")],
+    )
+    scene.model.script(
+        "below", [tool("Bash", command="echo below", description="Below")], [text("Below is done.")]
+    )
+    claude = start_claude(scene.where, scene.binary, scene.home, scene.model)
+    claude.say(words)
+    session = claude.session["sessionId"]
+
+    def told(**query: object) -> list[dict[str, Any]]:
+        asked = "&".join(f"{name}={value}" for name, value in {"limit": 500, **query}.items())
+        status, page = scene.yourcall.http("GET", f"/api/sessions/{session}/conversation?{asked}")
+        assert status == 200, page
+        return page["entries"]
+
+    # The subagent works in the background: its end is a notice, and the model then speaks once more.
+    def over() -> list[dict[str, Any]]:
+        entries = told()
+        ended = [entry for entry in entries if entry["type"] == "result"]
+        return entries if len(ended) == 2 else []
+
+    entries = until(over, 30, what="two turns that are over", show=lambda: str(told()))
+    assert new.read_text() == "fresh\n"
+    assert "FIVE" in old.read_text()
+
+    spoken = [(e["type"], e["text"]) for e in entries if e["type"] in ("user", "assistant", "thinking", "notice")]
+    assert spoken == [
+        ("user", words),
+        ("thinking", "First I look, then I change."),
+        ("assistant", "I will change a file."),
+        ("assistant", "All changed."),
+        ("notice", 'Agent "Look around" finished\n\nBelow is done.'),
+        ("assistant", "All changed."),
+    ]
+    begun, done = actions(entries, "started"), actions(entries, "completed")
+    assert [(a["kind"], a["title"], a["paths"]) for a in begun] == [
+        ("command", "echo out; echo err >&2; exit 3", []),
+        ("tool", f"Read {old}", [str(old)]),
+        ("file_change", f"Edit {old}", [str(old)]),
+        ("file_change", f"Write {new}", [str(new)]),
+        ("tool", "Agent general-purpose: Look around", []),
+    ]
+    assert begun[0]["detail"] == "Try it, at most 5 s"
+    assert begun[3]["detail"] == "fresh"
+    results = {action["call_id"]: action for action in done}
+    assert results.keys() == {action["call_id"] for action in begun}
+    ran, _, edited, written, helped = (results[action["call_id"]] for action in begun)
+    assert all(results[a["call_id"]]["title"] == a["title"] for a in begun)
+    assert (ran["is_error"], ran["detail"]) == (True, "Exit code 3\nout\nerr")
+    assert edited["diff"].splitlines() == [
+        f"--- {old}", f"+++ {old}", "@@ -2,7 +2,7 @@",
+        " two", " three", " four", "-five", "+FIVE", " six", " seven", " eight",
+    ]  # fmt: skip
+    assert not written["is_error"]
+    assert [(e["scope"], e["seconds"] > 0) for e in entries if e["type"] == "result"] == [("turn", True)] * 2
+    assert sum(e["tokens"]["input"] for e in entries if e.get("tokens")) == 6_000  # six requests of 1000
+
+    below = told(subagent=helped["child"])
+    assert [(e["type"], e.get("text") or e.get("title")) for e in below] == [
+        ("user", "please DO below"),
+        ("action", "echo below"),
+        ("action", "echo below"),
+        ("assistant", "Below is done."),
+    ]
+    assert {e["subagent"] for e in below} == {helped["child"]}
+
+    said = scene.yourcall.run("conversation", session[:8], "--limit", "500")
+    assert said.code == 0, said
+    assert "+FIVE" in said.out
