@@ -75,7 +75,7 @@ async def main() -> None:
         WebSocketRoute("/live", live),
     ]
     os.chdir(home)
-    await asyncio.start_unix_server(hooked, "hook.sock")
+    hooks = await asyncio.start_unix_server(hooked, "hook.sock")
     tcp = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(
         Starlette(routes=routes), loop="none", http="httptools", ws="websockets-sansio", lifespan="off",
@@ -87,6 +87,7 @@ async def main() -> None:
         await asyncio.sleep(0.001)
     (home / "listening.json").write_text(json.dumps({"port": tcp.getsockname()[1]}))
     await serving
+    hooks.close()
 
 
 if __name__ == "__main__":

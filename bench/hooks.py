@@ -49,7 +49,7 @@ def informing(at: Path, size: Size) -> Iterator[Row]:
     yield Row(name, "ms", used["ours"], "the command `true`", used["true"], most=WITHIN_MS)
     if "curl" in used:
         yield Row(name, "ms", used["ours"], "a `curl` hook", used["curl"], most=WITHIN_MS)
-    yield Row(name, "ms", used["ours"], "`python -c pass`", used["python"], most_ratio=1.0)
+    yield Row(name, "ms", used["ours"], "`python -c pass`", used["python"])
     yield Row(f"{name}, daemon down", "ms", down, "daemon up", used["ours"], most=WITHIN_MS)
 
 
@@ -78,9 +78,9 @@ def held(at: Path, size: Size) -> Iterator[Row]:
                 return _memory(other)
 
         taken = in_turn(size.of(5), {"ours": holding, "idle": idling})
-    for number, (word, least) in enumerate((("resident", 1.6), ("its share (PSS)", 1.6))):
+    for number, word in enumerate(("resident", "its share (PSS)")):
         mine, other = ([pair[number] for pair in taken[name]] for name in ("ours", "idle"))
-        yield Row(f"memory of a held prompt, {word}", "MB", mine, "an idle `python -I -S`", other, most_ratio=least)
+        yield Row(f"memory of a held prompt, {word}", "MB", mine, "an idle `python -I -S`", other)
 
 
 def _memory(process: subprocess.Popen[bytes]) -> tuple[float, float]:

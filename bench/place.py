@@ -61,7 +61,8 @@ def _lives(pid: int) -> bool:
 
 def clean(home: Path, **more: str) -> dict[str, str]:
     """An environment that knows nothing of the person's own."""
-    return {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(home), "LANG": "C.UTF-8", **more}
+    known = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(home), "LANG": "C.UTF-8"}
+    return {**known, "YOURCALL_DISCOVERY": "off", **more}
 
 
 def until(probe: Callable[[], Any], what: str, every: float = 0.001) -> None:
@@ -90,6 +91,10 @@ class Served:
     def pid(self) -> int:
         assert self._process is not None
         return self._process.pid
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None
 
     @property
     def told(self) -> dict[str, Any]:

@@ -7,19 +7,24 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, cast
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from yourcall.model import Refused
+
+
+Mode = Literal["off", "tmux", "all"]
 
 
 class Discovery(Struct, frozen=True, forbid_unknown_fields=True):
     """Which sessions are looked for that no hook told of; `root_pid` limits it to one process and its children."""
 
-    mode: Literal["off", "tmux", "all"] = "tmux"
+    mode: Mode = "tmux"
     root_pid: int = 0
 
 
@@ -63,6 +68,18 @@ def read_config(home: Path) -> Config | Refused:
     except (OSError, UnicodeDecodeError) as error:
         return Refused(f"{path} cannot be read: {error}")
     return parse(text, str(path))
+
+
+def with_environment(config: Config, env: Mapping[str, str]) -> Config | Refused:
+    """The configuration as one run of the daemon wants it: `YOURCALL_DISCOVERY` goes before the file."""
+    said = env.get("YOURCALL_DISCOVERY", "")
+    if not said:
+        return config
+    try:
+        mode = msgspec.convert(said, Mode)
+    except msgspec.ValidationError:
+        return Refused(f"YOURCALL_DISCOVERY is {said!r}; it can be off, tmux or all.")
+    return replace(config, discovery=replace(config.discovery, mode=mode))
 
 
 def parse(text: str, name: str = "config.toml") -> Config | Refused:

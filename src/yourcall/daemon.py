@@ -24,7 +24,7 @@ from yourcall.agents.agent import Agent
 from yourcall.agents.claude.agent import CLAUDE, DEMO
 from yourcall.agents.endings import ended, nudged
 from yourcall.agents.sightings import Heard, HookCall
-from yourcall.config import Config, read_config
+from yourcall.config import Config, read_config, with_environment
 from yourcall.core.identity import unsettled
 from yourcall.core.state import State, Step
 from yourcall.events import (
@@ -38,6 +38,7 @@ from yourcall.events import (
 )
 from yourcall.links import processes
 from yourcall.links.conversations import Conversations
+from yourcall.links.discover import Discovery
 from yourcall.links.hooks import Hooks
 from yourcall.links.watch import Watches
 from yourcall.logs import start_logging
@@ -205,6 +206,7 @@ def run(
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     home.chmod(0o700)
     config = read_config(home)
+    config = config if isinstance(config, Refused) else with_environment(config, os.environ)
     if isinstance(config, Refused):
         raise BadConfig(config.reason)
     said = {"port": port, "bind": bind, "public_url": public_url}
@@ -240,7 +242,8 @@ async def _serve(home: Path, store: Store, config: Config, announce: Callable[[L
     hooks = await daemon.hooks.serve(home)
     async with asyncio.TaskGroup() as tasks:
         serving = [tasks.create_task(each.serve([sock])) for each, sock in listeners]
-        sweeping = tasks.create_task(daemon.sweep())
+        looking = Discovery(daemon, AGENTS, config.discovery.mode, config.discovery.root_pid)
+        sweeping = [tasks.create_task(daemon.sweep()), tasks.create_task(looking.run())]
         await daemon.recover()
         for each, _ in listeners:
             await each.listening.wait()
@@ -250,7 +253,8 @@ async def _serve(home: Path, store: Store, config: Config, announce: Callable[[L
         announce(where)
         await stop.wait()
         log.info("stopping")
-        sweeping.cancel()
+        for each in sweeping:
+            each.cancel()
         hooks.close()
         for each, _ in listeners:
             each.should_exit = True

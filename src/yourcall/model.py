@@ -116,6 +116,8 @@ class Link(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Session(Struct, frozen=True, forbid_unknown_fields=True):
+    """One run of an agent. `note`: what a person should know about it, such as why it can only be watched."""
+
     id: str
     agent: str
     cwd: str
@@ -127,6 +129,7 @@ class Session(Struct, frozen=True, forbid_unknown_fields=True):
     pid_started: str = ""
     version: str = ""
     transcript: str = ""
+    note: str = ""
     outlines: int = 0
     outlined_at: float = 0.0
     started_at: float = 0.0

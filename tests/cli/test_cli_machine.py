@@ -44,7 +44,8 @@ class Machine:
         return self.notes.read_text().splitlines() if self.notes.exists() else []
 
     def run(self, *words: str, typed: str = "", cwd: Path | None = None, **env: str) -> Said:
-        known = {"PATH": str(self.bin), "HOME": str(self.person), "LANG": "C.UTF-8", **env}
+        known = {"PATH": str(self.bin), "HOME": str(self.person), "LANG": "C.UTF-8"}
+        known |= {"YOURCALL_DISCOVERY": "off", **env}
         done = subprocess.run(
             [str(COMMAND), *words], env=known, input=typed, capture_output=True, text=True,
             check=False, cwd=cwd or self.person, timeout=60,

@@ -233,6 +233,15 @@ def test_a_session_seen_after_its_end_lives_again_and_its_old_prompts_stay_ended
     assert scene.row().state == "ended"
 
 
+def test_the_end_of_a_session_lets_go_of_every_holder() -> None:
+    unsure = asked()
+    unsure.feed(TraceLost(0, "p1", "lost"), SessionEnded(0, "s1"))
+    for scene in (asked(), answered(), unsure):
+        scene.feed(SessionEnded(0, "s1"))
+        assert not scene.row().held
+        assert scene.wishes[-1] == Release("p1")
+
+
 def test_ending_an_unknown_session_changes_nothing() -> None:
     assert not asked().feed(SessionEnded(0, "s9")).changed
 

@@ -99,10 +99,11 @@ def test_the_same_id_with_another_request_is_not_the_same_prompt() -> None:
         permission(agent="codex"),
     ):
         assert not same_request(before, other)
-        scene = asked()
-        done = scene.feed(PromptRaised(0, other))
-        assert not done.changed
-        assert not done.commands
+        for state in STATES:
+            scene = in_state(state)
+            done = scene.feed(PromptRaised(0, other))
+            assert not done.changed
+            assert not done.commands
 
 
 def test_an_id_is_not_used_again_after_its_prompt_closed() -> None:

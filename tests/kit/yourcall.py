@@ -46,6 +46,8 @@ class Yourcall:
         self.home = folder / "yourcall"
         self._user = claude.path if claude else folder
         self._process: subprocess.Popen[bytes] | None = None
+        # Off: no test lists processes that it did not start. One that turns it on limits it to its own tree.
+        self.discovery = "off"
 
     def __enter__(self) -> Yourcall:
         self.start()
@@ -60,6 +62,7 @@ class Yourcall:
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": str(self._user),
             "YOURCALL_HOME": str(self.home),
+            "YOURCALL_DISCOVERY": self.discovery,
             "LANG": "C.UTF-8",
         }
 

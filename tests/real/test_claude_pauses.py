@@ -94,3 +94,24 @@ def test_the_mode_is_told_and_follows_the_person(scene: Scene) -> None:
     scene.yourcall.pause("ready")
     (session,) = scene.yourcall.run("sessions", "--json").json
     assert session["permission_mode"] == "acceptEdits"
+
+
+def test_ask_brings_the_dialog_back_in_auto_mode(scene: Scene) -> None:
+    said = scene.yourcall.run("setup", "claude", "--yes", "--cli", str(scene.binary), "--ask", "Bash")
+    assert said.code == 0, said
+    words = scene.model.script("work", [TOUCH], [text("Made it.")])
+    claude = start_claude(scene.where, scene.binary, scene.home, scene.model, args=("--permission-mode", "auto"))
+    claude.say(words)
+    prompt = scene.yourcall.wait_prompt()
+    claude.wait_dialog()
+    assert prompt["permission_mode"] == "auto"
+    assert not scene.made("marker")
+    assert scene.yourcall.run("answer", prompt["id"], "allow").code == 0
+    assert scene.made("marker")
+
+    before = scene.home.settings.read_text()
+    again = scene.yourcall.run("setup", "claude", "--diff", "--cli", str(scene.binary))
+    assert "PreToolUse" not in again.out  # an earlier --ask stays unless it is taken back
+    assert scene.yourcall.run("setup", "claude", "--yes", "--no-ask", "--cli", str(scene.binary)).code == 0
+    assert "PreToolUse" in before
+    assert "PreToolUse" not in scene.home.settings.read_text()

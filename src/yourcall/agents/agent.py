@@ -5,11 +5,19 @@ Rule: this struct is the whole seam between an agent and the rest; a new agent i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from yourcall.agents.sightings import AgentStatus, CallResult, CallSeen, Heard, HookCall
+from yourcall.agents.sightings import (
+    AgentStatus,
+    CallResult,
+    CallSeen,
+    Heard,
+    HookCall,
+    Pane,
+    Process,
+)
 from yourcall.conversation import AnyEntry
 from yourcall.events import CallSettled
 from yourcall.model import Answer, Prompt, Refused, Session
@@ -20,6 +28,15 @@ class Plan(Struct, frozen=True):
 
     output: bytes
     strict: bool = False
+
+
+class Finder(Struct, frozen=True):
+    """How sessions are found that no hook told of. `unnamed`: how an id begins that is not the session's own."""
+
+    runs: Callable[[Sequence[str]], bool]
+    session_file: Callable[[Process], str]
+    found: Callable[[Process, bytes, Sequence[Pane]], Session]
+    unnamed: str
 
 
 class Agent(Struct, frozen=True):
@@ -33,3 +50,4 @@ class Agent(Struct, frozen=True):
     plan: Callable[[Prompt, Answer, bytes], Plan | Refused]
     read_entry: Callable[[bytes], list[AnyEntry]]
     conversation_of: Callable[[Session, str], str]
+    finder: Finder | None = None

@@ -69,7 +69,7 @@ class Offer(Struct, frozen=True):
 class Typed(Struct, frozen=True):
     """A message as it has to be pasted so that it arrives as a message.
 
-    `folded`: only if the agent shows it as one pasted piece is it safe to send. `note`: what cannot arrive as it is.
+    `folded`: safe to send only if the agent shows it as one pasted piece. `note`: what cannot arrive as it is.
     """
 
     paste: str
@@ -78,7 +78,7 @@ class Typed(Struct, frozen=True):
 
 
 class OnScreen(Struct, frozen=True):
-    """One agent's screens. `draft`: what lies in the input box, '' if it is empty, None if there is no input box."""
+    """One agent's screens. `draft`: what is in the input box, '' if it is empty, None if there is no input box."""
 
     read: Callable[[str], Shot]
     offer: Callable[[Shot], Offer]

@@ -80,3 +80,24 @@ class AgentStatus(Struct, frozen=True):
     since: float
     pid_started: str = ""
     version: str = ""
+
+
+class Process(Struct, frozen=True):
+    """A running program of this user's. `started` is never the same for two processes; `tty` is the terminal it
+    belongs to. Only the variables named in `env` were taken from its environment."""
+
+    pid: int
+    started: str
+    argv: tuple[str, ...]
+    cwd: str = ""
+    tty: str = ""
+    started_at: float = 0.0
+    env: dict[str, str] = {}
+
+
+class Pane(Struct, frozen=True):
+    """A tmux pane and its terminal; `server` is the server's socket."""
+
+    id: str
+    tty: str
+    server: str

@@ -65,7 +65,7 @@ def up(
 
 def _run_here(place: Place, port: int | None, bind: str | None, public_url: str | None) -> int:
     from yourcall.cli.launcher import install_launcher
-    from yourcall.daemon import AlreadyRunning, Listening, run
+    from yourcall.daemon import AlreadyRunning, BadConfig, Listening, run
     from yourcall.store.problem import StoreProblem
 
     def announce(where: Listening) -> None:
@@ -79,7 +79,7 @@ def _run_here(place: Place, port: int | None, bind: str | None, public_url: str 
         return run(place.home, port, bind, public_url, announce)
     except AlreadyRunning as error:
         raise Problem(f"yourcall is already starting or running. Stop it with: {place.command('down')}") from error
-    except StoreProblem as error:
+    except (StoreProblem, BadConfig) as error:
         raise Problem(str(error)) from error
     except OSError as error:
         raise Problem(f"yourcall cannot start: {error}.") from error

@@ -6,6 +6,7 @@ only rewrites these two files, so nobody's settings are touched again; and whate
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 from pathlib import Path
@@ -17,6 +18,11 @@ _SCRIPT = """\
 # What coding agents call. Written by `yourcall setup` and `yourcall up`; changes made here are lost.
 # Silent, and successful whatever happens: without yourcall the agent works as if it were not there.
 here=${{0%/*}}
+if [ "$2" = PreToolUse ]; then
+  # `setup claude --ask`: Claude is told to ask before this tool runs, whatever its permission mode.
+  printf '%s' '{ask}'
+  exit 0
+fi
 python={python}
 if ! [ -x "$python" ]; then
   python=$(command -v python3) || exit 0
@@ -36,6 +42,16 @@ fi
 exec "$python" -I -S "$here/hook.py" "$@"
 """
 
+_ASK = json.dumps(
+    {
+        "hookSpecificOutput": {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": "ask",
+            "permissionDecisionReason": "You told yourcall that you want to be asked for this.",
+        }
+    }
+)
+
 
 def launcher_path(home: Path) -> Path:
     return home / "hook"
@@ -45,6 +61,6 @@ def install_launcher(home: Path) -> Path:
     """Make the launcher in `home` call this Python and this version's hook; writes only what differs."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_whole(home / "hook.py", Path(__file__).with_name("hook.py").read_bytes(), 0o600)
-    script = _SCRIPT.format(python=shlex.quote(sys.executable or "python3"))
+    script = _SCRIPT.format(python=shlex.quote(sys.executable or "python3"), ask=_ASK)
     write_whole(launcher_path(home), script.encode("utf-8", "surrogateescape"), 0o755)
     return launcher_path(home)

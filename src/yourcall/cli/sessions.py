@@ -47,6 +47,9 @@ def command(place: Place, as_json: bool) -> None:
         for s in sorted(sessions, key=lambda s: -s.seen_at)
     ]
     click.echo(table(["ID", "STATE", "AGENT", "MODE", "LINKS", "SEEN", "FOLDER"], rows, ["cyan"]))
+    for session in sessions:
+        if session.note:
+            click.echo(f"\n{safe(session.id[:8])}: {safe(session.note)}")
     auto = [s for s in sessions if s.permission_mode == "auto" and s.state != "ended"]
     if auto:
         which = ", ".join(safe(s.id[:8]) for s in auto)

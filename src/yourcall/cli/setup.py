@@ -42,6 +42,7 @@ class Asked(Struct, frozen=True):
     yes: bool
     undo: bool
     as_json: bool
+    ask: tuple[str, ...] | None = None
 
     @property
     def home(self) -> Path:
@@ -62,6 +63,7 @@ Examples:
   yourcall setup claude --diff              what would change?
   yourcall setup claude                     show it, ask, and do it
   yourcall setup claude --undo              take it out again
+  yourcall setup claude --ask Bash          be asked for commands in auto mode too
   yourcall setup claude --scope project     only for the project in this folder
 """,
 )
@@ -85,6 +87,14 @@ Examples:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="The agent's program, if it is not the one on PATH; can be given several times.",
 )
+@click.option(
+    "--ask",
+    "tools",
+    multiple=True,
+    metavar="TOOL",
+    help="Be asked for this tool in every mode, auto too (Bash, mcp__github__.*); can be given several times.",
+)
+@click.option("--no-ask", is_flag=True, help="Take an earlier --ask back.")
 @click.option("--diff", "only_show", is_flag=True, help="Only show what would change.")
 @click.option("--yes", is_flag=True, help="Apply without asking.")
 @click.option("--undo", is_flag=True, help="Take out exactly what setup put in.")
@@ -96,6 +106,8 @@ def command(
     scope: Scope,
     folder: Path | None,
     clis: tuple[Path, ...],
+    tools: tuple[str, ...],
+    no_ask: bool,
     only_show: bool,
     yes: bool,
     undo: bool,
@@ -106,10 +118,12 @@ def command(
         raise click.UsageError("--dir goes with --scope project or --scope local.")
     if only_show and yes:
         raise click.UsageError("--diff only shows and --yes applies: choose one.")
+    if tools and (no_ask or undo):
+        raise click.UsageError("--ask adds, --no-ask and --undo take away: choose one.")
     if agent is None:
         _list(place, ask(clis or find_claude(changes.claude_folder())), as_json)
         return
-    asked = Asked(place, agent, scope, folder, only_show, yes, undo, as_json)
+    asked = Asked(place, agent, scope, folder, only_show, yes, undo, as_json, tools if tools or no_ask else None)
     programs = [] if undo else ask(clis or find_claude(changes.claude_folder()))
     found = read(changes.claude_settings(scope, folder or Path.cwd()))
     if isinstance(found, Refused):
@@ -147,7 +161,7 @@ _UNDONE = "Done: it is out again. Sessions that are running keep the old setting
 
 
 def _done(asked: Asked, found: Found, programs: list[Installed]) -> claude.Edited | Refused:
-    edited = claude.add(found.text, str(launcher_path(asked.home)), versions(programs))
+    edited = claude.add(found.text, str(launcher_path(asked.home)), versions(programs), asked.ask)
     if isinstance(edited, Refused):
         return edited
     notes = [f"{finding.says} {finding.do}" for finding in changes.administrators_say()]

@@ -78,6 +78,7 @@ class Session(Struct, frozen=True):
     links: tuple[Link, ...] = ()
     pid: int = 0
     version: str = ""
+    note: str = ""
     seen_at: float = 0.0
 
 

@@ -21,6 +21,9 @@ LONGEST_INPUT = 4_000_000
 # Ids and labels are repeated in a 'no'; they may be anybody's, and a person must be able to read the rest.
 LONGEST_NAME = 80
 
+# The ways an answer comes in, in words that go behind a name.
+WHERE = {"socket": ", in a terminal of this machine", "http": ", from another device", "rule": ", as a rule says"}
+
 
 def chosen(prompt: Prompt, answer: Answer) -> list[Option]:
     """The options an answer names, in the order of the questions."""
@@ -40,7 +43,8 @@ def too_late(prompt: Prompt) -> Verdict | None:
         first = next((m for m in prompt.history if m.answer_id == prompt.answer.id), None)
         at = first.at if first else prompt.opened_at
         doubt = "; it is not known whether the agent took that" if prompt.state == "unsure" else ""
-        return Verdict("too_late", f"already answered by {prompt.answer.by}{doubt}", prompt.answer.by, at)
+        where = WHERE.get(prompt.answer.via, "")
+        return Verdict("too_late", f"already answered by {prompt.answer.by}{where}{doubt}", prompt.answer.by, at)
     last = prompt.history[-1] if prompt.history else None
     at = prompt.closed_at or (last.at if last else prompt.opened_at)
     match prompt.state:

@@ -28,6 +28,8 @@ def merged(old: Session, new: Session) -> Session:
         pid_started=new.pid_started or (old.pid_started if same_process else ""),
         version=new.version or old.version,
         transcript=new.transcript or old.transcript,
+        # A way in makes the reason why there was none untrue.
+        note=new.note or ("" if new.links else old.note),
         outlines=old.outlines,
         outlined_at=old.outlined_at,
         started_at=old.started_at or new.started_at,

@@ -310,8 +310,7 @@ def _settled(state: State, prompt: Prompt, event: CallSettled) -> Step:
         return NOTHING  # a record that names neither what nor who
     if event.source == "desk" or not _agrees(prompt, event):
         return _move(state, settled, "proof_desk", event.at, by, told)
-    if prompt.state == "answering":
-        return NOTHING  # its holder must speak first: until then this may be another's work. It is told again
+    # In `answering` the table knows no such move: the holder must speak first, and the record is told again.
     if event.source == "held" or handed(prompt):
         return _move(state, settled, "proof_ours", event.at, "agent", told)
     if prompt.state != "unsure" or decided(prompt):

@@ -50,6 +50,8 @@ def keep() -> None:
     """What the keeper does."""
     home = Path(tempfile.mkdtemp(prefix="yc-demo-"))
     try:
+        # The person's own sessions are no part of the play.
+        (home / "config.toml").write_text('[discovery]\nmode = "off"\n')
         up = [*YOURCALL, "--home", str(home), "up", "--detach", "--port", "0", "--json"]
         if subprocess.run(up, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False).returncode == 0:
             sys.stdout.buffer.write(os.fsencode(home) + b"\n")

@@ -1,11 +1,23 @@
-"""Is this still the process we know?
+"""Is this still the process we know? And which programs of this user run?
 
-Rule: a pid alone is nobody; a process is its pid and the moment it started.
+Rule: a pid alone is nobody; a process is its pid and the moment it started. With a root, only that process and its
+descendants are looked at.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+
+from yourcall.agents.sightings import Process
+
+# All that is taken from the environment of a process; the rest holds secrets.
+VARIABLES = ("HOME", "CLAUDE_CONFIG_DIR", "TMUX", "TMUX_PANE")
+
+PROC = Path("/proc")
+
+Wanted = Callable[[Sequence[str]], bool]
 
 
 def started(pid: int) -> str:
@@ -13,11 +25,15 @@ def started(pid: int) -> str:
     if pid <= 0:
         return ""
     try:
-        # Field 22, counted behind the name, which may hold spaces and brackets.
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return "" if fields[0] == "Z" else fields[19]
+        return _stat(pid)[19]
     except (OSError, IndexError):
-        return "" if Path("/proc/self/stat").exists() else _started_elsewhere(pid)
+        return "" if (PROC / "self/stat").exists() else _started_elsewhere(pid)
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields behind the name, which may hold spaces and brackets; a zombie has none."""
+    fields = (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    return [] if fields[0] == "Z" else fields
 
 
 def _started_elsewhere(pid: int) -> str:
@@ -27,3 +43,98 @@ def _started_elsewhere(pid: int) -> str:
         return str(psutil.Process(pid).create_time())
     except psutil.Error:
         return ""
+
+
+def running(wanted: Wanted, root: int = 0) -> list[Process]:
+    """This user's programs, or those below `root`, whose command line is wanted, as far as they may be read."""
+    if not (PROC / "self/stat").exists():
+        return list(_running_elsewhere(wanted, root))
+    pids = descendants(root) if root else _own()
+    return [process for pid in pids if (process := _process(pid, wanted)) is not None]
+
+
+def descendants(root: int) -> Iterator[int]:
+    """A process and all that it started; nothing else is touched."""
+    todo = [root]
+    while todo:
+        pid = todo.pop()
+        yield pid
+        try:
+            for thread in (PROC / str(pid) / "task").iterdir():
+                todo += map(int, (thread / "children").read_text().split())
+        except OSError:
+            continue  # it ended while we looked
+
+
+def _own() -> Iterator[int]:
+    for entry in os.scandir(PROC):
+        if entry.name.isdecimal():
+            try:
+                if entry.stat().st_uid == os.getuid():
+                    yield int(entry.name)
+            except OSError:
+                continue
+
+
+def _process(pid: int, wanted: Wanted) -> Process | None:
+    place = PROC / str(pid)
+    try:
+        argv = tuple(map(os.fsdecode, (place / "cmdline").read_bytes().split(b"\0")[:-1]))
+        if not wanted(argv) or not _same_world(place):
+            return None
+        fields = _stat(pid)
+        environ = (place / "environ").read_bytes().split(b"\0")
+        pairs = (os.fsdecode(pair).partition("=") for pair in environ)
+        return Process(
+            pid=pid,
+            started=fields[19],
+            argv=argv,
+            cwd=os.readlink(place / "cwd"),
+            tty=_terminal(int(fields[4])),
+            started_at=_boot_time() + int(fields[19]) / os.sysconf("SC_CLK_TCK"),
+            env={name: value for name, _, value in pairs if name in VARIABLES},
+        )
+    except (OSError, IndexError, ValueError):
+        return None  # it ended while we looked, or is not ours to read
+
+
+def _same_world(place: Path) -> bool:
+    """Not in a container: its paths and terminals have the names of ours and are others."""
+    return all(os.readlink(place / "ns" / kind) == os.readlink(PROC / "self/ns" / kind) for kind in ("mnt", "pid"))
+
+
+def _terminal(number: int) -> str:
+    """The name of a controlling terminal, from its device number."""
+    major, minor = (number >> 8) & 0xFFF, (number & 0xFF) | ((number >> 12) & 0xFFF00)
+    return f"/dev/pts/{(major - 136) * 256 + minor}" if 136 <= major <= 143 else ""
+
+
+def _boot_time() -> float:
+    for line in (PROC / "stat").read_text().splitlines():
+        if line.startswith("btime "):
+            return float(line.split()[1])
+    return 0.0
+
+
+def _running_elsewhere(wanted: Wanted, root: int) -> Iterator[Process]:
+    import psutil  # no /proc here: macOS
+
+    try:
+        below = [psutil.Process(root), *psutil.Process(root).children(recursive=True)] if root else None
+    except psutil.Error:
+        return
+    for each in below if below is not None else psutil.process_iter():
+        try:
+            if each.uids().effective != os.getuid() or not wanted(each.cmdline()):
+                continue
+            yield Process(
+                pid=each.pid,
+                started=str(each.create_time()),
+                argv=tuple(each.cmdline()),
+                cwd=each.cwd(),
+                tty=each.terminal() or "",
+                started_at=each.create_time(),
+                env={name: value for name, value in each.environ().items() if name in VARIABLES},
+            )
+        except (psutil.Error, OSError):
+            continue

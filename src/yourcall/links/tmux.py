@@ -31,9 +31,10 @@ _OFF = ("0", "off", "")
 
 
 class Gone(Struct, frozen=True):
-    """There is no such pane, or no server behind that socket; `why` is for people."""
+    """There is no such pane, or no server behind that socket. `unsure`: it may have done what was asked, though."""
 
     why: str
+    unsure: bool = False
 
 
 class Look(Struct, frozen=True):
@@ -53,7 +54,11 @@ class Row(Struct, frozen=True):
 
 
 class Failed(Exception):
-    """tmux said no, or nothing at all."""
+    """tmux said no."""
+
+
+class Silent(Failed):
+    """tmux said nothing: it may have done what was asked."""
 
 
 class Tmux:
@@ -108,9 +113,11 @@ class Tmux:
         try:
             await self._ask([["set-buffer", "-b", buffer, "--", data], paste], pane, typed=(buffer, data, paste))
         except Failed as error:
-            with contextlib.suppress(Failed):
-                await self._ask([["delete-buffer", "-b", buffer]])
-            return Gone(str(error))
+            unsure = isinstance(error, Silent)
+            if not unsure:
+                with contextlib.suppress(Failed):
+                    await self._ask([["delete-buffer", "-b", buffer]])
+            return Gone(str(error), unsure)
         return None
 
     async def close(self) -> None:
@@ -157,6 +164,27 @@ class Tmux:
             session = _harmless(await _run(self.socket, ["list-sessions", "-F", _SESSIONS]))
             self._control = await _Control.attach(self.socket, session) if session else None
             return self._control
+
+
+class Servers:
+    """The user's tmux servers that were ever asked for, each by its socket; and one lock for each pane.
+
+    Whoever looks at a pane in order to write into it takes its lock: nobody of ours writes in between.
+    """
+
+    def __init__(self) -> None:
+        self._servers: dict[str, Tmux] = {}
+        self._locks: dict[tuple[str, str], asyncio.Lock] = {}
+
+    def at(self, socket: str) -> Tmux:
+        return self._servers.setdefault(socket, Tmux(socket))
+
+    def lock(self, socket: str, pane: str) -> asyncio.Lock:
+        return self._locks.setdefault((socket, pane), asyncio.Lock())
+
+    async def close(self) -> None:
+        for server in self._servers.values():
+            await server.close()
 
 
 def distrusted(socket: str) -> str:
@@ -240,7 +268,7 @@ class _Control:
                 return await request.done
         except (OSError, TimeoutError) as error:
             self._end()  # the rest of what it says could no longer be told apart
-            raise Failed("its tmux server does not answer") from error
+            raise Silent("its tmux server does not answer") from error
 
     async def close(self) -> None:
         self._end()
@@ -262,7 +290,7 @@ class _Control:
         while self._waiting:
             request = self._waiting.popleft()
             if not request.done.done():
-                request.done.set_exception(Failed("its tmux server is gone"))
+                request.done.set_exception(Silent("its tmux server is gone"))
                 request.done.exception()  # whoever asked may have left already
 
     async def _read(self) -> None:
@@ -345,7 +373,7 @@ async def _run(socket: str, words: list[str], typed: bytes | None = None) -> lis
         async with asyncio.timeout(PATIENCE_S):
             out, err = await process.communicate(typed)
     except TimeoutError as error:
-        raise Failed("its tmux server does not answer") from error
+        raise Silent("its tmux server does not answer") from error
     finally:
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError):

@@ -67,6 +67,7 @@ def session_view(session: Session) -> SessionView:
         links=session.links,
         pid=session.pid,
         version=session.version,
+        note=session.note,
         started_at=session.started_at,
         seen_at=session.seen_at,
     )

@@ -72,6 +72,7 @@ class SessionView(Struct, frozen=True):
     links: tuple[Link, ...]
     pid: int
     version: str
+    note: str
     started_at: float
     seen_at: float
 

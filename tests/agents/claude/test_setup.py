@@ -3,6 +3,7 @@ import re
 import shutil
 import subprocess
 
+import msgspec
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -428,3 +429,23 @@ def test_the_administrators_settings_can_block_hooks() -> None:
     edited = add('{"disableAllHooks": true}', HOOK, NOW)
     assert isinstance(edited, Edited)
     assert "disableAllHooks" in edited.notes[0]
+
+
+@pytest.mark.parametrize("text", [None, "", "{}", '{"hooks":{"PreToolUse":[]}}', '{\n  "model": "opus"\n}\n'])
+def test_asking_for_tools_goes_in_stays_and_comes_out_again(text: str | None) -> None:
+    new = (2, 1, 325)
+    asking = add(text, HOOK, [new], ("Bash", "mcp__demo__.*"))
+    assert not isinstance(asking, Refused)
+    assert '"matcher": "Bash|mcp__demo__.*"' in (asking.text or "")
+    assert add(asking.text, HOOK, [new]) == msgspec.structs.replace(asking, changed=False)
+    assert check(asking.text, HOOK, [new]) == []
+    taken_back = add(asking.text, HOOK, [new], ())
+    assert not isinstance(taken_back, Refused)
+    assert taken_back.text == getattr(add(text, HOOK, [new]), "text", None)
+    gone = remove(asking.text)
+    assert not isinstance(gone, Refused)
+    assert gone.text == text
+
+
+def test_what_is_no_tools_name_is_refused() -> None:
+    assert isinstance(add(None, HOOK, [(2, 1, 325)], ("Bash(rm *)",)), Refused)

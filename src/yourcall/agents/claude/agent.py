@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from yourcall.agents.agent import Agent
 from yourcall.agents.claude import demo
 from yourcall.agents.claude.conversation import conversation_of, read_entry
+from yourcall.agents.claude.discover import FINDER
 from yourcall.agents.claude.plan import plan
 from yourcall.agents.claude.read import (
     read_hook,
@@ -28,5 +29,6 @@ CLAUDE = Agent(
     plan,
     read_entry,
     conversation_of,
+    FINDER,
 )
-DEMO = replace(CLAUDE, name=demo.NAME, read_hook=demo.read_demo_hook)
+DEMO = replace(CLAUDE, name=demo.NAME, read_hook=demo.read_demo_hook, finder=None)

@@ -83,7 +83,7 @@ ENOUGH_SEEN = 60
 
 
 def draft(screen: str) -> str | None:
-    """What is written in the input box; a greyed hint in it is not. None: there is no input box, or not a usual one."""
+    """What is written in the input box; a greyed hint in it is not. None: there is no input box."""
     lines = _styled(screen)
     plain = ["".join(char for char, _ in line).rstrip(" ") for line in lines]
     for at in range(len(lines) - 1, 0, -1):
@@ -93,37 +93,42 @@ def draft(screen: str) -> str | None:
         if end is None or any(line[:2].strip() for line in plain[at + 1 : end]):
             return None
         inside = [cell for line in lines[at:end] for cell in [*line[2:], ("\n", "")]]
-        text = "".join(char for char, style in inside if "dim" not in style).strip()
-        hinted = any("dim" in style for _, style in inside)
-        if hinted and len(text) == 1:
-            text = ""  # the cursor stands on the first letter of the hint, which is not grey
+        written = [(char, style) for char, style in inside if style != "dim" and char.strip()]
+        if len(written) == 1 and written[0][1] == "cursor" and any(style == "dim" for _, style in inside):
+            return ""  # the cursor stands on the first letter of the hint, which therefore is not grey
+        text = "".join(char for char, style in inside if style != "dim").strip()
         return text if plain[at][0] in "❯>" else plain[at][0] + text
     return None
 
 
 def _styled(screen: str) -> list[list[tuple[str, str]]]:
-    """Each character of each line with how it is drawn: `dim` or nothing."""
-    dim = False
+    """Each character of each line with how it is drawn: `dim`, under the `cursor` (inverse), or neither."""
+    dim = cursor = False
     found: list[list[tuple[str, str]]] = []
     for line in _OTHER_ESCAPES.sub("", screen).split("\n"):
         cells: list[tuple[str, str]] = []
         for number, part in enumerate(_SGR.split(line)):
             if number % 2 == 0:
-                cells += [(char, "dim" if dim else "") for char in part]
-                continue
-            codes = re.split(r"[;:]", part)
-            skip = 0
-            for place, code in enumerate(codes):
-                if skip:
-                    skip -= 1
-                elif code in ("38", "48"):  # a colour: its numbers are no attributes
-                    skip = 2 if codes[place + 1 : place + 2] == ["5"] else 4
-                elif code in ("", "0", "22"):
-                    dim = False
-                elif code == "2":
-                    dim = True
+                style = "cursor" if cursor else "dim" if dim else ""
+                cells += [(char, style) for char in part]
+            else:
+                for code in _attributes(part):
+                    dim = code == "2" or (dim and code not in ("", "0", "22"))
+                    cursor = code == "7" or (cursor and code not in ("", "0", "27"))
         found.append(cells)
     return found
+
+
+def _attributes(codes: str) -> list[str]:
+    """The numbers of one escape that are attributes: those of a colour are not."""
+    kept: list[str] = []
+    rest = re.split("[;:]", codes)
+    while rest:
+        code = rest.pop(0)
+        kept.append(code)
+        if code in ("38", "48", "58"):
+            del rest[: 2 if rest[:1] == ["5"] else 4]
+    return kept
 
 
 def typed(text: str, as_command: bool) -> Typed | Refused:
@@ -157,12 +162,12 @@ def typed(text: str, as_command: bool) -> Typed | Refused:
 
 
 def _ended(text: str) -> str:
-    """A backslash before Enter would mean a new line, and nothing would be sent; the space is cut off on the way."""
+    """A backslash before Enter would mean a new line, and nothing would be sent; the space is cut off later."""
     return text + " " if text.endswith("\\") else text
 
 
 def arrived(draft: str, sent: Typed) -> bool:
-    """Is what lies in the input box what was pasted, and nothing else? What wraps cannot be told from a new line."""
+    """Is what lies in the input box what was pasted, and nothing else? Wraps and new lines look the same there."""
     piece = _FOLDED.fullmatch(draft)
     if piece is not None:
         return int(piece[1] or 0) == sent.paste.count("\n")

@@ -1,7 +1,7 @@
 """A dialog read from Claude's screen, as a prompt: what is asked, and which rows can be picked from afar.
 
-Rule: an option is offered only if it can be picked with verified single keys (keys.py) and decides at once; rows that
-want a text, and dialogs that show only a part of themselves, are left to the desk, with the reason.
+Rule: an option is offered only if it can be picked with verified single keys (keys.py) and decides at once; rows
+that want a text, and dialogs that show only a part of themselves, are left to the desk, with the reason.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ LONGEST_LABEL = 300
 
 TEXT_ROW = re.compile(r"Type (?:here|something)\b|Tell Claude\b", re.I)
 _LASTING = re.compile(r"\b(?:always|don['’]t ask)\b", re.I)
-_SESSION = re.compile(r"\b(?:session|auto mode|auto-accept)\b", re.I)
+_AUTO = re.compile(r"\bauto(?: mode|-accept)\b", re.I)
+_SESSION = re.compile(r"\bsession\b", re.I)
 _BYPASS = re.compile(r"\bbypass\b", re.I)
 _STOPS = "Refuses this and stops the turn; Claude waits for you."
 _ONLY_A_PERSON = "Only a person decides this; no rule ever does."
@@ -101,12 +102,14 @@ def _effect(reading: Reading, label: str) -> tuple[Effect, str]:
         case "trust" | "startup":
             return _at_the_start(reading, label, first)
         case "plan" if first == "yes":
-            if _SESSION.search(label):
+            if _AUTO.search(label) or _SESSION.search(label):
                 return "allow_session", "Approves the plan; what follows is no longer asked one by one."
             return "allow_once", "Approves the plan; each edit is still asked for."
         case "permission" | "plan" if first == "no":
             return "stop", _STOPS
         case "permission" if first == "yes":
+            if _AUTO.search(label):
+                return "allow_session", "Allows this, and from now on Claude decides by itself what to ask."
             if _SESSION.search(label):
                 return "allow_session", "Allows this, and the like until this session ends."
             if _LASTING.search(label):
@@ -115,8 +118,6 @@ def _effect(reading: Reading, label: str) -> tuple[Effect, str]:
             return (
                 ("allow_once", "Allows this once.") if plain else ("allow_always", "Allows more than this once.")
             )
-        case "question" if label == "Chat about this":
-            return "stop", "Leaves the question unanswered; Claude waits for you."
         case _:
             return "choose", ""
 

@@ -35,12 +35,18 @@ _NOT_OUR_BRACES = ("\n    ", "\r\n    ")
 Hook = dict[str, str | int | bool]
 
 
+# The event behind `setup claude --ask`: our hook there answers "ask" at once, for the tools that were named.
+ASKING = "PreToolUse"
+
+
 class Entry(Struct, frozen=True):
-    """One of our hooks as found: below which event, the (quoted) launcher it calls, its keys as JSON texts."""
+    """One of our hooks as found: below which event, the (quoted) launcher it calls, its keys as JSON texts, and
+    the tools it is limited to."""
 
     event: str
     launcher: str
     keys: dict[str, str]
+    tools: str = ""
 
 
 def command(launcher: str, event: str, *, detached: bool) -> str:
@@ -74,11 +80,16 @@ def entries(text: str, root: Node) -> list[Entry]:
         for group in event.items
         if (inner := json_text.member(group, "hooks")) is not None and inner.kind == "array"
         for hook in inner.items
-        if (entry := _entry(text, hook, name)) is not None
+        if (entry := _entry(text, hook, name, _tools(text, group))) is not None
     ]
 
 
-def _entry(text: str, hook: Node, event: str) -> Entry | None:
+def _tools(text: str, group: Node) -> str:
+    matcher = json_text.member(group, "matcher")
+    return json_text.string(text[matcher.start : matcher.end]) if matcher and matcher.kind == "string" else ""
+
+
+def _entry(text: str, hook: Node, event: str, tools: str = "") -> Entry | None:
     if hook.kind != "object":
         return None
     keys = {item.key or "": text[item.start : item.end] for item in hook.items}
@@ -86,7 +97,7 @@ def _entry(text: str, hook: Node, event: str) -> Entry | None:
     if not (kind.startswith('"') and run.startswith('"')) or json_text.string(kind) != "command":
         return None
     found = _OURS.fullmatch(json_text.string(run))
-    return Entry(event, found["launcher"], keys) if found else None
+    return Entry(event, found["launcher"], keys, tools) if found else None
 
 
 # --- cutting out
@@ -141,9 +152,12 @@ def _may_hold_ours(item: Node, level: int) -> bool:
 # --- putting in
 
 
-def put_in(text: str | None, hooks: dict[str, Hook]) -> str | Refused:
-    """The text with these hooks, each below its event; the text holds none of ours yet."""
-    groups = {name: f'{{"hooks": [{json.dumps(hook, ensure_ascii=False)}]}}' for name, hook in hooks.items()}
+def put_in(text: str | None, hooks: dict[str, Hook], tools: str = "") -> str | Refused:
+    """The text with these hooks, each below its event; the text holds none of ours yet.
+
+    `tools` limits the hook that asks before a tool runs to these, as Claude Code's own `matcher` does.
+    """
+    groups = {name: _group(hook, tools if name == ASKING else "") for name, hook in hooks.items()}
     if text is None:
         return "{\n  " + _made_hooks(groups, "\n", "  ", "  ") + "\n}\n"
     if is_blank(text):
@@ -169,6 +183,11 @@ def put_in(text: str | None, hooks: dict[str, Hook]) -> str | Refused:
     if found.kind != "object":
         return Refused(f'"hooks" in the settings file is not an object ({{ … }}). {_MEND}')
     return _into_hooks(text, found, groups, newline + indent * 2 or " ")
+
+
+def _group(hook: Hook, tools: str) -> str:
+    matcher = f'"matcher": {json.dumps(tools)}, ' if tools else ""
+    return f'{{{matcher}"hooks": [{json.dumps(hook, ensure_ascii=False)}]}}'
 
 
 def _made_hooks(groups: dict[str, str], newline: str, indent: str, unit: str) -> str:

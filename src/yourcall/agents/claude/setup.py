@@ -58,6 +58,9 @@ WAIT_SECONDS = 86400
 # Informing takes milliseconds; this only bounds a hook that meets a hung machine.
 INFORM_SECONDS = 10
 
+# A tool as Claude's own matcher takes it: a name, or a pattern over names. It stands in a `|` list.
+TOOL_NAME = re.compile(r"[A-Za-z0-9_.*-]{1,100}")
+
 _AGAIN = "Run `yourcall setup claude`."
 
 
@@ -92,8 +95,11 @@ def show_version(version: Version) -> str:
     return ".".join(map(str, version))
 
 
-def wanted(launcher: str, versions: list[Version]) -> dict[str, Hook]:
-    """The hook for each event, as the oldest of these versions accepts it; for none, the most careful form."""
+def wanted(launcher: str, versions: list[Version], tools: str = "") -> dict[str, Hook]:
+    """The hook for each event, as the oldest of these versions accepts it; for none, the most careful form.
+
+    `tools`: before these run, Claude is told to ask, whatever its permission mode.
+    """
     oldest = min(versions, default=OLDEST)
     hooks: dict[str, Hook] = {}
     for name, event in EVENTS.items():
@@ -107,28 +113,51 @@ def wanted(launcher: str, versions: list[Version]) -> dict[str, Hook]:
         }
         if asynchronous:
             hooks[name]["async"] = True
+    if tools:
+        asking = settings_text.command(launcher, settings_text.ASKING, detached=False)
+        hooks[settings_text.ASKING] = {"type": "command", "command": asking, "timeout": INFORM_SECONDS}
     return hooks
 
 
-def add(text: str | None, launcher: str, versions: list[Version]) -> Edited | Refused:
-    """The settings with our hooks, as these versions accept them; ours of another home or form are replaced."""
+def add(
+    text: str | None, launcher: str, versions: list[Version], ask: tuple[str, ...] | None = None
+) -> Edited | Refused:
+    """The settings with our hooks, as these versions accept them; ours of another home or form are replaced.
+
+    `ask` names the tools Claude must ask for in every mode; None leaves that as it is.
+    """
+    wrong = next((tool for tool in ask or () if not TOOL_NAME.fullmatch(tool)), None)
+    if wrong is not None:
+        return Refused(
+            f"{wrong!r} is no tool's name; name it as Claude does, such as Bash, Write or mcp__github__.*"
+        )
     old = _too_old(versions)
     if old is not None:
         return Refused(f"{old.says} {old.do}")
     if not launcher.isprintable():
         return Refused(f"The path {launcher!r} cannot stand in a settings file: choose a plainer one with --home.")
-    hooks = wanted(launcher, versions)
+    tools = "|".join(dict.fromkeys(ask)) if ask is not None else asked_for(text)
+    hooks = wanted(launcher, versions, tools)
     notes = _notes(versions, hooks)
     if text is not None and not settings_text.is_blank(text):
         root = settings_text.parse(text)
         if isinstance(root, Refused):
             return root
         notes += tuple(f"{finding.says} {finding.do}" for finding in _blocking(text, root))
-        if _as_wanted(settings_text.entries(text, root), hooks):
+        if _as_wanted(settings_text.entries(text, root), hooks, tools):
             return Edited(text, False, notes)
         text = settings_text.cut_out(text, root)
-    new = settings_text.put_in(text, hooks)
+    new = settings_text.put_in(text, hooks, tools)
     return new if isinstance(new, Refused) else Edited(new, True, notes)
+
+
+def asked_for(text: str | None) -> str:
+    """The tools that an earlier `--ask` named, as they stand in the settings."""
+    root = None if text is None else json_text.scan(text)
+    if text is None or not isinstance(root, Node):
+        return ""
+    found = settings_text.entries(text, root)
+    return next((entry.tools for entry in found if entry.event == settings_text.ASKING), "")
 
 
 def remove(text: str | None) -> Edited | Refused:
@@ -160,12 +189,12 @@ def check(text: str | None, launcher: str, versions: list[Version]) -> list[Find
     if isinstance(root, Refused):
         return [Finding("broken", root.reason, "Claude Code cannot read it either.")]
     ours = settings_text.entries(text, root)
-    faults = _faults(ours, launcher, versions) if ours else [missing]
+    faults = _faults(ours, launcher, versions, asked_for(text)) if ours else [missing]
     return _blocking(text, root) + faults
 
 
-def _faults(ours: list[Entry], launcher: str, versions: list[Version]) -> list[Finding]:
-    hooks = wanted(launcher, versions)
+def _faults(ours: list[Entry], launcher: str, versions: list[Version], tools: str) -> list[Finding]:
+    hooks = wanted(launcher, versions, tools)
     here = {entry.event for entry in ours}
     found: list[Finding] = []
     # Of an unknown version we only know the least that it accepts: more than that is not a fault.
@@ -181,14 +210,16 @@ def _faults(ours: list[Entry], launcher: str, versions: list[Version]) -> list[F
     if elsewhere:
         says = f"Our hooks call {', '.join(elsewhere)}, not this yourcall ({launcher})."
         found.append(Finding("moved", says, _AGAIN))
-    if not found and versions and not _as_wanted(ours, hooks):
+    if not found and versions and not _as_wanted(ours, hooks, tools):
         says = "Our hooks are there, but not in the form that suits the Claude Code installed now."
         found.append(Finding("outdated", says, _AGAIN))
     return found
 
 
-def _as_wanted(ours: list[Entry], hooks: dict[str, Hook]) -> bool:
+def _as_wanted(ours: list[Entry], hooks: dict[str, Hook], tools: str) -> bool:
     """Each wanted hook is there once and in its exact form; other keys a person added to it do not matter."""
+    if any(entry.tools != tools for entry in ours if entry.event == settings_text.ASKING):
+        return False
     return sorted(entry.event for entry in ours) == sorted(hooks) and all(
         _same(entry.keys.get(key), hooks[entry.event].get(key))
         for entry in ours

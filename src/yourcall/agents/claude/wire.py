@@ -87,3 +87,5 @@ class SessionFile(Struct, frozen=True):
     statusUpdatedAt: float = 0.0
     procStart: str = ""
     version: str = ""
+    cwd: str = ""
+    entrypoint: str = ""

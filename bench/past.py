@@ -1,0 +1,167 @@
+"""The same numbers with a long past: 1,000 sessions that live, 10,000 prompts that are over, a million facts.
+
+The rule it keeps: the past is made by the real core from the payloads the real CLI sends, and put on disk by the
+real store; only the oldest part of the log, which nobody reads, is filled up with copies.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from bench.agent import Agent, new_id
+from bench.clock import in_turn, ms
+from bench.latency import Answered, Prompted
+from bench.place import Yourcall
+from bench.row import Row
+from bench.size import Size
+from bench.starting import to_listening, weight
+from bench.wires import Live
+
+SESSIONS, EACH, FACTS = 1_000, 10, 1_000_000
+MORE = 1.2
+BATCH = 5_000
+
+
+def long_past(at: Path, size: Size) -> Iterator[Row]:
+    fresh_at, full_at = at / "fresh", at / "full"
+    fresh, full = Yourcall(fresh_at), Yourcall(full_at)
+    sessions, facts = size.of(SESSIONS, 20) if size.part < 0.1 else SESSIONS, FACTS if size.part == 1 else 0
+    prompts = fill(full.home, sessions, EACH, facts)
+    past = f"{sessions:,} sessions and {prompts:,} prompts" + (f", {facts:,} facts" if facts else "")
+    started = in_turn(size.of(5), {"full": lambda: to_listening(full), "fresh": lambda: to_listening(fresh)})
+    weighed = in_turn(
+        size.of(3), {"full": lambda: weight(full, "/api/live"), "fresh": lambda: weight(fresh, "/api/live")}, 0
+    )
+    with (
+        fresh,
+        full,
+        Live(fresh.port, "/api/live", fresh.token) as fresh_live,
+        Live(full.port, "/api/live", full.token) as full_live,
+    ):
+        shown = in_turn(
+            size.of(150),
+            {"full": Prompted(full, full_live, full_at).once, "fresh": Prompted(fresh, fresh_live, fresh_at).once},
+            warm_up=5,
+        )
+        answered = in_turn(
+            size.of(30),
+            {"full": Answered(full, full_live, full_at).once, "fresh": Answered(fresh, fresh_live, fresh_at).once},
+            warm_up=2,
+        )
+    for name, unit, taken in (
+        ("`yourcall up` until it listens", "ms", {k: ms(v) for k, v in started.items()}),
+        ("memory at rest, one client", "MB", weighed),
+        ("a prompt reaches a client", "ms", {k: ms(v) for k, v in shown.items()}),
+        ("an answer reaches the agent", "ms", {k: ms(v) for k, v in answered.items()}),
+    ):
+        yield Row(f"{name}, after {past}", unit, taken["full"], "an empty home", taken["fresh"], most_ratio=MORE)
+
+
+def fill(home: Path, sessions: int, each: int, facts: int = 0) -> int:
+    """Give this home a past; how many prompts there are in it."""
+    from yourcall.core.state import State
+    from yourcall.links.processes import started
+    from yourcall.store.sqlite import Fact, Store
+
+    home.mkdir(mode=0o700, parents=True)
+    store = Store.open(home / "yourcall.db")
+    state = State()
+    batch: list[Fact] = []
+
+    def record() -> None:
+        asyncio.run(store.record(batch))
+        batch.clear()
+
+    try:
+        for number in range(sessions):
+            batch += _life(state, Agent(home.parent / "past"), started, time.time() - sessions + number, each)
+            if len(batch) >= BATCH:
+                record()
+        record()
+    finally:
+        store.close()
+    if facts:
+        _lengthen(home / "yourcall.db", facts)
+    return sessions * each
+
+
+def _life(state: object, agent: Agent, started: object, at: float, each: int) -> Iterator[object]:
+    """All facts of one session, which goes on living."""
+    from msgspec.structs import replace
+
+    from yourcall.agents.claude.read import read_hook
+    from yourcall.agents.sightings import HookCall
+    from yourcall.core.state import State
+    from yourcall.core.step import step
+    from yourcall.events import (
+        AnswerGiven,
+        AnswerWritten,
+        AnyEvent,
+        CallBound,
+        CallSettled,
+        DialogClosed,
+        PromptRaised,
+        SessionSeen,
+    )
+    from yourcall.model import Answer
+    from yourcall.store.sqlite import Fact
+
+    assert isinstance(state, State)
+    assert callable(started)
+
+    def told(event: AnyEvent, bodies: dict[str, bytes]) -> Iterator[Fact]:
+        if isinstance(event, SessionSeen):
+            event = replace(event, session=replace(event.session, pid_started=started(agent.pid)))
+        done = step(state, event)
+        state.take(done)
+        if done.changed:
+            yield Fact(event, done.prompts, done.sessions, bodies if isinstance(event, PromptRaised) else {})
+
+    for number in range(each):
+        call_id, payload = agent.asks(f"scripts/step --number {number}")
+        heard = read_hook(HookCall(at, "PermissionRequest", payload, agent.env, new_id(), new_id()))
+        for event in heard.events:
+            yield from told(event, heard.bodies)
+        raised = heard.events[-1]
+        assert isinstance(raised, PromptRaised)
+        name, answer = raised.prompt.id, Answer(new_id(), "phone", "http", {"q": ("allow",)})
+        question = raised.prompt.questions[0]
+        answer = replace(answer, choices={question.id: (question.options[0].id,)})
+        for event in (
+            CallBound(at + 0.1, name, call_id),
+            AnswerGiven(at + 0.2, name, answer),
+            AnswerWritten(at + 0.3, name, answer.id),
+            DialogClosed(at + 0.4, name, "busy"),
+            CallSettled(at + 0.5, name, "allowed", "held"),
+        ):
+            yield from told(event, {})
+        at += 1
+    assert not state.of_session(agent.session_id), "a prompt of the past is not over"
+    agent.transcript.unlink()
+
+
+def _lengthen(path: Path, facts: int) -> None:
+    """Repeat the log until it has so many facts; what was recorded first stays the beginning."""
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA synchronous = OFF")
+        have, last = db.execute("SELECT count(*), max(seq) FROM log").fetchone()
+        times = max(0, (facts - have) // have)
+        db.execute(
+            "WITH RECURSIVE again(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM again WHERE n < ?1)"
+            " INSERT INTO log SELECT n * ?2 + seq, at, kind, subject, fact FROM again CROSS JOIN log WHERE n <= ?1",
+            (times, last),
+        )
+        db.commit()
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+if __name__ == "__main__":  # to look at such a home by hand
+    import sys
+
+    print(json.dumps({"prompts": fill(Path(sys.argv[1]), SESSIONS, EACH)}))

@@ -1,0 +1,484 @@
+"""A conversation with a Claude that yourcall started, over its stream-json protocol.
+
+Rule: pure. What Claude asks becomes the same prompts as through a hook; nobody but us can answer them, and its
+own word (the echo of our answer, the tool's result, the echo of our instruction) is the proof that it did.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from yourcall.agents.claude import form, pauses
+from yourcall.agents.claude.plan import plan
+from yourcall.agents.claude.read import AGENT, LONGEST_PATH, SAFE_ID, read_hook
+from yourcall.agents.claude.stdio_wire import (
+    Line,
+    Request,
+    Requested,
+    Responded,
+    Result,
+    Spoken,
+    Streamed,
+    System,
+    ToolMeta,
+    Unsendable,
+    control_error,
+    control_request,
+    control_response,
+    derived_id,
+    derived_uuid,
+    mended,
+    user_message,
+)
+from yourcall.agents.claude.wire import Block, HookPayload
+from yourcall.agents.sightings import HookCall
+from yourcall.agents.talk import Child, Done, Speaking, Spoke, Wish
+from yourcall.core.safety import chosen
+from yourcall.core.step import PAUSES
+from yourcall.events import (
+    AnyEvent,
+    CallSettled,
+    DialogClosed,
+    PromptRaised,
+    PromptWithdrawn,
+    SessionEnded,
+    SessionSeen,
+)
+from yourcall.model import Answer, Kind, Link, Option, Outcome, Prompt, Question, Refused, Session, SessionState
+
+LINK = "stdio"
+NOTHING = Spoke()
+MOST_SPOKEN = 200_000
+T = TypeVar("T")
+
+# Told once a turn, before the turn begins: where the conversation is written. Answered at once, with nothing.
+HOOKS = {"UserPromptSubmit": [{"hookCallbackIds": ["yourcall"]}]}
+
+REFUSE = Question(
+    "decision",
+    "This cannot be shown as questions. What now?",
+    (
+        Option("deny", "Deny", "deny", "Refuses this call, with your reason if you give one; Claude goes on."),
+        Option("stop", "Deny and stop", "stop", "Refuses this call and stops the turn; Claude waits for you."),
+    ),
+    free_text=True,
+)
+
+
+class _Outer(msgspec.Struct, frozen=True):
+    class Output(msgspec.Struct, frozen=True):
+        decision: msgspec.Raw = msgspec.Raw(b"")
+        action: str = ""
+        content: msgspec.Raw = msgspec.Raw(b"null")
+
+    hookSpecificOutput: Output
+
+
+_line = msgspec.json.Decoder(Line)
+_blocks = msgspec.json.Decoder(list[Block])
+_payload = msgspec.json.Decoder(HookPayload)
+_outer = msgspec.json.Decoder(_Outer)
+
+
+def arguments(wish: Wish) -> list[str]:
+    """How `claude` is called for a session that is driven over pipes."""
+    words = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
+    # The echo of what we write is our proof that it was read.
+    words += ["--replay-user-messages", "--include-partial-messages", "--permission-prompt-tool", "stdio"]
+    if wish.skip_permissions and not wish.permission_mode:
+        words += ["--dangerously-skip-permissions"]
+    else:
+        # `manual` is what new versions call it; all of them know `default`, and the new ones must be told.
+        words += ["--permission-mode", (wish.permission_mode or "default").replace("manual", "default")]
+    words += ["--model", wish.model] if wish.model else []
+    words += ["--resume", wish.resume] if wish.resume else []
+    words += ["--allowedTools", ",".join(wish.allowed_tools)] if wish.allowed_tools else []
+    return words
+
+
+class ClaudeTalk:
+    """One process of Claude's, from its first line to its last."""
+
+    def __init__(self, wish: Wish, child: Child) -> None:
+        self._wish, self._child = wish, child
+        self.session_id = ""
+        self.speaking = Speaking()
+        self._seen = Session("", AGENT, child.cwd, mode="headless", links=(Link(LINK),), pid=child.pid)
+        self._count = 0
+        self._asked: dict[str, str] = {}  # request id -> prompt id, while it is asked
+        self._requests: dict[str, str] = {}  # prompt id -> request id
+        self._kinds: dict[str, Kind] = {}
+        self._calls: dict[str, str] = {}  # tool call -> prompt id
+        self._said: dict[str, Outcome] = {}  # prompt id -> what our answer asks for
+        self._taken: set[str] = set()  # prompts whose answer Claude has read
+        self._wishes: dict[str, str] = {}  # ids of requests of ours
+        self._subagents: dict[str, str] = {}
+        self._tasks: list[msgspec.Raw] = []
+        self._error = ""
+        self._pause = ""  # the prompt that waits for the next instruction
+        self._next = ""  # the uuid of the instruction that answers it
+
+    # --- what we write --------------------------------------------------------------------------------------
+
+    def open(self) -> list[bytes]:
+        first = control_request(self._new("initialize"), {"subtype": "initialize", "hooks": HOOKS})
+        return [first, user_message(_inert(self._wish.prompt), self._uuid())]
+
+    def say(self, text: str, command: bool) -> bytes | Refused:
+        if not text.strip():
+            return Refused("Write what Claude shall do.")
+        return user_message(text if command else _inert(text), self._uuid())
+
+    def ask(self, wish: str, value: str) -> tuple[str, bytes]:
+        match wish:
+            case "mode":
+                request = {"subtype": "set_permission_mode", "mode": value.replace("manual", "default")}
+            case "model":
+                request = {"subtype": "set_model", "model": value}
+            case _:
+                request = {"subtype": "interrupt"}
+        request_id = self._new(wish)
+        return request_id, control_request(request_id, dict(request))
+
+    def answer(self, prompt: Prompt, answer: Answer, request: bytes) -> bytes | Refused:
+        if prompt.kind in PAUSES:
+            return self._instruct(prompt, answer)
+        request_id = self._requests.get(prompt.id)
+        if request_id is None:
+            return Refused("Claude no longer asks this.")
+        planned = plan(prompt, answer, request)
+        if isinstance(planned, Refused):
+            return planned
+        told = _outer.decode(planned.output).hookSpecificOutput
+        reply: object = told.decision
+        if prompt.kind == "elicitation":
+            reply = {"action": told.action}
+            if told.action == "accept":
+                reply = {"action": told.action, "content": told.content}
+        try:
+            line = control_response(request_id, reply)
+        except Unsendable as error:
+            return Refused(f"This answer cannot be sent: {error}")
+        effects = {option.effect for option in chosen(prompt, answer)}
+        self._said[prompt.id] = "stopped" if "stop" in effects else "denied" if "deny" in effects else "allowed"
+        return line
+
+    def _instruct(self, prompt: Prompt, answer: Answer) -> bytes | Refused:
+        if prompt.id != self._pause:
+            return Refused("Claude is at work again: this is not what it waits for.")
+        line = self.say(answer.texts.get(pauses.NEXT, ""), command=False)
+        if isinstance(line, bytes):
+            self._next = self._last_uuid
+        return line
+
+    def _new(self, wish: str) -> str:
+        self._count += 1
+        request_id = f"yourcall-{self._count}"
+        self._wishes[request_id] = wish
+        return request_id
+
+    def _uuid(self) -> str:
+        self._count += 1
+        self._last_uuid = derived_uuid(str(self._child.pid), self._child.started, str(self._count))
+        return self._last_uuid
+
+    # --- what we hear ---------------------------------------------------------------------------------------
+
+    def hear(self, line: bytes, at: float) -> Spoke:
+        told = _read(_line, line)
+        if told is None:
+            line = mended(line)
+            told = _read(_line, line) if line else None
+        if told is None:
+            return NOTHING
+        match told.type:
+            case "control_request":
+                return self._requested(line, at)
+            case "control_cancel_request":
+                return self._cancelled(line, at)
+            case "control_response":
+                return self._responded(line, at)
+            case "system":
+                return self._system(told, line, at)
+            case "assistant" | "user":
+                return self._spoken(told, line, at)
+            case "stream_event":
+                return self._streamed(line)
+            case "result":
+                return self._result(told, line, at)
+            case _:
+                return NOTHING
+
+    def _requested(self, line: bytes, at: float) -> Spoke:
+        asked = _as(Requested, line)
+        if asked is None:
+            return NOTHING
+        request = _as(Request, bytes(asked.request))
+        match request.subtype if request else "":
+            case "hook_callback" if request:
+                events = self._turn_begins(bytes(request.input), at)
+                return Spoke(events, lines=(control_response(asked.request_id, {}),))
+            case "can_use_tool" | "elicitation" if request and self.session_id:
+                raised = self._raise(asked.request_id, request, at)
+                if raised is not None:
+                    return raised
+            case _:
+                pass
+        # Silence would leave Claude waiting for ever.
+        return Spoke(lines=(control_error(asked.request_id, "yourcall cannot show this request to a person"),))
+
+    def _turn_begins(self, payload: bytes, at: float) -> tuple[AnyEvent, ...]:
+        told = _read(_payload, payload)
+        if told is None or not SAFE_ID.fullmatch(told.session_id):
+            return ()
+        return self._session(
+            at,
+            told.session_id,
+            "working",
+            transcript=told.transcript_path[:LONGEST_PATH],
+            permission_mode=told.permission_mode[:40],
+        )
+
+    def _raise(self, request_id: str, request: Request, at: float) -> Spoke | None:
+        """The request as a hook would have told it: the same words, questions and options."""
+        prompt_id = derived_id(self.session_id, request_id)
+        agent_id = request.agent_id or ""
+        event = "Elicitation" if request.subtype == "elicitation" else "PermissionRequest"
+        payload: dict[str, object] = {
+            "session_id": self.session_id,
+            "cwd": self._seen.cwd,
+            "permission_mode": self._seen.permission_mode,
+            "tool_name": request.tool_name,
+            "tool_input": request.input,
+            "permission_suggestions": request.permission_suggestions,
+            "agent_id": agent_id,
+            "agent_type": self._subagents.get(agent_id, ""),
+            "mcp_server_name": request.mcp_server_name,
+            "message": request.message,
+            "mode": request.mode or "",
+            "url": request.url or "",
+            "requested_schema": request.requested_schema,
+        }
+        heard = read_hook(HookCall(at, event, msgspec.json.encode(payload), {}, prompt_id, prompt_id))
+        raised = next((e for e in heard.events if isinstance(e, PromptRaised)), None)
+        if raised is None:
+            return None
+        prompt = replace(raised.prompt, link=LINK, call_id=request.tool_use_id or "")
+        if not prompt.questions:
+            prompt = replace(prompt, questions=(_unfillable() if prompt.kind == "elicitation" else REFUSE,))
+        self._asked[request_id] = prompt_id
+        self._requests[prompt_id] = request_id
+        self._kinds[prompt_id] = prompt.kind
+        if prompt.call_id:
+            self._calls[prompt.call_id] = prompt_id
+        return Spoke((replace(raised, prompt=prompt),), heard.bodies)
+
+    def _cancelled(self, line: bytes, at: float) -> Spoke:
+        told = _as(Requested, line)
+        prompt_id = self._asked.pop(told.request_id, "") if told else ""
+        if not prompt_id:
+            return NOTHING
+        self._requests.pop(prompt_id, None)
+        if prompt_id in self._said:
+            return NOTHING  # our answer and this crossed; the call's result will tell
+        return Spoke((PromptWithdrawn(at, prompt_id, "the turn was stopped"),))
+
+    def _responded(self, line: bytes, at: float) -> Spoke:
+        told = _as(Responded, line)
+        if told is None:
+            return NOTHING
+        response = told.response
+        if wish := self._wishes.pop(response.request_id, ""):
+            error = (response.error or "Claude refused this.") if response.subtype == "error" else ""
+            return Spoke(done=Done(response.request_id, error)) if wish != "initialize" else NOTHING
+        # The echo of an answer of ours: it was read, and decides.
+        prompt_id = self._asked.pop(response.request_id, "")
+        if not prompt_id or prompt_id not in self._said:
+            return NOTHING
+        self._taken.add(prompt_id)
+        said = self._said[prompt_id]
+        if self._kinds[prompt_id] == "elicitation":
+            return Spoke((CallSettled(at, prompt_id, said, "held", "the server was answered"),))
+        return Spoke((DialogClosed(at, prompt_id, "idle" if said == "stopped" else "busy"),))
+
+    def _system(self, told: Line, line: bytes, at: float) -> Spoke:
+        system = _as(System, line)
+        if system is None:
+            return NOTHING
+        mode = (system.permissionMode or "")[:40]
+        match told.subtype:
+            case "init" if told.session_id and SAFE_ID.fullmatch(told.session_id):
+                version = (system.claude_code_version or "")[:40]
+                cwd = (system.cwd or "")[:LONGEST_PATH] or self._seen.cwd
+                events = self._session(
+                    at, told.session_id, "working", permission_mode=mode, version=version, cwd=cwd
+                )
+                return Spoke((*self._went_on(at), *events))
+            case "status" if mode and self.session_id:
+                return Spoke(self._session(at, self.session_id, permission_mode=mode))
+            case "task_started" if system.task_id and system.subagent_type:
+                self._subagents[system.task_id] = system.subagent_type[:100]
+            case "background_tasks_changed":
+                self._tasks = [_task(raw) for raw in system.tasks or []]
+            case _:
+                pass
+        return NOTHING
+
+    def _session(
+        self, at: float, session_id: str, state: SessionState = "unknown", **told: str
+    ) -> tuple[AnyEvent, ...]:
+        """What is known of the session by now. Under a new id (`/clear`) it is another one in the same process."""
+        before = self.session_id
+        self.session_id = session_id
+        known = {name: value for name, value in told.items() if value}
+        if before not in ("", session_id):
+            known = {"transcript": "", **known}
+        self._seen = replace(
+            self._seen, id=session_id, state=state, pid_started=self._child.started, seen_at=at, **known
+        )
+        self._seen = replace(self._seen, started_at=self._seen.started_at or at)
+        seen = SessionSeen(at, self._seen)
+        if before in ("", session_id):
+            return (seen,)
+        return SessionEnded(at, before, f"it goes on as {session_id}"), seen
+
+    def _spoken(self, told: Line, line: bytes, at: float) -> Spoke:
+        spoken = _as(Spoken, line)
+        if spoken is None or spoken.message is None:
+            return NOTHING
+        if spoken.agent_id and spoken.subagent_type:
+            self._subagents[spoken.agent_id] = spoken.subagent_type[:100]
+        if told.type == "assistant":
+            if not spoken.parent_tool_use_id:
+                self._error, self.speaking = (spoken.error or "")[:80], Speaking()
+            return NOTHING
+        if spoken.isReplay:
+            return Spoke(tuple(self._went_on(at, told.uuid or "")))
+        meta = {each.id: each for each in spoken.tool_result_meta or []}
+        events: list[AnyEvent] = []
+        for block in _read(_blocks, bytes(spoken.message.content)) or []:
+            prompt_id = self._calls.pop(block.tool_use_id, "") if block.type == "tool_result" else ""
+            if prompt_id:
+                events += self._settled(prompt_id, meta.get(block.tool_use_id, ToolMeta()), block.is_error, at)
+        return Spoke(tuple(events))
+
+    def _settled(self, prompt_id: str, meta: ToolMeta, failed: bool, at: float) -> list[AnyEvent]:
+        """The call is over: whose answer was it?"""
+        asked = prompt_id in self._requests
+        self._asked.pop(self._requests.pop(prompt_id, ""), None)
+        said, decision = self._said.pop(prompt_id, None), meta.permission_decision
+        if decision is not None and decision.source == "hook":
+            outcome = "allowed" if decision.decision == "accept" else "denied"
+            return [CallSettled(at, prompt_id, outcome, "desk", "decided by another program, through a hook")]
+        if said is None:
+            return [PromptWithdrawn(at, prompt_id, "the turn was stopped")] if asked else []
+        if prompt_id not in self._taken:
+            return [CallSettled(at, prompt_id, "stopped", "desk", "the turn was stopped first")]
+        self._taken.discard(prompt_id)
+        words = {"denied": "it was refused", "stopped": "refused, and the turn stopped"}
+        ran = {"question": "it was answered", "plan": "the plan was approved"}.get(
+            self._kinds[prompt_id], "it ran"
+        )
+        detail = words.get(said, f"{ran}, and ended with an error" if failed else ran)
+        return [CallSettled(at, prompt_id, said, "held", detail)]
+
+    def _went_on(self, at: float, uuid: str = "") -> list[AnyEvent]:
+        """A turn began: by the instruction that answers the pause (its echo tells), or by itself."""
+        if not self._pause or (self._next and uuid != self._next):
+            return []
+        pause, ours = self._pause, bool(self._next)
+        self._pause = self._next = ""
+        if ours:
+            return [CallSettled(at, pause, "allowed", "held", "the next instruction was given")]
+        return [PromptWithdrawn(at, pause, "the session went on")]
+
+    def _streamed(self, line: bytes) -> Spoke:
+        told = _as(Streamed, line)
+        if told is None or told.parent_tool_use_id:
+            return NOTHING
+        if told.event.type == "message_start":
+            self.speaking = Speaking()
+        elif told.event.type == "content_block_delta":
+            delta, now = told.event.delta, self.speaking
+            text, thinking = now.text + delta.text, now.thinking + delta.thinking
+            self.speaking = Speaking(text[:MOST_SPOKEN], thinking[:MOST_SPOKEN])
+        return NOTHING
+
+    def _result(self, told: Line, line: bytes, at: float) -> Spoke:
+        """The turn is over, once. Whether it failed is for `is_error` to say, and for nothing else."""
+        result = _as(Result, line)
+        self.speaking = Speaking()
+        if result is None or not self.session_id:
+            return NOTHING
+        if self._next or (result.queued_turn_count or 0) > 0:
+            return Spoke(self._session(at, self.session_id, "working"))  # more was said already
+        events = [*self._went_on(at), *self._session(at, self.session_id, "idle")]
+        pause = self._paused(told, result)
+        self._pause = derived_id(self.session_id, "pause", told.uuid or str(at))
+        prompt = Prompt(
+            id=self._pause,
+            kind=pause.kind,
+            agent=AGENT,
+            session_id=self.session_id,
+            cwd=self._seen.cwd,
+            title=pause.title,
+            opened_at=at,
+            body=pause.body,
+            questions=pause.questions,
+            fingerprint=pause.mark,
+            permission_mode=self._seen.permission_mode,
+            link=LINK,
+            held=True,
+        )
+        return Spoke((*events, PromptRaised(at, prompt)))
+
+    def _paused(self, told: Line, result: Result) -> pauses.Pause:
+        said = result.result or "\n".join(result.errors or [])
+        stopped = (result.terminal_reason or "").startswith("aborted") or (
+            not result.is_error and told.subtype == "error_during_execution"
+        )
+        payload = HookPayload(
+            self.session_id,
+            error="" if not result.is_error else self._error or told.subtype or "error",
+            last_assistant_message="The turn was stopped." if stopped else said,
+            background_tasks=self._tasks,
+        )
+        # A person drives it, through us: for them it is ready like one in a terminal.
+        ready = pauses.ready(payload, replace(self._seen, mode="terminal"))
+        assert ready is not None
+        if stopped or not result.is_error:
+            return ready
+        return replace(pauses.problem(payload), questions=ready.questions)
+
+
+def _as(kind: type[T], line: bytes) -> T | None:
+    try:
+        return msgspec.json.decode(line, type=kind)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
+def _read(decoder: msgspec.json.Decoder[T], line: bytes) -> T | None:
+    try:
+        return decoder.decode(line)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
+def _inert(text: str) -> str:
+    """A leading slash would run a command; after a space it is text."""
+    return f" {text}" if text.startswith("/") else text
+
+
+def _unfillable() -> Question:
+    return replace(form.action(False), options=form.action(False).options[1:])
+
+
+def _task(raw: msgspec.Raw) -> msgspec.Raw:
+    """As the Stop hook would name it."""
+    told = _as(dict[str, object], bytes(raw)) or {}
+    kind = told.get("subagent_type") or told.get("task_type") or ""
+    return msgspec.Raw(msgspec.json.encode({"type": str(kind), "description": str(told.get("description", ""))}))

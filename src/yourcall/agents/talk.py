@@ -1,0 +1,85 @@
+"""A session that yourcall itself started and speaks with over pipes: what is asked for, and what a line means.
+
+Rule: a talk is pure. Lines go in and events come out; answers and wishes go in and lines come out; whoever holds
+the pipes carries them and decides nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from msgspec import Struct, field
+
+from yourcall.events import AnyEvent
+from yourcall.model import Answer, Prompt, Refused
+
+
+class Wish(Struct, frozen=True):
+    """A session to be started. `resume` is the id of an earlier one that is to go on; empty fields say nothing."""
+
+    cwd: str
+    prompt: str
+    permission_mode: str = ""
+    model: str = ""
+    resume: str = ""
+    allowed_tools: tuple[str, ...] = ()
+    skip_permissions: bool = False
+
+
+class Child(Struct, frozen=True):
+    """The process that was started for it."""
+
+    pid: int
+    started: str
+    cwd: str
+
+
+class Done(Struct, frozen=True):
+    """What became of a request of ours; `error` is empty if it was granted."""
+
+    request_id: str
+    error: str = ""
+
+
+class Spoke(Struct, frozen=True):
+    """What one line means: events to post in this order, lines to write back at once, and the word on a request
+    of ours."""
+
+    events: tuple[AnyEvent, ...] = ()
+    bodies: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    lines: tuple[bytes, ...] = ()
+    done: Done | None = None
+
+
+class Speaking(Struct, frozen=True):
+    """What the agent is saying right now, before the message is whole."""
+
+    text: str = ""
+    thinking: str = ""
+
+
+class Talk(Protocol):
+    """One conversation over pipes. `session_id` is empty until the agent has told it."""
+
+    session_id: str
+    speaking: Speaking
+
+    def open(self) -> list[bytes]:
+        """The first lines: they begin the session with its first instruction."""
+        ...
+
+    def hear(self, line: bytes, at: float) -> Spoke:
+        """What a line from the agent means; anything unreadable means nothing."""
+        ...
+
+    def answer(self, prompt: Prompt, answer: Answer, request: bytes) -> bytes | Refused:
+        """The line that carries this answer to this prompt."""
+        ...
+
+    def say(self, text: str, command: bool) -> bytes | Refused:
+        """The line that tells the agent something, at rest or at work. `command`: it may be a `/command`."""
+        ...
+
+    def ask(self, wish: str, value: str) -> tuple[str, bytes]:
+        """A request of ours (`interrupt`, `mode`, `model`): its id, by which it will be granted, and its line."""
+        ...

@@ -1,0 +1,127 @@
+"""Finding sessions that run already and that no hook told of: by process, terminal and the agent's own files.
+
+Rule: only looks. What a hook reported is never overwritten; with a root only that process and what it started are
+looked at, and no other process at all. Whatever cannot be read is passed over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Literal, Protocol
+
+from msgspec.structs import replace
+
+from yourcall.agents.agent import Agent, Finder
+from yourcall.agents.sightings import Pane, Process
+from yourcall.core.state import State
+from yourcall.events import AnyEvent, SessionEnded, SessionSeen
+from yourcall.links import processes
+from yourcall.links.terminals import panes_of
+from yourcall.model import Session
+
+log = logging.getLogger(__name__)
+
+Mode = Literal["off", "tmux", "all"]
+
+# A session that was there before us can wait a moment; the look costs a few milliseconds.
+EVERY_S = 3.0
+# A session with our hooks speaks up within a second; until then it is not called out of reach.
+GRACE_S = 5.0
+LARGEST_FILE = 1024 * 1024
+
+
+class Teller(Protocol):
+    @property
+    def state(self) -> State: ...
+
+    async def post(self, event: AnyEvent) -> object: ...
+
+
+class Discovery:
+    """`mode`: nothing, sessions in tmux, or all of this user's. `root_pid`: only below that process."""
+
+    def __init__(self, teller: Teller, agents: Mapping[str, Agent], mode: Mode, root_pid: int = 0) -> None:
+        self._teller = teller
+        self._finders = [agent.finder for agent in agents.values() if agent.finder is not None]
+        self._mode = mode
+        self._root = root_pid
+
+    async def run(self) -> None:
+        while self._mode != "off":
+            try:
+                await self.look()
+            except Exception:  # the rest of yourcall does without; the next look may go well
+                log.exception("looking for sessions failed")
+            await asyncio.sleep(EVERY_S)
+
+    async def look(self) -> None:
+        """One look at what runs now."""
+        for finder in self._finders:
+            mine = await asyncio.to_thread(processes.running, finder.runs, self._root)
+            panes = await panes_of({process.env.get("TMUX", "") for process in mine})
+            sessions = await asyncio.to_thread(_sessions, finder, mine, panes)
+            for event in self._news(finder, sessions, time.time()):
+                await self._teller.post(event)
+
+    def _news(self, finder: Finder, sessions: list[Session], now: float) -> list[AnyEvent]:
+        events: list[AnyEvent] = []
+        known = list(self._teller.state.sessions.values())
+        for session in sessions:
+            shown = session.links or (self._mode == "all" and now - session.started_at > GRACE_S)
+            same = [k for k in known if (k.pid, k.pid_started) == (session.pid, session.pid_started)]
+            if session.id.startswith(finder.unnamed) and any(k.id != session.id for k in same):
+                continue  # its name is known by other means
+            old = self._teller.state.sessions.get(session.id)
+            if shown and may_tell(old, session):
+                events.append(SessionSeen(now, replace(session, seen_at=now)))
+                # The same process under another name: it was cleared or resumed, or it has a name by now.
+                events += [
+                    SessionEnded(now, other.id, f"it goes on as {session.id}")
+                    for other in same
+                    if other.id != session.id and only_found(other)
+                ]
+        return events
+
+
+def only_found(session: Session) -> bool:
+    """Nothing but a look told of it: no hook, no program of ours."""
+    return all(link.kind == "tmux" for link in session.links)
+
+
+def may_tell(old: Session | None, new: Session) -> bool:
+    """A session that speaks for itself is believed; and of two processes with one id, the one that lives."""
+    if old is None:
+        return True
+    if not only_found(old):
+        return False
+    same = old.pid_started == new.pid_started and old.pid == new.pid
+    return same or processes.started(old.pid) != old.pid_started
+
+
+def _sessions(finder: Finder, running: list[Process], panes: list[Pane]) -> list[Session]:
+    found = [finder.found(process, _file(Path(finder.session_file(process))), panes) for process in running]
+    return [replace(session, transcript=_there(session.transcript)) for session in found]
+
+
+def _file(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(LARGEST_FILE)
+    except OSError:
+        return b""
+
+
+def _there(transcript: str) -> str:
+    """Where the transcript is, if it is not where the folder's name says: long names are cut."""
+    path = Path(transcript)
+    if not transcript or path.exists():
+        return transcript
+    with contextlib.suppress(OSError):
+        elsewhere: Iterable[Path] = path.parent.parent.glob(f"*/{path.name}")
+        return next((str(each) for each in elsewhere), transcript)
+    return transcript

@@ -1,0 +1,176 @@
+"""How a session of an agent is started: with the environment of the person's login shell, and our rules for it.
+
+Rules
+  * A daemon that a service manager started knows nothing of the person's PATH, of nvm or of a login: their own
+    shell is asked, as a terminal would ask it. If it does not answer, what we have must do.
+  * A subscription is not billed as API use by accident: `ANTHROPIC_API_KEY` is passed on only if the config says so.
+  * A secret goes from environment to environment: never onto a command line, never into a log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import pwd
+import shlex
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from yourcall.model import Refused
+
+API_KEY = "ANTHROPIC_API_KEY"
+OWNED = "YOURCALL_OWNED"  # our hooks stay silent in a process that we speak with ourselves
+RESOLVING = "YOURCALL_RESOLVING_ENVIRONMENT"  # for a shell's own files: nobody sits at this one
+
+SHELL_S = 10.0  # nvm takes half a second on a slow disk; what takes longer than this waits for a person
+FRESH_S = 300.0
+
+# Those that take `-l -i -c COMMAND`. Another one is passed over for /bin/sh.
+SHELLS = frozenset({"bash", "zsh", "fish", "sh", "dash", "ksh"})
+
+# What a Claude leaves in the environment of its children: with it, a new one takes itself for a part of the old one.
+OF_ANOTHER = frozenset(
+    {
+        "CLAUDECODE",
+        "CLAUDE_CODE_ENTRYPOINT",
+        "CLAUDE_CODE_SESSION_ID",
+        "CLAUDE_CODE_CHILD_SESSION",
+        "CLAUDE_CODE_SESSION_ATTENDED",
+        "CLAUDE_CODE_MESSAGING_SOCKET",
+        "CLAUDE_CODE_MESSAGING_TOKEN",
+        "CLAUDE_CODE_SSE_PORT",
+        "CLAUDE_PROJECT_DIR",
+        "CLAUDE_PID",
+        "CLAUDE_EFFORT",
+        "AI_AGENT",
+    }
+)
+
+# Where an older installer put it, for an alias in the shell's own file.
+ELSEWHERE = {"claude": (".claude/local/claude", ".local/bin/claude")}
+
+_TELL = (
+    "import os; fd = {fd}; rest = b'\\0'.join(k + b'=' + v for k, v in os.environb.items()) + b'\\0\\0'\n"
+    "while rest: rest = rest[os.write(fd, rest):]"
+)
+
+
+class LoginShell:
+    """The environment that a new terminal of this user's would have; asked for anew every few minutes."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, str] = {}
+        self._at = 0.0
+        self._asking = asyncio.Lock()
+
+    async def environment(self) -> dict[str, str]:
+        async with self._asking:
+            if not self._told or time.monotonic() - self._at > FRESH_S:
+                self._told = await login_environment(dict(os.environ))
+                self._at = time.monotonic()
+            return self._told
+
+
+async def login_environment(base: Mapping[str, str]) -> dict[str, str]:
+    """What the login shell makes of this environment. Interactive first: nvm stands in files only read then."""
+    shell = _shell(base)
+    for options in (["-l", "-i"], ["-l"]):
+        told = await _ask(shell, options, base)
+        if told:
+            return {name: value for name, value in told.items() if name not in ("SHLVL", "_", "OLDPWD", RESOLVING)}
+    return dict(base)
+
+
+def _shell(base: Mapping[str, str]) -> str:
+    try:
+        own = base.get("SHELL") or pwd.getpwuid(os.getuid()).pw_shell
+    except KeyError:
+        own = ""
+    return own if Path(own).name in SHELLS and os.access(own, os.X_OK) else "/bin/sh"
+
+
+async def _ask(shell: str, options: list[str], base: Mapping[str, str]) -> dict[str, str]:
+    """The shell's variables through a pipe of their own: what its files print is nobody's business."""
+    ours, theirs = os.pipe()
+    command = shlex.join([sys.executable, "-I", "-S", "-c", _TELL.format(fd=theirs)])
+    try:
+        process = await asyncio.create_subprocess_exec(
+            shell, *options, "-c", command,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+            env={**base, RESOLVING: "1"},
+            cwd=base.get("HOME") or "/",
+            pass_fds=(theirs,),
+            start_new_session=True,
+        )  # fmt: skip
+    except OSError:
+        os.close(ours)
+        return {}
+    finally:
+        os.close(theirs)
+    said = b""
+    with os.fdopen(ours, "rb", 0) as pipe:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(SHELL_S):
+                said = await _read(pipe.fileno())
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+    if not said.endswith(b"\0\0"):
+        return {}
+    pairs = (pair.partition(b"=") for pair in said.split(b"\0") if pair)
+    return {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs}
+
+
+async def _read(fd: int) -> bytes:
+    """All of it, up to the two zeros at its end: a child of the shell's may keep the pipe open."""
+    os.set_blocking(fd, False)
+    said = bytearray()
+    loop = asyncio.get_running_loop()
+    readable = asyncio.Event()
+    loop.add_reader(fd, readable.set)
+    try:
+        while not said.endswith(b"\0\0"):
+            await readable.wait()
+            readable.clear()
+            with contextlib.suppress(BlockingIOError):
+                part = os.read(fd, 1 << 16)
+                if not part:
+                    break
+                said += part
+    finally:
+        loop.remove_reader(fd)
+    return bytes(said)
+
+
+def prepared(env: Mapping[str, str], *, api_billing: bool, owned: bool) -> dict[str, str]:
+    """The environment of a session that we start. `owned`: we speak with it ourselves, its hooks must not."""
+    kept = {name: value for name, value in env.items() if name not in OF_ANOTHER}
+    if not api_billing:
+        kept.pop(API_KEY, None)
+    if kept.get("TERM") in (None, "", "dumb", "unknown"):
+        kept["TERM"] = "xterm-256color"
+    if owned:
+        kept[OWNED] = "1"
+        # It has no terminal: a pane that the daemon was started in is not its own.
+        for name in ("TMUX", "TMUX_PANE"):
+            kept.pop(name, None)
+    return kept
+
+
+def find(program: str, env: Mapping[str, str]) -> str | Refused:
+    """The program's path, looked up as its person's shell would."""
+    found = shutil.which(program, path=env.get("PATH", os.defpath))
+    if found:
+        return found
+    home = Path(env.get("HOME") or "/nonexistent")
+    for place in ELSEWHERE.get(program, ()):
+        if os.access(home / place, os.X_OK):
+            return str(home / place)
+    return Refused(f"There is no {program} on the PATH of your login shell. Install it, or put it on the PATH.")

@@ -1,0 +1,146 @@
+"""An answer carried to a dialog on a screen, by keys: look, compare with what the person saw, one key, look again.
+
+Rule: never a key "to be sure". Each key has its own look right before it and its own look after it; what cannot be
+seen to have worked is told as such, and the prompt comes back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from yourcall.agents.on_screen import KEYS, OnScreen, Press, Shot
+from yourcall.core.safety import chosen
+from yourcall.events import (
+    AnswerNotWritten,
+    AnswerWritten,
+    CallSettled,
+    DialogClosed,
+    DialogStillOpen,
+    HolderConnected,
+    TraceLost,
+)
+from yourcall.links.foreground import in_front
+from yourcall.links.screens import Basis, Screens, Teller, explained, fingerprint
+from yourcall.links.tmux import Gone, Servers, Tmux
+from yourcall.model import Answer, Effect, Outcome, Prompt, Refused
+
+MOST_KEYS = 20  # no dialog has more rows than this; a highlight that runs in circles is not chased
+PATIENCE_S = 1.0
+LOOK_S = 0.01  # Claude needs 50 ms and more from one dialog to the next: in between this sees that it was gone
+AGAIN_S = 0.03
+BY_A_PERSON = frozenset({"trust", "startup", "unknown"})
+
+OUTCOMES: dict[Effect, Outcome] = {"deny": "denied", "stop": "stopped"}
+
+
+class Keyboard:
+    """Presses the keys of answers."""
+
+    def __init__(
+        self, teller: Teller, servers: Servers, screens: Screens, on_screen: Callable[[str], OnScreen | None]
+    ) -> None:
+        self._teller = teller
+        self._servers = servers
+        self._screens = screens
+        self._on_screen = on_screen
+
+    async def deliver(self, prompt: Prompt, answer: Answer) -> None:
+        """Carry this answer, and tell how that went."""
+        basis, on = self._screens.basis(prompt), self._on_screen(prompt.agent)
+        options = chosen(prompt, answer)
+        if basis is None or on is None or len(options) != 1:
+            await self._refuse(
+                prompt, answer, "What was on the screen is not known any more; answer it at the desk."
+            )
+            return
+        if answer.via == "rule" and prompt.kind in BY_A_PERSON:
+            await self._refuse(prompt, answer, "Only a person decides this; no rule ever does.")
+            return
+        async with self._servers.lock(basis.server, basis.pane):
+            await self._press(prompt, answer, basis, on, options[0].id, options[0].effect)
+
+    async def _press(
+        self, prompt: Prompt, answer: Answer, basis: Basis, on: OnScreen, option: str, effect: Effect
+    ) -> None:
+        server = self._servers.at(basis.server)
+        for _ in range(MOST_KEYS):
+            now = await self._next(prompt, basis, on, option)
+            if isinstance(now, Refused):
+                await self._refuse(prompt, answer, now.reason)
+                return
+            press, shot = now
+            pressed_at = time.time()
+            failed = await server.write(basis.pane, KEYS[press.key])
+            if failed is not None and failed.unsure:
+                await self._teller.post(TraceLost(time.time(), prompt.id, f"a key was sent, but {failed.why}"))
+                return
+            if failed is not None:
+                await self._refuse(prompt, answer, f"The key could not be sent: {failed.why}.")
+                return
+            if press.decides:
+                await self._teller.post(AnswerWritten(time.time(), prompt.id, answer.id))
+                await self._see(prompt, basis, on, effect, pressed_at)
+                return
+            if not await self._moved(server, basis.pane, on, shot):
+                await self._refuse(prompt, answer, "The key had no effect; nothing was chosen.")
+                return
+        await self._refuse(prompt, answer, "The highlight did not come to the option; nothing was chosen.")
+
+    async def _next(self, prompt: Prompt, basis: Basis, on: OnScreen, option: str) -> tuple[Press, Shot] | Refused:
+        """The look right before a key."""
+        look = await self._servers.at(basis.server).look(basis.pane)
+        if isinstance(look, Gone) or look.dead:
+            return Refused("Its pane is gone; nothing was pressed.")
+        if in_front(look.pid) != basis.front:
+            return Refused("Another program has the terminal now; nothing was pressed.")
+        if explained(self._teller.state, prompt.session_id):
+            return Refused("Its hook has raised it meanwhile: answer that one. Nothing was pressed.")
+        shot = on.read(look.screen)
+        press = on.next_key(basis.shot, shot, option)
+        return press if isinstance(press, Refused) else (press, shot)
+
+    async def _moved(self, server: Tmux, pane: str, on: OnScreen, before: Shot) -> bool:
+        """Has the highlight moved, within a moment? Whether it moved to the right place is the next look's matter."""
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
+            look = await server.look(pane)
+            if isinstance(look, Gone) or on.read(look.screen).reading.selected != before.reading.selected:
+                return True
+            await asyncio.sleep(LOOK_S)
+        return False
+
+    async def _see(self, prompt: Prompt, basis: Basis, on: OnScreen, effect: Effect, pressed_at: float) -> None:
+        """The look after the deciding key."""
+        post = self._teller.post
+        if not await self._gone(basis, on):
+            now = time.time()
+            await post(DialogStillOpen(now, prompt.id))
+            await post(HolderConnected(now, prompt.id))
+            return
+        stopped = effect == "stop"
+        await post(DialogClosed(time.time(), prompt.id, "idle" if stopped else "busy"))
+        typed_at = await self._servers.at(basis.server).last_typed()
+        if isinstance(typed_at, int) and typed_at >= int(pressed_at):
+            return  # somebody typed at the desk in that very second: it may have been their key
+        outcome = OUTCOMES.get(effect, "allowed")
+        await post(CallSettled(time.time(), prompt.id, outcome, "held", "the dialog closed at this key"))
+
+    async def _gone(self, basis: Basis, on: OnScreen) -> bool:
+        """Is the dialog gone, seen twice? A screen is drawn in pieces, and one look may fall between two of them."""
+        deadline = time.monotonic() + PATIENCE_S
+        known, server = fingerprint(basis.shot), self._servers.at(basis.server)
+        times = 0
+        while time.monotonic() < deadline:
+            look = await server.look(basis.pane)
+            if isinstance(look, Gone) or look.dead:
+                return True
+            times = times + 1 if fingerprint(on.read(look.screen)) != known else 0
+            if times == 2:
+                return True
+            await asyncio.sleep(AGAIN_S if times else LOOK_S)
+        return False
+
+    async def _refuse(self, prompt: Prompt, answer: Answer, why: str) -> None:
+        await self._teller.post(AnswerNotWritten(time.time(), prompt.id, answer.id, why))
