@@ -21,6 +21,10 @@ def new_id() -> str:
     return "".join(ALPHABET[each % len(ALPHABET)] for each in os.urandom(10))
 
 
+def _bash(command: str) -> dict[str, str]:
+    return {"command": command, "description": "Run one of the project's own scripts"}
+
+
 class Agent:
     """One session, in a config folder of its own."""
 
@@ -44,18 +48,19 @@ class Agent:
     def asks(self, command: str) -> tuple[str, bytes]:
         """The dialog opens: the id of the call, and what a PermissionRequest hook is given."""
         call_id = f"toolu_{uuid.uuid4().hex[:22]}"
-        tool_input = {"command": command, "description": "Run one of the project's own scripts"}
-        use = {"type": "tool_use", "id": call_id, "name": "Bash", "input": tool_input}
+        use = {"type": "tool_use", "id": call_id, "name": "Bash", "input": _bash(command)}
         self._write({"type": "assistant", "message": {"role": "assistant", "content": [use]}})
         self.status("waiting")
-        return call_id, self._payload("PermissionRequest", tool_input, prompt_id=str(uuid.uuid4()))
+        return call_id, self.request(command)
+
+    def request(self, command: str) -> bytes:
+        return self._payload("PermissionRequest", _bash(command), prompt_id=str(uuid.uuid4()))
 
     def finished(self) -> bytes:
         """What a PostToolUse hook is given."""
-        tool_input = {"command": "npm run build", "description": "Build it"}
         response = {"stdout": "built in 3.1 s\n" * 40, "stderr": "", "interrupted": False, "isImage": False}
         call_id = f"toolu_{uuid.uuid4().hex[:22]}"
-        return self._payload("PostToolUse", tool_input, tool_use_id=call_id, tool_response=response)
+        return self._payload("PostToolUse", _bash("npm run build"), tool_use_id=call_id, tool_response=response)
 
     def goes_on(self, call_id: str) -> None:
         """The dialog closed, and the tool was run because a hook said so."""

@@ -33,7 +33,7 @@ def long_past(at: Path, size: Size) -> Iterator[Row]:
     fresh, full = Yourcall(fresh_at), Yourcall(full_at)
     sessions, facts = size.of(SESSIONS, 20) if size.part < 0.1 else SESSIONS, FACTS if size.part == 1 else 0
     prompts = fill(full.home, sessions, EACH, facts)
-    past = f"{sessions:,} sessions and {prompts:,} prompts" + (f", {facts:,} facts" if facts else "")
+    past = f"{sessions:,} sessions and {prompts:,} prompts" + (f" that are over, {facts:,} facts in the log" if facts else "")
     started = in_turn(size.of(5), {"full": lambda: to_listening(full), "fresh": lambda: to_listening(fresh)})
     weighed = in_turn(
         size.of(3), {"full": lambda: weight(full, "/api/live"), "fresh": lambda: weight(fresh, "/api/live")}, 0
@@ -54,13 +54,16 @@ def long_past(at: Path, size: Size) -> Iterator[Row]:
             {"full": Answered(full, full_live, full_at).once, "fresh": Answered(fresh, fresh_live, fresh_at).once},
             warm_up=2,
         )
+    note = f"a long past is {past}"
     for name, unit, taken in (
         ("`yourcall up` until it listens", "ms", {k: ms(v) for k, v in started.items()}),
         ("memory at rest, one client", "MB", weighed),
         ("a prompt reaches a client", "ms", {k: ms(v) for k, v in shown.items()}),
         ("an answer reaches the agent", "ms", {k: ms(v) for k, v in answered.items()}),
     ):
-        yield Row(f"{name}, after {past}", unit, taken["full"], "an empty home", taken["fresh"], most_ratio=MORE)
+        ours, other = taken["full"], taken["fresh"]
+        yield Row(f"{name}, long past", unit, ours, "an empty home", other, most_ratio=MORE, note=note)
+        note = ""
 
 
 def fill(home: Path, sessions: int, each: int, facts: int = 0) -> int:
@@ -124,7 +127,7 @@ def _life(state: object, agent: Agent, started: object, at: float, each: int) ->
             yield Fact(event, done.prompts, done.sessions, bodies if isinstance(event, PromptRaised) else {})
 
     for number in range(each):
-        call_id, payload = agent.asks(f"scripts/step --number {number}")
+        payload = agent.request(f"scripts/step --number {number}")
         heard = read_hook(HookCall(at, "PermissionRequest", payload, agent.env, new_id(), new_id()))
         for event in heard.events:
             yield from told(event, heard.bodies)
@@ -134,7 +137,7 @@ def _life(state: object, agent: Agent, started: object, at: float, each: int) ->
         question = raised.prompt.questions[0]
         answer = replace(answer, choices={question.id: (question.options[0].id,)})
         for event in (
-            CallBound(at + 0.1, name, call_id),
+            CallBound(at + 0.1, name, f"toolu_{name}"),
             AnswerGiven(at + 0.2, name, answer),
             AnswerWritten(at + 0.3, name, answer.id),
             DialogClosed(at + 0.4, name, "busy"),
@@ -143,7 +146,6 @@ def _life(state: object, agent: Agent, started: object, at: float, each: int) ->
             yield from told(event, {})
         at += 1
     assert not state.of_session(agent.session_id), "a prompt of the past is not over"
-    agent.transcript.unlink()
 
 
 def _lengthen(path: Path, facts: int) -> None:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import itertools
 import json
 import shutil
+import statistics
 import sys
 import time
 from collections.abc import Generator, Iterator
@@ -38,34 +40,42 @@ if TYPE_CHECKING:
 CALLS = 20
 EVENTS = CALLS + 2  # UserPromptSubmit, a PostToolUse per call, Stop
 INFORMING = ("SessionStart", "SessionEnd", "UserPromptSubmit", "Stop", "PostToolUse", "PostToolUseFailure", "Notification")
-NO_MORE = 1.03  # less than two runs of the same differ by on a quiet machine
+MEASURABLE = 1.03  # a quiet machine tells two runs apart when they differ by more than this
+CPU_MS = 25
+NONE, AGAIN, CURL = "no hooks", "no hooks again", "`curl` hooks"
 
 
 @dataclass(frozen=True)
 class Turn:
+    """`cpu` is that of Claude Code and everything it started, hooks among it, and of the hooks' daemon or server."""
+
     seconds: float
+    calls: list[float]
     cpu: float
-    """Of Claude Code and everything it started, hooks among it; and of the daemon, where there is one."""
 
 
 def twenty_calls(at: Path, size: Size) -> Iterator[Row]:
     with _contenders(at) as sides:
-        taken = in_turn(size.of(6), {name: side.turn for name, side in sides.items()})
-    floor = taken["no hooks"]
-    wall = {name: ms([turn.seconds for turn in turns]) for name, turns in taken.items()}
-    used = {name: ms([turn.cpu for turn in turns]) for name, turns in taken.items()}
-    assert floor
-    for name in taken:
-        if name == "no hooks":
-            continue
-        ours = name.startswith("ours")
-        yield Row(
-            f"a turn of {CALLS} calls, {name}", "ms", wall[name], "no hooks", wall["no hooks"],
-            most_ratio=NO_MORE if ours else None,
-        )  # fmt: skip
-    for name in taken:
-        if name != "no hooks":
-            yield Row(f"its CPU, {name}", "ms", used[name], "no hooks", used["no hooks"])
+        taken = in_turn(size.of(5, 1), {name: side.turn for name, side in sides.items()}, warm_up=1 if size.part else 0)
+    turns = {name: ms([turn.seconds for turn in each]) for name, each in taken.items()}
+    calls = {name: ms([call for turn in each for call in turn.calls]) for name, each in taken.items()}
+    used = {name: ms([turn.cpu for turn in each]) for name, each in taken.items()}
+    against = "no hooks"
+    for what, times in ((f"a turn of {CALLS} calls", turns), ("one call of it", calls)):
+        # Two equal things differ, too: only what is beyond that can be called a delay.
+        equal = Row("", "ms", times.pop(AGAIN), "", times[NONE]).ratio or 1.0
+        measurable = max(MEASURABLE, equal, 1 / equal)
+        note = f"two runs without hooks were {equal:.2f}× apart"
+        for name in list(times)[1:]:
+            goal = measurable if name.startswith("ours") else None
+            yield Row(f"{what}, {name}", "ms", times[name], against, times[NONE], most_ratio=goal, note=note)
+            note = ""
+    none = statistics.median([*used.pop(AGAIN), *used[NONE]])
+    added = {name: [(each - none) / EVENTS for each in used[name]] for name in list(used)[1:]}
+    for name, each in added.items():
+        curl = added.get(CURL, []) if name != CURL else []
+        goal = CPU_MS if name.startswith("ours") else None
+        yield Row(f"CPU it adds per event, {name}", "ms", each, CURL if curl else "", curl, most=goal)
 
 
 class Side:
@@ -82,14 +92,13 @@ class Side:
         words = self._model.script(name, *calls, [text("Read.")])
         self._claude.wait_ready()
         self._claude.type(words)
-        before, began = self._cpu(), time.time()
+        spent, began = self._cpu(), time.time()
         self._claude.terminal.key("Enter")
-        last = self._model.wait_for(
-            lambda model: next((r for r in reversed(model.requests) if (r.script, r.turn) == (name, CALLS)), None), 60
-        )
+        asked = self._model.wait_for(lambda model: _whole([r.at for r in model.requests if r.script == name]), 60)
         self._claude.wait_status("idle")
         self._quiet()
-        return Turn(last.at - began, self._cpu() - before)
+        calls = [after - before for before, after in itertools.pairwise(asked)]
+        return Turn(asked[-1] - began, calls, self._cpu() - spent)
 
     def _quiet(self) -> None:
         """Hooks that run beside the turn have ended, too."""
@@ -100,6 +109,11 @@ class Side:
         if self._daemon is not None and self._daemon.running:
             spent += sum(psutil.Process(self._daemon.pid).cpu_times()[:2])
         return spent
+
+
+def _whole(asked: list[float]) -> list[float]:
+    """When the model was asked, once it was told of the last call."""
+    return asked if len(asked) > CALLS else []
 
 
 @contextlib.contextmanager
@@ -122,14 +136,14 @@ def _contenders(at: Path) -> Generator[dict[str, Side]]:
             file.write_text("".join(f"line {n}\n" for n in range(CALLS + 1)))
             sides[name] = Side(start_claude(ptys, binary, home, model), model, file, daemon)
 
-        add("no hooks", None)
-        add("no hooks again", None)
+        add(NONE, None)
+        add(AGAIN, None)
         add("ours", None, stack.enter_context(Yourcall(_folder(at, "up"))))
         down = Yourcall(_folder(at, "down"))
         add("ours, daemon down", None, down)
         add("HTTP hooks", _hooks({"type": "http", "url": url}), bare)
         if shutil.which("curl"):
-            add("`curl` hooks", _hooks({"type": "command", "command": curl}), bare)
+            add(CURL, _hooks({"type": "command", "command": curl}), bare)
         yield sides
 
 

@@ -197,13 +197,17 @@ def _window(screen: Screen, top: float, width: float, height: float) -> list[str
         f"font-family=\"system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif\" text-anchor=\"middle\">"
         f"{escape(screen.title)}</text>"
     )
-    for number, row in enumerate(screen.rows):
-        parts += _row(row, x + PAD, top + BAR + PAD - 2 + number * CELL_H)
-    return parts
+    rows = [_row(row, x + PAD, top + BAR + PAD - 2 + n * CELL_H) for n, row in enumerate(screen.rows)]
+    # All backgrounds first: one of a lower row must not cover what reaches down from the row above.
+    return [
+        *parts,
+        *(paper for papers, _ in rows for paper in papers),
+        *(mark for _, marks in rows for mark in marks),
+    ]
 
 
-def _row(row: list[Cell], left: float, top: float) -> list[str]:
-    """Backgrounds first, then what stands on them, in runs of one style."""
+def _row(row: list[Cell], left: float, top: float) -> tuple[list[str], list[str]]:
+    """The backgrounds, and what stands on them, in runs of one style."""
     papers: list[str] = []
     marks: list[str] = []
     for (style, kind), run in groupby(row, key=lambda cell: (cell.style, _kind(cell.text))):
@@ -227,7 +231,7 @@ def _row(row: list[Cell], left: float, top: float) -> list[str]:
                 y = top + CELL_H / 2
                 dash = f' stroke-dasharray="{RULES[dashes]}"' if RULES[dashes] else ""
                 marks.append(f'<path d="M{x:.1f} {y:g}h{wide:.1f}" stroke="{ink}"{dash}{faint}/>')
-    return papers + marks
+    return papers, marks
 
 
 def _kind(letter: str) -> str:

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 
 from yourcall.model import Refused
 
-
 Mode = Literal["off", "tmux", "all"]
 
 

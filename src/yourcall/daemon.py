@@ -22,7 +22,9 @@ from msgspec.structs import replace
 from yourcall import __version__
 from yourcall.agents.agent import Agent
 from yourcall.agents.claude.agent import CLAUDE, DEMO
+from yourcall.agents.claude.keys import CLAUDE_SCREEN
 from yourcall.agents.endings import ended, nudged
+from yourcall.agents.on_screen import OnScreen
 from yourcall.agents.sightings import Heard, HookCall
 from yourcall.config import Config, read_config, with_environment
 from yourcall.core.identity import unsettled
@@ -40,6 +42,10 @@ from yourcall.links import processes
 from yourcall.links.conversations import Conversations
 from yourcall.links.discover import Discovery
 from yourcall.links.hooks import Hooks
+from yourcall.links.pressing import Keyboard
+from yourcall.links.screens import Screens
+from yourcall.links.speak import Speaker
+from yourcall.links.tmux import Servers
 from yourcall.links.watch import Watches
 from yourcall.logs import start_logging
 from yourcall.loop import Loop
@@ -53,6 +59,7 @@ from yourcall.store.sqlite import Store
 log = logging.getLogger(__name__)
 
 AGENTS: dict[str, Agent] = {agent.name: agent for agent in (CLAUDE, DEMO)}
+SCREENS: dict[str, OnScreen] = {CLAUDE.name: CLAUDE_SCREEN}
 
 SWEEP_S = 10.0
 
@@ -66,11 +73,18 @@ class Daemon:
         self._stop = stop
         self.hooks = Hooks(self)
         self.watches = Watches(self, AGENTS.get)
+        self.tmux = Servers()
+        self.screens = Screens(self, self.tmux, SCREENS.get)
+        self.keyboard = Keyboard(self, self.tmux, self.screens, SCREENS.get)
+        self.speaker = Speaker(self, self.tmux, self.screens, SCREENS.get)
         self._tasks: set[asyncio.Task[object]] = set()
 
     @property
     def state(self) -> State:
         return self.loop.state
+
+    def body(self, id: str, /) -> bytes | None:
+        return self.loop.store.body(id)
 
     async def post(self, event: AnyEvent, bodies: dict[str, bytes] | None = None) -> Step:
         done = await self.loop.post(event, bodies)
@@ -141,6 +155,10 @@ class Daemon:
         agent = AGENTS.get(prompt.agent) if prompt else None
         if prompt is None or agent is None:
             return
+        if prompt.link in ("screen", "speech"):
+            carrier = self.keyboard if prompt.link == "screen" else self.speaker
+            self.spawn(carrier.deliver(prompt, command.answer))
+            return
         plan = agent.plan(prompt, command.answer, self.loop.store.body(prompt.request) or b"")
         if isinstance(plan, Refused):
             self.spawn(self.post(AnswerNotWritten(time.time(), prompt.id, command.answer.id, plan.reason)))
@@ -154,7 +172,7 @@ class Daemon:
 
     async def recover(self) -> None:
         """After a start: look at everything that is not settled; repeat nothing."""
-        waiting = [p for p in self.state.prompts.values() if p.held]
+        waiting = [p for p in self.state.prompts.values() if p.held and p.link == "hook"]
         for prompt in list(self.state.prompts.values()):
             if unsettled(prompt):
                 self.watches.ensure(prompt)
@@ -234,9 +252,10 @@ async def _serve(home: Path, store: Store, config: Config, announce: Callable[[L
     url = public_url or f"http://{'[' + bind + ']' if ':' in bind else bind}:{actual}"
     hosts, devices = hosts_for(bind, actual, public_url), Devices(store)
     talks = Conversations(AGENTS.get)
-    remote = make_app(daemon.loop, devices, lambda: hosts, local=False, conversations=talks)
+    voice = daemon.speaker
+    remote = make_app(daemon.loop, devices, lambda: hosts, local=False, conversations=talks, voice=voice)
     local = make_app(
-        daemon.loop, devices, lambda: hosts, local=True, stop=stop.set, conversations=talks
+        daemon.loop, devices, lambda: hosts, local=True, stop=stop.set, conversations=talks, voice=voice
     )
     listeners = [(listener(remote), tcp), (listener(local), unix)]
     hooks = await daemon.hooks.serve(home)
@@ -244,6 +263,7 @@ async def _serve(home: Path, store: Store, config: Config, announce: Callable[[L
         serving = [tasks.create_task(each.serve([sock])) for each, sock in listeners]
         looking = Discovery(daemon, AGENTS, config.discovery.mode, config.discovery.root_pid)
         sweeping = [tasks.create_task(daemon.sweep()), tasks.create_task(looking.run())]
+        sweeping.append(tasks.create_task(daemon.screens.run()))
         await daemon.recover()
         for each, _ in listeners:
             await each.listening.wait()
@@ -259,6 +279,7 @@ async def _serve(home: Path, store: Store, config: Config, announce: Callable[[L
         for each, _ in listeners:
             each.should_exit = True
         await asyncio.wait(serving)
+        await daemon.tmux.close()
     for name in ("daemon.json", "api.sock", "hook.sock"):
         (home / name).unlink(missing_ok=True)
 

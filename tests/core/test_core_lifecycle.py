@@ -18,7 +18,9 @@ from yourcall.events import (
     DialogStillOpen,
     HolderConnected,
     HolderLost,
+    PromptNudged,
     PromptRaised,
+    PromptWithdrawn,
     SessionEnded,
     TraceLost,
 )
@@ -47,6 +49,8 @@ EVENTS: dict[str, AnyEvent] = {
     "denied, desk": CallSettled(0, "p1", "denied", "desk"),
     "denied, unnamed": CallSettled(0, "p1", "denied", "unknown"),
     "unknown, unnamed": CallSettled(0, "p1", "unknown", "unknown"),
+    "no longer asked": PromptWithdrawn(0, "p1"),
+    "reminded": PromptNudged(0, "p1"),
     "session ended": SessionEnded(0, "s1"),
     "trace lost": TraceLost(0, "p1", "nobody can tell"),
 }
@@ -76,6 +80,8 @@ denied, hook      desk+R       desk+R     desk       desk       -          note 
 denied, desk      desk+R       desk+R     desk       desk       -          note   desk   desk
 denied, unnamed   desk+R       desk+R     desk       desk       -          note   desk   desk
 unknown, unnamed  -            -          -          -          -          note   -      -
+no longer asked   ended+R      -          -          -          -          -      -      -
+reminded          note         -          -          -          -          -      -      -
 session ended     ended+R      unsure+R   unsure     unsure     -          note   -      note
 trace lost        unsure       unsure     unsure     unsure     -          -      -      -
 """

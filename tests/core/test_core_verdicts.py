@@ -18,6 +18,7 @@ from yourcall.events import (
     DialogStillOpen,
     HolderConnected,
     HolderLost,
+    PromptWithdrawn,
     TraceLost,
 )
 from yourcall.model import PromptState, Verdict, VerdictWord
@@ -125,6 +126,15 @@ def test_a_device_called_hook_does_not_make_it_one() -> None:
     scene = asked()
     scene.feed(DialogClosed(0, "p1", "busy"), AnswerGiven(0, "p1", answer("deny", "a1", "hook")))
     assert scene.verdict("a1").by == "desk"
+
+
+def test_what_is_no_longer_asked_is_not_called_a_session_that_is_over() -> None:
+    scene = asked()
+    scene.feed(PromptWithdrawn(0, "p1", "asked anew"))
+    done = scene.feed(AnswerGiven(0, "p1", answer()))
+    assert done.verdict is not None
+    assert (done.verdict.result, done.verdict.by) == ("too_late", "agent")
+    assert done.verdict.detail == "the agent no longer asks this"
 
 
 def test_unsure_says_whose_answer_it_was() -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 from machine_world import permission
 from msgspec.structs import replace
 
@@ -26,7 +27,9 @@ from yourcall.events import (
     DialogStillOpen,
     HolderConnected,
     HolderLost,
+    PromptNudged,
     PromptRaised,
+    PromptWithdrawn,
     Release,
     SessionEnded,
     SessionSeen,
@@ -82,6 +85,8 @@ anything: st.SearchStrategy[AnyEvent] = st.one_of(
         st.sampled_from(("allowed", "denied", "stopped", "unknown")),
         st.sampled_from(("held", "desk", "unknown")),
     ),
+    st.builds(lambda i: PromptWithdrawn(at_last, i), ids),
+    st.builds(lambda i: PromptNudged(at_last, i), ids),
     st.builds(lambda i: TraceLost(at_last, i, "nobody can tell"), ids),
 )
 
@@ -269,11 +274,18 @@ class Chaos(RuleBasedStateMachine):
         assert replay(self.log) == (self.rows, self.sessions)
 
 
-TestChaos = Chaos.TestCase
-TestChaos.settings = settings(
+QUICK = settings(
     max_examples=150,
     stateful_step_count=30,
     deadline=None,
     report_multiple_bugs=False,
     suppress_health_check=list(HealthCheck),
 )
+
+TestChaos = Chaos.TestCase
+TestChaos.settings = QUICK
+
+
+@pytest.mark.soak
+def test_chaos_for_long() -> None:
+    run_state_machine_as_test(Chaos, settings=settings(QUICK, max_examples=5_000))

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from hypothesis import HealthCheck, note, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 from machine_world import OUTCOME_OF, Request, World, permission
 
 from yourcall.core.identity import unsettled
@@ -273,11 +274,18 @@ class TrueWorld(RuleBasedStateMachine):
             assert row.state in ("ended", "unsure"), row
 
 
-TestTrueWorld = TrueWorld.TestCase
-TestTrueWorld.settings = settings(
+QUICK = settings(
     max_examples=100,
     stateful_step_count=50,
     deadline=None,
     report_multiple_bugs=False,
     suppress_health_check=list(HealthCheck),
 )
+
+TestTrueWorld = TrueWorld.TestCase
+TestTrueWorld.settings = QUICK
+
+
+@pytest.mark.soak
+def test_the_true_world_for_long() -> None:
+    run_state_machine_as_test(TrueWorld, settings=settings(QUICK, max_examples=5_000))

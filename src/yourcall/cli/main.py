@@ -29,6 +29,9 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
     },
     "Sessions and devices": {
         "sessions": ("sessions", "command", "List the agents' sessions."),
+        "send": ("speak", "send", "Give a session its next instruction."),
+        "key": ("speak", "key", "Press one special key in a session."),
+        "interrupt": ("speak", "interrupt", "Stop the turn a session is in."),
         "conversation": ("conversation", "command", "What was said and done in a session."),
         "devices": ("devices", "command", "List, add, pair and revoke devices."),
         "pair": ("devices", "pair", "Let a phone or browser in: a code, and the address."),

@@ -85,7 +85,18 @@ class Discovery:
                     for other in same
                     if other.id != session.id and only_found(other)
                 ]
-        return events
+        return [*events, *self._ends(known, now)]
+
+    def _ends(self, known: list[Session], now: float) -> list[AnyEvent]:
+        """Sessions that only a look told of and whose process is gone; where a prompt is open, its watch tells."""
+        return [
+            SessionEnded(now, session.id, "its process is gone")
+            for session in known
+            if only_found(session)
+            and session.pid_started
+            and not self._teller.state.of_session(session.id)
+            and processes.started(session.pid) != session.pid_started
+        ]
 
 
 def only_found(session: Session) -> bool:

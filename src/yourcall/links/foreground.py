@@ -26,6 +26,14 @@ def has_terminal(pid: int) -> bool | None:
     return group == front
 
 
+def in_pane(pid: int, pane_pid: int) -> bool | None:
+    """Is this process in front of the terminal of that pane? None: the system does not tell."""
+    mine, pane = _fields(pid), _fields(pane_pid)
+    if mine is None or pane is None:
+        return None if not Path("/proc/self/stat").exists() else False
+    return mine[4] == pane[4] and mine[2] == mine[5]
+
+
 def folder(pid: int) -> str:
     """The working folder of the program in front of this process's terminal, or of the process itself."""
     for each in (_foreground_group(pid), pid):
@@ -48,7 +56,7 @@ def _foreground_group(pid: int) -> int:
 
 
 def _fields(pid: int) -> list[str] | None:
-    """State, parent, group, session, terminal, foreground group: the fields behind the name, which may hold anything."""
+    """State, parent, group, session, terminal, group in front: what stands behind the name in `stat`."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
     except OSError:

@@ -3,7 +3,7 @@
 Rules
   * A daemon that a service manager started knows nothing of the person's PATH, of nvm or of a login: their own
     shell is asked, as a terminal would ask it. If it does not answer, what we have must do.
-  * A subscription is not billed as API use by accident: `ANTHROPIC_API_KEY` is passed on only if the config says so.
+  * A subscription is not billed as API use by accident: `ANTHROPIC_API_KEY` is passed on only if configured.
   * A secret goes from environment to environment: never onto a command line, never into a log.
 """
 
@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import os
 import pwd
+import secrets
 import shlex
 import shutil
 import signal
@@ -29,11 +30,12 @@ RESOLVING = "YOURCALL_RESOLVING_ENVIRONMENT"  # for a shell's own files: nobody 
 
 SHELL_S = 10.0  # nvm takes half a second on a slow disk; what takes longer than this waits for a person
 FRESH_S = 300.0
+LONGEST_SAID = 4 << 20
 
 # Those that take `-l -i -c COMMAND`. Another one is passed over for /bin/sh.
 SHELLS = frozenset({"bash", "zsh", "fish", "sh", "dash", "ksh"})
 
-# What a Claude leaves in the environment of its children: with it, a new one takes itself for a part of the old one.
+# What a Claude leaves in the environment of its children; with it, a new one takes itself for a part of that one.
 OF_ANOTHER = frozenset(
     {
         "CLAUDECODE",
@@ -54,9 +56,11 @@ OF_ANOTHER = frozenset(
 # Where an older installer put it, for an alias in the shell's own file.
 ELSEWHERE = {"claude": (".claude/local/claude", ".local/bin/claude")}
 
+# Between two marks that nobody else could have printed: what the shell's own files say comes before.
 _TELL = (
-    "import os; fd = {fd}; rest = b'\\0'.join(k + b'=' + v for k, v in os.environb.items()) + b'\\0\\0'\n"
-    "while rest: rest = rest[os.write(fd, rest):]"
+    "import os; pairs = [k + b'=' + v for k, v in os.environb.items()]; "
+    "told = bytes(1).join([b'{mark}', *pairs, b'{mark}'])"
+    "\nwhile told: told = told[os.write(1, told):]"
 )
 
 
@@ -95,58 +99,42 @@ def _shell(base: Mapping[str, str]) -> str:
 
 
 async def _ask(shell: str, options: list[str], base: Mapping[str, str]) -> dict[str, str]:
-    """The shell's variables through a pipe of their own: what its files print is nobody's business."""
-    ours, theirs = os.pipe()
-    command = shlex.join([sys.executable, "-I", "-S", "-c", _TELL.format(fd=theirs)])
+    """The variables as a command in that shell sees them; empty if it does not come to run one."""
+    mark = secrets.token_hex(16)
+    command = shlex.join([sys.executable, "-I", "-S", "-c", _TELL.format(mark=mark)])
     try:
         process = await asyncio.create_subprocess_exec(
             shell, *options, "-c", command,
             stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
             env={**base, RESOLVING: "1"},
             cwd=base.get("HOME") or "/",
-            pass_fds=(theirs,),
             start_new_session=True,
         )  # fmt: skip
     except OSError:
-        os.close(ours)
         return {}
-    finally:
-        os.close(theirs)
     said = b""
-    with os.fdopen(ours, "rb", 0) as pipe:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(SHELL_S):
-                said = await _read(pipe.fileno())
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
-    if not said.endswith(b"\0\0"):
-        return {}
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(SHELL_S):
+            said = await _between(process, mark.encode())
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()
     pairs = (pair.partition(b"=") for pair in said.split(b"\0") if pair)
     return {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs}
 
 
-async def _read(fd: int) -> bytes:
-    """All of it, up to the two zeros at its end: a child of the shell's may keep the pipe open."""
-    os.set_blocking(fd, False)
+async def _between(process: asyncio.subprocess.Process, mark: bytes) -> bytes:
+    """What it printed between the marks. Not to the end: a child of the shell's may keep the pipe open."""
+    assert process.stdout is not None
     said = bytearray()
-    loop = asyncio.get_running_loop()
-    readable = asyncio.Event()
-    loop.add_reader(fd, readable.set)
-    try:
-        while not said.endswith(b"\0\0"):
-            await readable.wait()
-            readable.clear()
-            with contextlib.suppress(BlockingIOError):
-                part = os.read(fd, 1 << 16)
-                if not part:
-                    break
-                said += part
-    finally:
-        loop.remove_reader(fd)
-    return bytes(said)
+    while said.count(mark) < 2:
+        part = await process.stdout.read(1 << 16)
+        if not part or len(said) > LONGEST_SAID:
+            return b""
+        said += part
+    return bytes(said.split(mark)[1])
 
 
 def prepared(env: Mapping[str, str], *, api_billing: bool, owned: bool) -> dict[str, str]:

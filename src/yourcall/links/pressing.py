@@ -102,7 +102,7 @@ class Keyboard:
         return press if isinstance(press, Refused) else (press, shot)
 
     async def _moved(self, server: Tmux, pane: str, on: OnScreen, before: Shot) -> bool:
-        """Has the highlight moved, within a moment? Whether it moved to the right place is the next look's matter."""
+        """Has the highlight moved, within a moment? Whether to the right place is the next look's matter."""
         deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:
             look = await server.look(pane)
@@ -128,7 +128,7 @@ class Keyboard:
         await post(CallSettled(time.time(), prompt.id, outcome, "held", "the dialog closed at this key"))
 
     async def _gone(self, basis: Basis, on: OnScreen) -> bool:
-        """Is the dialog gone, seen twice? A screen is drawn in pieces, and one look may fall between two of them."""
+        """Is the dialog gone, seen twice? A screen is drawn in pieces, and a look may fall between two of them."""
         deadline = time.monotonic() + PATIENCE_S
         known, server = fingerprint(basis.shot), self._servers.at(basis.server)
         times = 0

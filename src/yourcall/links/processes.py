@@ -60,8 +60,9 @@ def descendants(root: int) -> Iterator[int]:
         pid = todo.pop()
         yield pid
         try:
-            for thread in (PROC / str(pid) / "task").iterdir():
-                todo += map(int, (thread / "children").read_text().split())
+            tasks = f"{PROC}/{pid}/task"
+            for thread in os.listdir(tasks):
+                todo += map(int, _read(f"{tasks}/{thread}/children").split())
         except OSError:
             continue  # it ended while we looked
 
@@ -77,10 +78,12 @@ def _own() -> Iterator[int]:
 
 
 def _process(pid: int, wanted: Wanted) -> Process | None:
-    place = PROC / str(pid)
     try:
-        argv = tuple(map(os.fsdecode, (place / "cmdline").read_bytes().split(b"\0")[:-1]))
-        if not wanted(argv) or not _same_world(place):
+        argv = tuple(map(os.fsdecode, _read(f"{PROC}/{pid}/cmdline").split(b"\0")[:-1]))
+        if not wanted(argv):
+            return None
+        place = PROC / str(pid)
+        if not _same_world(place):
             return None
         fields = _stat(pid)
         environ = (place / "environ").read_bytes().split(b"\0")
@@ -96,6 +99,15 @@ def _process(pid: int, wanted: Wanted) -> Process | None:
         )
     except (OSError, IndexError, ValueError):
         return None  # it ended while we looked, or is not ours to read
+
+
+def _read(path: str) -> bytes:
+    """Hundreds of small files at each look: a Path for each would cost more than the reading."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(file, 1 << 20)
+    finally:
+        os.close(file)
 
 
 def _same_world(place: Path) -> bool:

@@ -1,7 +1,7 @@
 """Dialogs that no hook reaches: panes are looked at, what waits there becomes a prompt, what has gone is closed.
 
-Rule: only looks and tells; keys are another file's (pressing.py). A dialog that a hook has raised is that hook's; a
-screen is believed only when it says the same thing twice.
+Rule: only looks and tells; keys are another file's (pressing.py). A dialog that a hook has raised is that hook's;
+a screen is believed only when it says the same thing twice.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import hashlib
 import logging
 import secrets
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
@@ -44,16 +44,16 @@ TICK_S = 0.25
 SETTLED_S = 0.3  # a hook tells of the same dialog within a tenth of a second: it gets the first word
 AGAIN_S = 0.05  # between two looks at a dialog that seems to have gone
 FRESH_S = 2  # tmux tells in whole seconds when a window last changed
-STRANGER = "tmux-"  # how the id of a session begins that has not told its own
+STRANGER = "pid-"  # how the id of a session begins that has not told its own; discovery gives the same ones
 
 
 class Place(Struct, frozen=True):
-    """A pane to look at. `session_id` is empty while nobody has told which session it is."""
+    """A pane to look at, and the session in it."""
 
     server: str
     pane: str
-    agent: str = "claude"
-    session_id: str = ""
+    agent: str
+    session_id: str
 
 
 class Basis(Struct, frozen=True):
@@ -77,10 +77,6 @@ class Teller(Protocol):
     async def post(self, event: AnyEvent, bodies: dict[str, bytes] | None = None) -> object: ...
 
     def body(self, id: str, /) -> bytes | None: ...
-
-    def panes_of_interest(self) -> Iterable[Place]:
-        """Panes of agents that were found by other means than their hooks."""
-        ...
 
 
 class _Seen(Struct):
@@ -114,11 +110,10 @@ class Screens:
         look = await self._servers.at(server).look(pane)
         if isinstance(look, Gone):
             return look
-        place = Place(server, pane, agent)
         known = next((p for p in self._places() if (p.server, p.pane) == (server, pane)), None)
-        if known is not None and known.session_id:
+        if known is not None:
             return self._teller.state.sessions[known.session_id]
-        return await self._stranger(place, look.pid)
+        return await self._stranger(server, pane, agent, look.pid)
 
     async def look_around(self) -> None:
         """One look at every pane that may have something to say."""
@@ -140,7 +135,7 @@ class Screens:
 
     def _places(self) -> list[Place]:
         """One for each pane; of several sessions in one, the one that has the terminal and spoke last."""
-        found: dict[tuple[str, str], Place] = {(p.server, p.pane): p for p in self._teller.panes_of_interest()}
+        found: dict[tuple[str, str], Place] = {}
         for session in sorted(self._teller.state.sessions.values(), key=_weight):
             link = next((link for link in session.links if link.kind == "tmux"), None)
             if link is None or session.mode != "terminal" or self._on_screen(session.agent) is None:
@@ -151,10 +146,12 @@ class Screens:
         return list(found.values())
 
     def _matters(self, place: Place, row: Row) -> bool:
-        """A pane that has printed nothing since the last look shows what it showed; a held request is no riddle."""
+        """What has printed nothing since the last look shows what it showed; a held request is no riddle."""
         seen = self._seen.setdefault((place.server, place.pane), _Seen())
         if self._servers.lock(place.server, place.pane).locked():
             return False
+        if self._prompt_at(place) is not None:
+            return True
         if _held(self._teller.state, place.session_id):
             return False
         changed = row.active_at != seen.active_at or time.time() - row.active_at <= FRESH_S
@@ -221,14 +218,21 @@ class Screens:
     async def _closed(self, prompt: Prompt, shot: Shot) -> None:
         """Gone, and we did not press: somebody at the desk did, and the screen does not tell what."""
         now = time.time()
+        if (
+            prompt.state == "open"
+            and shot.reading.state == "waiting"
+            and shot.reading.kind == prompt.kind == "unknown"
+        ):
+            # Nobody can say whether this is the same dialog: the person judges the new screen.
+            await self._teller.post(PromptWithdrawn(now, prompt.id, "the screen has changed"))
+            return
         await self._teller.post(DialogClosed(now, prompt.id, "busy"))
         if prompt.state == "open":
             detail = f"the dialog closed; the agent is {shot.reading.state}"
             await self._teller.post(CallSettled(now, prompt.id, "unknown", "desk", detail))
 
     async def _raise(self, place: Place, look: Look, shot: Shot, on: OnScreen) -> None:
-        session_id = place.session_id or (await self._stranger(place, look.pid)).id
-        session = self._teller.state.sessions[session_id]
+        session = self._teller.state.sessions[place.session_id]
         offer = on.offer(shot)
         basis = Basis(place.server, place.pane, in_front(look.pid), shot.reading, shot.text)
         request = msgspec.json.encode(basis)
@@ -237,7 +241,7 @@ class Screens:
             id=secrets.token_hex(8),
             kind=offer.kind,
             agent=place.agent,
-            session_id=session_id,
+            session_id=session.id,
             cwd=session.cwd,
             title=offer.title,
             opened_at=time.time(),
@@ -253,17 +257,15 @@ class Screens:
 
     # --- sessions that have not told their name -------------------------------------------------------------
 
-    async def _stranger(self, place: Place, pid: int) -> Session:
+    async def _stranger(self, server: str, pane: str, agent: str, pid: int) -> Session:
         leader = leader_in_front(pid)
         began = processes.started(leader)
-        name = hashlib.sha256(f"{place.server} {place.pane} {leader} {began}".encode()).hexdigest()[:12]
         now = time.time()
         session = Session(
-            id=f"{STRANGER}{name}",
-            agent=place.agent,
+            id=f"{STRANGER}{leader}-{began}",
+            agent=agent,
             cwd=folder(pid),
-            mode="terminal",
-            links=(Link("tmux", place.pane, place.server),),
+            links=(Link("tmux", pane, server),),
             pid=leader,
             pid_started=began,
             started_at=now,
@@ -274,7 +276,7 @@ class Screens:
 
     async def _retire(self, place: Place) -> None:
         """Once a session has told its own id, the one we made up for its pane is over."""
-        if place.session_id.startswith(STRANGER) or not place.session_id:
+        if place.session_id.startswith(STRANGER):
             return
         for session in list(self._teller.state.sessions.values()):
             here = any((link.server, link.target) == (place.server, place.pane) for link in session.links)
@@ -319,8 +321,7 @@ def _held(state: State, session_id: str) -> bool:
 
 
 def _asked(state: State, session_id: str) -> list[Prompt]:
-    found = state.of_session(session_id) if session_id else []
-    return [p for p in found if p.kind not in ("ready", "problem")]
+    return [p for p in state.of_session(session_id) if p.kind not in ("ready", "problem")]
 
 
 def _weight(session: Session) -> tuple[bool, float]:

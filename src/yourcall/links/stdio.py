@@ -1,8 +1,8 @@
 """A program that we started and speak with by lines, over plain pipes.
 
 Rules
-  * One task writes, one reads, and neither ever waits for the other: whatever the program does or does not do with
-    its input, its output is read. So two full pipes cannot stand against each other (docs/explanation/why-no-pty.md).
+  * One task writes, one reads, and neither ever waits for the other: whatever the program does or does not do
+    with its input, its output is read. So two full pipes never face each other (docs/explanation/why-no-pty.md).
   * A line is written whole or reported as not written. "Written" means that the system has taken every byte.
   * Nothing outlives us: the program leads a process group of its own, and a watcher in that group ends it as soon
     as our end of a pipe is closed, which the system does even if we are killed.
@@ -28,7 +28,7 @@ MOST_QUEUED = 32 << 20  # what waits for a program that does not read
 LAST_WORDS = 4_000
 ENDS_S = 3.0  # Claude is gone 0.2 s after SIGTERM, its commands with it
 
-# `$$` is the program itself, after the `exec`. What is ignored before it stays ignored in it: so only in the watcher.
+# `$$` is the program itself, after the `exec`. A trap set before it would hold in the program too.
 GUARD = """(
     trap '' TERM HUP INT
     read -r _ < /dev/fd/{life}

@@ -31,7 +31,7 @@ _OFF = ("0", "off", "")
 
 
 class Gone(Struct, frozen=True):
-    """There is no such pane, or no server behind that socket. `unsure`: it may have done what was asked, though."""
+    """There is no such pane, or no server at that socket. `unsure`: it may have done what was asked, though."""
 
     why: str
     unsure: bool = False

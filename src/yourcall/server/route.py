@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from yourcall.server.auth import CALLER, Caller, Refusal
 from yourcall.server.devices import Devices
-from yourcall.server.needs import Conversations, Desk
+from yourcall.server.needs import Conversations, Desk, Voice
 
 # The largest thing a person sends is an edited file; a megabyte of it is plenty.
 LARGEST_BODY = 1 << 20
@@ -35,6 +35,7 @@ class Call(Struct, frozen=True):
     stop: Callable[[], None]
     request: Request
     conversations: Conversations | None = None
+    voice: Voice | None = None
 
     @property
     def caller(self) -> Caller:

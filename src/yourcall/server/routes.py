@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Raw
 
 from yourcall.conversation import Page
-from yourcall.server import conversation, doors, prompts
+from yourcall.server import conversation, doors, prompts, speaking
 from yourcall.server.auth import Refusal
 from yourcall.server.openapi import document
 from yourcall.server.route import Call, Query, Reply, Route
@@ -21,17 +21,23 @@ from yourcall.server.wire import (
     DeviceRequest,
     DeviceView,
     Done,
+    KeyRequest,
     LogLine,
     NewDevice,
     PairingCode,
+    PaneRequest,
     PairRequest,
     PromptStory,
     PromptView,
+    SendRequest,
     SessionView,
+    SpokenReply,
     Status,
 )
 
 LIVE = "/api/live"
+
+_SPOKEN = {200: SpokenReply, 409: SpokenReply, 422: SpokenReply}
 
 _LIMIT = Query("limit", "How many, at most 500.", "integer")
 _BEFORE = Query(
@@ -93,6 +99,43 @@ ROUTES: tuple[Route, ...] = (
             Query("subagent", "The id of a subagent: its own conversation.", "string"),
         ),
         refuses=(400, 404),
+    ),
+    Route(
+        "POST",
+        "/api/sessions/{id}/send",
+        speaking.send,
+        "Give a session in a tmux pane its next instruction, or a follow-up. 200 confirmed or sent, 409 unsure, "
+        "422 refused: nothing was sent.",
+        _SPOKEN,
+        takes=SendRequest,
+        refuses=(400, 404, 413),
+    ),
+    Route(
+        "POST",
+        "/api/sessions/{id}/key",
+        speaking.key,
+        "Press one special key, such as `escape` or `up`; refused while a dialog is open.",
+        _SPOKEN,
+        takes=KeyRequest,
+        refuses=(400, 404, 413),
+    ),
+    Route(
+        "POST",
+        "/api/sessions/{id}/interrupt",
+        speaking.interrupt,
+        "Stop the turn that is running; refused if none is, or while a dialog is open.",
+        _SPOKEN,
+        refuses=(404,),
+    ),
+    Route(
+        "POST",
+        "/api/panes",
+        speaking.watch_pane,
+        "Look after a tmux pane in which an agent is about to start, for the dialogs that come before its hooks.",
+        {201: SessionView, 422: SpokenReply},
+        takes=PaneRequest,
+        refuses=(400, 413),
+        key="local",
     ),
     Route(
         "GET",

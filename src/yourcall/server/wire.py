@@ -119,6 +119,31 @@ class AnswerReply(Struct, frozen=True):
     prompt: PromptStory | None
 
 
+class SendRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """A message for a session. `as_command`: a leading `/` or `!` is meant as the agent's own command."""
+
+    text: str
+    as_command: bool = False
+
+
+class KeyRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    key: Annotated[str, Meta(min_length=1, max_length=40)]
+
+
+class PaneRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """A pane of a tmux server of the user's: the server's socket, and the pane's id such as `%3`."""
+
+    server: Annotated[str, Meta(min_length=1, max_length=4096)]
+    pane: Annotated[str, Meta(pattern="^%[0-9]{1,9}$")]
+
+
+class SpokenReply(Struct, frozen=True):
+    """`confirmed`: the session's own hooks, or its screen, show that it worked. `sent`: it left us, whole."""
+
+    result: VerdictWord
+    detail: str
+
+
 class Status(Struct, frozen=True):
     """`prompts` counts by state what is not closed; `seq` is where a live feed would go on."""
 

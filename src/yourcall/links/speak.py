@@ -1,0 +1,238 @@
+"""Speaking to a session in a tmux pane: a message, a key, an interrupt.
+
+Rule: the screen is read first, and nothing is typed into a dialog or over somebody's draft. A message is pasted,
+seen in the input box, and only then sent; what was not seen to go is taken back or told as unsure.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from yourcall.agents.on_screen import KEYS, OnScreen, Shot, Typed, key_named
+from yourcall.core.state import State
+from yourcall.events import AnswerNotWritten, AnswerWritten, AnyEvent, SessionSeen, TraceLost
+from yourcall.links.foreground import in_pane
+from yourcall.links.screens import Screens
+from yourcall.links.tmux import Gone, Servers, Tmux
+from yourcall.model import Answer, Prompt, Refused, Session, Verdict
+
+LOOK_S = 0.02
+SHOWN_S = 3.0  # 100 kB take Claude about a second to draw
+TAKEN_S = 3.0
+HEARD_S = 2.0  # the hook that tells of a new turn comes within half a second
+CLEARING = "\x15\x7f"  # to the start of the line, and up into the line before
+MOST_LINES = 60
+
+
+class Teller(Protocol):
+    @property
+    def state(self) -> State: ...
+
+    async def post(self, event: AnyEvent) -> object: ...
+
+
+class Scene(Struct, frozen=True):
+    """A pane with the session in front, as it looks now."""
+
+    server: Tmux
+    pane: str
+    on: OnScreen
+    shot: Shot
+    draft: str | None
+
+
+class Speaker:
+    def __init__(
+        self, teller: Teller, servers: Servers, screens: Screens, on_screen: Callable[[str], OnScreen | None]
+    ) -> None:
+        self._teller = teller
+        self._servers = servers
+        self._screens = screens
+        self._on_screen = on_screen
+
+    async def send(self, session: Session, text: str, as_command: bool = False) -> Verdict:
+        """Give the next instruction, or a follow-up while it works. `as_command`: its `/` or `!` is meant."""
+        on = self._on_screen(session.agent)
+        typed = on.typed(text, as_command) if on is not None else Refused("This agent cannot be typed to.")
+        if isinstance(typed, Refused):
+            return Verdict("refused", typed.reason)
+        return await self._in_pane(session, lambda scene: self._say(session, scene, typed, as_command))
+
+    async def press(self, session: Session, key: str) -> Verdict:
+        """Press one special key, outside of dialogs."""
+        name = key_named(key)
+        if name is None or name.isdecimal():
+            known = ", ".join(each for each in KEYS if not each.isdecimal())
+            return Verdict("refused", f"There is no key {key[:40]!r} here; there are: {known}.")
+        return await self._in_pane(session, lambda scene: _press(scene, name))
+
+    async def interrupt(self, session: Session) -> Verdict:
+        """Stop the turn that is running."""
+        said = await self._in_pane(session, _interrupt)
+        now = self._teller.state.sessions.get(session.id)
+        if said.result == "confirmed" and now is not None and now.state == "working":
+            await self._teller.post(SessionSeen(time.time(), replace(now, state="idle")))
+        return said
+
+    async def watch(self, server: str, pane: str) -> Session | Refused:
+        """Look after this pane, although no hook has told of it: a session that is about to start there."""
+        found = await self._screens.watch(server, pane)
+        return Refused(f"This pane cannot be looked at: {found.why}.") if isinstance(found, Gone) else found
+
+    async def deliver(self, prompt: Prompt, answer: Answer) -> None:
+        """Answer a session that is ready for the next instruction."""
+        session = self._teller.state.sessions.get(prompt.session_id)
+        text = "\n".join(text for text in answer.texts.values() if text)
+        if session is None or not text:
+            said = Verdict("refused", "The session is gone." if session is None else "Write what to do next.")
+        else:
+            said = await self.send(session, text)
+        now = time.time()
+        match said.result:
+            case "refused":
+                await self._teller.post(AnswerNotWritten(now, prompt.id, answer.id, said.detail))
+            case "unsure":
+                await self._teller.post(TraceLost(now, prompt.id, said.detail))
+            case _:
+                await self._teller.post(AnswerWritten(now, prompt.id, answer.id))
+
+    async def _in_pane(self, session: Session, act: Callable[[Scene], Awaitable[Verdict]]) -> Verdict:
+        """Do this in the session's pane, if the session is in front there and no dialog is open."""
+        link = next((link for link in session.links if link.kind == "tmux"), None)
+        on = self._on_screen(session.agent)
+        if link is None or on is None:
+            return Verdict(
+                "refused", "This session runs in no tmux pane, so nothing can be typed into it from here."
+            )
+        server = self._servers.at(link.server)
+        async with self._servers.lock(link.server, link.target):
+            look = await server.look(link.target)
+            if isinstance(look, Gone) or look.dead:
+                why = look.why if isinstance(look, Gone) else "its program has ended"
+                return Verdict("refused", f"Its pane cannot be reached: {why}.")
+            if session.pid and in_pane(session.pid, look.pid) is False:
+                return Verdict("refused", "Another program has its terminal now; nothing was typed.")
+            shot = on.read(look.screen)
+            if shot.reading.state == "waiting" or self._asks(session.id):
+                return Verdict(
+                    "refused", "A dialog is open: answer that first. Nothing was typed. See: yourcall ls"
+                )
+            return await act(Scene(server, link.target, on, shot, on.draft(look.screen)))
+
+    def _asks(self, session_id: str) -> bool:
+        """A request whose dialog may be about to be drawn. What a subagent asks while it is held has no dialog."""
+        return any(
+            p.state in ("open", "answering") and p.link in ("hook", "screen") and not (p.subagent and p.held)
+            for p in self._teller.state.of_session(session_id)
+            if p.kind not in ("ready", "problem")
+        )
+
+    async def _say(self, session: Session, scene: Scene, typed: Typed, as_command: bool) -> Verdict:
+        if scene.draft is None:
+            return Verdict(
+                "refused", "Its input box is not on the screen (a menu may be open); nothing was typed."
+            )
+        if scene.draft:
+            return Verdict("refused", "There is a draft in its input box at the desk; nothing was typed.")
+        rested = self._rests(session.id)
+        failed = await scene.server.write(scene.pane, typed.paste, bracketed=True)
+        if failed is not None:
+            return _failed(failed, "The text")
+        if not await _until(scene, lambda draft: draft is not None and scene.on.arrived(draft, typed), SHOWN_S):
+            return await _take_back(scene, "The input box did not show the text as it was written")
+        failed = await scene.server.write(scene.pane, KEYS["enter"])
+        if failed is not None:
+            return _failed(failed, "Enter")
+        # A command may open a menu in place of the input box.
+        if not await _until(scene, lambda draft: draft == "" or (as_command and draft is None), TAKEN_S):
+            return await _take_back(scene, "Claude did not take the text")
+        queued = scene.shot.reading.state == "working"
+        words = [
+            *(["it is read when the running turn allows"] if queued else []),
+            *([typed.note] if typed.note else []),
+        ]
+        if rested and not queued and await self._begins(session.id):
+            return Verdict("confirmed", "; ".join(["the turn has begun", *words]))
+        return Verdict("sent", "; ".join(words))
+
+    def _rests(self, session_id: str) -> bool:
+        known = self._teller.state.sessions.get(session_id)
+        return known is not None and known.state != "working"
+
+    async def _begins(self, session_id: str) -> bool:
+        """Do the session's own hooks tell that a turn began?"""
+        deadline = time.monotonic() + HEARD_S
+        while time.monotonic() < deadline:
+            if not self._rests(session_id):
+                return True
+            await asyncio.sleep(LOOK_S)
+        return False
+
+
+async def _press(scene: Scene, key: str) -> Verdict:
+    if scene.draft:
+        return Verdict("refused", "There is a draft in its input box at the desk; nothing was pressed.")
+    failed = await scene.server.write(scene.pane, KEYS[key])
+    if failed is not None:
+        return _failed(failed, "The key")
+    deadline = time.monotonic() + 1.0
+    while time.monotonic() < deadline:
+        look = await scene.server.look(scene.pane)
+        if isinstance(look, Gone) or scene.on.read(look.screen).text != scene.shot.text:
+            return Verdict("sent", "the screen has changed")
+        await asyncio.sleep(LOOK_S)
+    return Verdict("sent", "the screen did not change")
+
+
+async def _interrupt(scene: Scene) -> Verdict:
+    if scene.shot.reading.state != "working":
+        return Verdict("refused", "Nothing is running; nothing was pressed.")
+    if scene.draft:
+        return Verdict("refused", "There is a draft in its input box at the desk; nothing was pressed.")
+    failed = await scene.server.write(scene.pane, KEYS["escape"])
+    if failed is not None:
+        return _failed(failed, "Escape")
+    deadline = time.monotonic() + TAKEN_S
+    while time.monotonic() < deadline:
+        look = await scene.server.look(scene.pane)
+        if not isinstance(look, Gone) and scene.on.read(look.screen).reading.state in ("idle", "error"):
+            return Verdict("confirmed", "the turn was stopped")
+        await asyncio.sleep(LOOK_S)
+    return Verdict("unsure", "Escape was pressed, but the session still looks busy.")
+
+
+async def _until(scene: Scene, wanted: Callable[[str | None], bool], patience: float) -> bool:
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline:
+        look = await scene.server.look(scene.pane)
+        if not isinstance(look, Gone) and wanted(scene.on.draft(look.screen)):
+            return True
+        await asyncio.sleep(LOOK_S)
+    return False
+
+
+async def _take_back(scene: Scene, why: str) -> Verdict:
+    """What we put into an empty input box is taken out again; each step is looked at."""
+    for _ in range(MOST_LINES):
+        look = await scene.server.look(scene.pane)
+        if isinstance(look, Gone) or scene.on.read(look.screen).reading.state == "waiting":
+            break
+        draft = scene.on.draft(look.screen)
+        if draft == "":
+            return Verdict("refused", f"{why}; it was taken back and not sent.")
+        if draft is None or await scene.server.write(scene.pane, CLEARING) is not None:
+            break
+        await _until(scene, lambda now, before=draft: now != before, 0.5)
+    return Verdict("unsure", f"{why}; a part of it may still be in the input box.")
+
+
+def _failed(failed: Gone, what: str) -> Verdict:
+    if failed.unsure:
+        return Verdict("unsure", f"{what} was sent, but {failed.why}.")
+    return Verdict("refused", f"{what} could not be sent: {failed.why}.")

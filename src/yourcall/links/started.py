@@ -1,0 +1,305 @@
+"""The sessions that yourcall started and speaks with over pipes: begun, answered, steered, ended.
+
+Rules
+  * What a line means, and how an answer is spelt, is the talk's to say; here it is carried, in order.
+  * Proof that overtakes the word "written" is kept back until that word is on record, without anybody waiting.
+  * They end with the daemon. After a start there are none: those on record are told as ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Literal, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from yourcall.agents.agent import Agent
+from yourcall.agents.talk import Child, Done, Speaking, Talk, Wish
+from yourcall.core.state import State
+from yourcall.events import (
+    AnswerNotWritten,
+    AnswerWritten,
+    AnyEvent,
+    CallSettled,
+    DialogClosed,
+    PromptRaised,
+    SessionEnded,
+)
+from yourcall.links import launch
+from yourcall.links.stdio import Piped
+from yourcall.model import Answer, Prompt, Refused, Session, Verdict
+
+log = logging.getLogger(__name__)
+
+LINK = "stdio"
+MOST = 24  # each is a program of some 300 MB; more than this is a mistake, or somebody else's doing
+BEGINS_S = 60.0  # MCP servers start before the first turn does
+GRANTED_S = 10.0
+
+# Each of these switches the asking off, so it is a matter for the desk: its config, or its own command line.
+UNASKED = frozenset({"bypassPermissions", "auto"})
+MODES = ("default", "manual", "acceptEdits", "plan", "dontAsk", "auto", "bypassPermissions")
+
+
+class Policy(Struct, frozen=True):
+    """What the local config says about sessions that are started here."""
+
+    model: str = ""
+    allowed_tools: tuple[str, ...] = ()
+    permission_mode: str = ""
+    api_billing: bool = False
+    skip_permissions: bool = False
+    cool_down: bool = True
+
+
+class Teller(Protocol):
+    @property
+    def state(self) -> State: ...
+
+    async def post(self, event: AnyEvent, bodies: dict[str, bytes] | None = None) -> object: ...
+
+
+class Running:
+    """One session: its program, its talk, and what is under way between the two."""
+
+    def __init__(self, piped: Piped, talk: Talk) -> None:
+        self.piped, self.talk = piped, talk
+        self.known: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self.asked: dict[str, asyncio.Future[Done]] = {}
+        self.unwritten: dict[str, list[AnyEvent]] = {}  # prompts whose answer is not on record as written yet
+
+
+class Started:
+    def __init__(self, teller: Teller, agent_of: Callable[[str], Agent | None], policy: Policy) -> None:
+        self._teller = teller
+        self._agent_of = agent_of
+        self._policy = policy
+        self._shell = launch.LoginShell()
+        self._running: set[Running] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # --- beginning and ending -------------------------------------------------------------------------------
+
+    async def start(self, agent: str, wish: Wish, *, remote: bool) -> str | Refused:
+        """Start a session; its id, once it has one. `remote`: asked for by a device, not at this machine."""
+        known = self._agent_of(agent)
+        if known is None or known.headless is None:
+            return Refused(f"yourcall cannot start a session of {agent[:40]!r}.")
+        wish = self._completed(wish)
+        wrong = self._objection(wish, remote)
+        if wrong is not None:
+            return wrong
+        env = launch.prepared(
+            await self._shell.environment(), api_billing=self._policy.api_billing, owned=True
+        )
+        program = launch.find(known.headless.program, env)
+        if isinstance(program, Refused):
+            return program
+        cwd = Path(wish.cwd)
+        try:
+            piped = await Piped.start([program, *known.headless.arguments(wish)], {**env, "PWD": str(cwd)}, cwd)
+        except OSError as error:
+            return Refused(f"{known.headless.program} could not be started: {error.strerror}.")
+        running = Running(piped, known.headless.talk(wish, Child(piped.pid, piped.started, str(cwd))))
+        self._running.add(running)
+        for line in running.talk.open():
+            piped.send(line)
+        task = asyncio.create_task(self._follow(running))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return await self._begun(running, program)
+
+    async def _begun(self, running: Running, program: str) -> str | Refused:
+        try:
+            async with asyncio.timeout(BEGINS_S):
+                session_id = await asyncio.shield(running.known)
+        except TimeoutError:
+            await running.piped.stop()
+            return Refused(f"{program} did not begin a session within {BEGINS_S:.0f} s; it was ended.")
+        if session_id:
+            return session_id
+        return Refused(f"{program} ended at once: {running.piped.last_words or 'it gave no reason'}")
+
+    async def _follow(self, running: Running) -> None:
+        """Read it to its end. Whatever it says, the pipe is read on."""
+        talk, piped = running.talk, running.piped
+        try:
+            async for line in piped.lines():
+                spoke = talk.hear(line, time.time())
+                for reply in spoke.lines:
+                    piped.send(reply)
+                if spoke.done is not None and (waiting := running.asked.pop(spoke.done.request_id, None)):
+                    waiting.set_result(spoke.done)
+                for event in spoke.events:
+                    await self._tell(running, event, spoke.bodies)
+                if talk.session_id and not running.known.done():
+                    running.known.set_result(talk.session_id)
+        finally:
+            code = await piped.ended()
+            self._running.discard(running)
+            if not running.known.done():
+                running.known.set_result("")
+            for waiting in running.asked.values():
+                waiting.cancel()
+            if talk.session_id:
+                why = "" if code == 0 else piped.last_words or f"its process ended ({code})"
+                await self._teller.post(SessionEnded(time.time(), talk.session_id, why[:200]))
+
+    async def _tell(self, running: Running, event: AnyEvent, bodies: Mapping[str, bytes]) -> None:
+        match event:
+            case PromptRaised():
+                await self._teller.post(replace(event, cool_down=self._policy.cool_down), dict(bodies))
+            case DialogClosed() | CallSettled() if event.prompt_id in running.unwritten:
+                running.unwritten[event.prompt_id].append(event)
+            case _:
+                await self._teller.post(event)
+
+    async def end_those_of_before(self) -> None:
+        """After a start: the daemon that held their pipes is gone, so they are ending or have ended."""
+        for session in list(self._teller.state.sessions.values()):
+            if any(link.kind == LINK for link in session.links):
+                await self._teller.post(SessionEnded(time.time(), session.id, "yourcall was stopped"))
+
+    async def close(self) -> None:
+        for running in list(self._running):
+            self._spawn(running.piped.stop())
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+    def _spawn(self, work: object) -> None:
+        task = asyncio.ensure_future(work)  # pyright: ignore[reportArgumentType, reportUnknownVariableType, reportCallIssue]
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # --- answers and wishes ---------------------------------------------------------------------------------
+
+    def deliver(self, prompt: Prompt, answer: Answer, request: bytes) -> None:
+        """Carry an answer to the session that asked; whatever becomes of it is posted."""
+        running = self._of(prompt.session_id)
+        line = Refused("The session has ended.") if running is None else running.talk.answer(prompt, answer, request)
+        if isinstance(line, Refused) or running is None:
+            why = line.reason if isinstance(line, Refused) else ""
+            self._spawn(self._teller.post(AnswerNotWritten(time.time(), prompt.id, answer.id, why)))
+            return
+
+        async def written(failure: str) -> None:
+            now = time.time()
+            if failure:
+                await self._teller.post(AnswerNotWritten(now, prompt.id, answer.id, failure))
+            else:
+                await self._teller.post(AnswerWritten(now, prompt.id, answer.id))
+            for event in running.unwritten.pop(prompt.id, []):
+                await self._teller.post(event)
+
+        running.unwritten[prompt.id] = []
+        if not running.piped.send(line, written):
+            self._spawn(written("the session does not read what it is told"))
+
+    async def send(self, session: Session, text: str, as_command: bool = False) -> Verdict:
+        """Tell it something while it works, or run one of its commands."""
+        running = self._of(session.id)
+        if running is None:
+            return Verdict("refused", "This session was not started by yourcall, or it has ended.")
+        line = running.talk.say(text, as_command)
+        if isinstance(line, Refused):
+            return Verdict("refused", line.reason)
+        done: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+        async def written(failure: str) -> None:
+            if not done.done():
+                done.set_result(failure)
+
+        if not running.piped.send(line, written):
+            return Verdict("refused", "The session does not read what it is told.")
+        failure = await done
+        return Verdict("refused", failure) if failure else Verdict("sent", "it was told")
+
+    async def interrupt(self, session: Session) -> Verdict:
+        return await self._ask(session, "interrupt", "")
+
+    async def change(
+        self, session: Session, what: Literal["mode", "model"], value: str, *, remote: bool
+    ) -> Verdict:
+        """Another permission mode, or another model, from now on."""
+        if what == "mode" and (wrong := self._objection_to_mode(value, remote)):
+            return Verdict("refused", wrong.reason)
+        return await self._ask(session, what, value)
+
+    async def stop(self, session: Session) -> Verdict:
+        """End the session and all that it runs."""
+        running = self._of(session.id)
+        if running is None:
+            return Verdict("refused", "This session was not started by yourcall, or it has ended.")
+        await running.piped.stop()
+        return Verdict("confirmed", "the session has ended")
+
+    def speaking(self, session: Session) -> Speaking | None:
+        running = self._of(session.id)
+        return running.talk.speaking if running else None
+
+    async def _ask(self, session: Session, what: str, value: str) -> Verdict:
+        running = self._of(session.id)
+        if running is None:
+            return Verdict("refused", "This session was not started by yourcall, or it has ended.")
+        request_id, line = running.talk.ask(what, value)
+        done = running.asked[request_id] = asyncio.get_running_loop().create_future()
+        if not running.piped.send(line):
+            return Verdict("refused", "The session does not read what it is told.")
+        try:
+            async with asyncio.timeout(GRANTED_S):
+                error = (await done).error
+        except TimeoutError:
+            return Verdict("unsure", "The session was told, and has not replied.")
+        except asyncio.CancelledError:
+            if done.cancelled():
+                return Verdict("refused", "The session has ended.")
+            raise
+        finally:
+            running.asked.pop(request_id, None)
+        return Verdict("refused", error) if error else Verdict("confirmed", "granted")
+
+    def _of(self, session_id: str) -> Running | None:
+        return next((each for each in self._running if each.talk.session_id == session_id), None)
+
+    # --- what may be started --------------------------------------------------------------------------------
+
+    def _completed(self, wish: Wish) -> Wish:
+        """What was not said is as the config, or the session that is resumed, has it."""
+        policy = self._policy
+        return replace(
+            wish,
+            permission_mode=wish.permission_mode or policy.permission_mode,
+            model=wish.model or policy.model,
+            allowed_tools=policy.allowed_tools,
+            skip_permissions=policy.skip_permissions,
+        )
+
+    def _objection(self, wish: Wish, remote: bool) -> Refused | None:
+        if len(self._running) >= MOST:
+            return Refused(f"{MOST} sessions that yourcall started are running; stop one first.")
+        if not wish.prompt.strip():
+            return Refused("Write what the session shall do.")
+        cwd = Path(wish.cwd)
+        if "\0" in wish.cwd or not cwd.is_absolute() or not cwd.is_dir():
+            return Refused(f"{wish.cwd[:200]!r} is not a folder here; give its whole path.")
+        if any(word.startswith("-") for word in (wish.model, wish.resume)):
+            return Refused("A model or session id does not begin with a dash.")
+        if wish.resume in self._teller.state.sessions:
+            return Refused("That session is running. Speak to it, or stop it before you resume it.")
+        return self._objection_to_mode(wish.permission_mode, remote) if wish.permission_mode else None
+
+    def _objection_to_mode(self, mode: str, remote: bool) -> Refused | None:
+        if mode not in MODES:
+            return Refused(f"There is no permission mode {mode[:40]!r}; there are: {', '.join(MODES)}.")
+        allowed = self._policy.skip_permissions or mode == self._policy.permission_mode
+        if mode in UNASKED and remote and not allowed:
+            return Refused(
+                f"In {mode} mode you are not asked any more. It can be switched on at the machine itself, or by"
+                f' [claude] permission_mode = "{mode}" in its config.toml.'
+            )
+        return None

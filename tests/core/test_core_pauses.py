@@ -1,0 +1,141 @@
+"""Pauses and plans: when a session is ready, what reminds, and a plan that comes again too soon."""
+
+from __future__ import annotations
+
+import pytest
+
+from yourcall.agents.endings import ended, nudged
+from yourcall.agents.sightings import Ending
+from yourcall.core.outline import EACH_S, MOST_S
+from yourcall.core.state import State, Step
+from yourcall.core.step import step
+from yourcall.events import (
+    AnswerGiven,
+    AnswerWritten,
+    AnyEvent,
+    CallSettled,
+    Deliver,
+    PromptNudged,
+    PromptRaised,
+    PromptWithdrawn,
+    SessionSeen,
+)
+from yourcall.model import Answer, Option, Prompt, Question, Session
+
+DECIDE = Question(
+    "decision",
+    "Approve?",
+    (Option("approve", "Approve", "allow_once"), Option("outline", "Outline first", "deny")),
+)
+
+
+class World:
+    """A state that takes events one by one."""
+
+    def __init__(self) -> None:
+        self.state = State()
+        self.take(SessionSeen(0.0, Session("s", "claude", "/x", "working")))
+
+    def take(self, event: AnyEvent) -> Step:
+        done = step(self.state, event)
+        self.state.take(done)
+        return done
+
+    def raise_(self, prompt_id: str, kind: str, at: float, mark: str = "", *, cool_down: bool = True) -> Step:
+        questions = (DECIDE,) if kind in ("plan", "permission") else ()
+        if kind == "ready":
+            questions = (Question("next", "What next?", free_text=True),)
+        prompt = Prompt(
+            prompt_id, kind, "claude", "s", "/x", "t", at, questions=questions, fingerprint=mark or kind, held=True
+        )  # type: ignore[arg-type]
+        return self.take(PromptRaised(at, prompt, cool_down))
+
+    def answer(self, prompt_id: str, option: str, at: float) -> Step:
+        return self.take(
+            AnswerGiven(at, prompt_id, Answer(f"{prompt_id}-{at}", "phone", "http", {"decision": (option,)}))
+        )
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_a_session_is_not_ready_while_something_is_asked_there(world: World) -> None:
+    world.raise_("ask", "permission", 1.0)
+    assert not world.raise_("ready1", "ready", 2.0).changed
+    world.take(CallSettled(3.0, "ask", "allowed", "desk"))
+    assert world.raise_("ready2", "ready", 4.0).prompts[0].state == "open"
+
+
+def test_a_new_ready_takes_the_place_of_the_old_one(world: World) -> None:
+    world.raise_("ready1", "ready", 1.0)
+    done = world.raise_("ready2", "ready", 2.0)
+    assert [(p.id, p.state) for p in done.prompts] == [("ready1", "ended"), ("ready2", "open")]
+
+
+def test_what_was_said_next_tells_whose_words_they_were(world: World) -> None:
+    world.raise_("ready1", "ready", 1.0)
+    given = Ending("s", "ready", "allowed", said="  run the tests ")
+    (event,) = ended(world.state, given, 2.0)
+    assert event == CallSettled(2.0, "ready1", "allowed", "desk", "")
+
+    world.take(AnswerGiven(2.0, "ready1", Answer("a", "phone", "http", {}, {"next": "run the tests"})))
+    world.take(AnswerWritten(2.1, "ready1", "a"))
+    (event,) = ended(world.state, given, 3.0)
+    done = world.take(event)
+    assert (done.prompts[0].state, done.prompts[0].outcome) == ("confirmed", "allowed")
+
+
+def test_a_problem_is_withdrawn_when_the_session_goes_on(world: World) -> None:
+    world.raise_("p1", "problem", 1.0, "problem:rate_limit")
+    (event,) = ended(world.state, Ending("s", "problem:", None, detail="went on"), 2.0)
+    assert event == PromptWithdrawn(2.0, "p1", "went on")
+    assert world.take(event).prompts[0].state == "ended"
+    assert ended(world.state, Ending("s", "problem:", None), 3.0) == []
+
+
+def test_a_reminder_is_noted_and_changes_nothing(world: World) -> None:
+    world.raise_("ready1", "ready", 1.0)
+    (event,) = nudged(world.state, "s", "ready", 61.0)
+    assert event == PromptNudged(61.0, "ready1")
+    (prompt,) = world.take(event).prompts
+    assert (prompt.state, prompt.history[-1].detail) == ("open", "the agent reminds you")
+
+
+# --- outline first ----------------------------------------------------------------------------------------------
+
+
+def refused_by_itself(done: Step) -> bool:
+    (prompt,) = done.prompts
+    delivered = [c for c in done.commands if isinstance(c, Deliver)]
+    assert (prompt.state == "answering") == bool(delivered)
+    assert all(c.answer.choices == {"decision": ("outline",)} for c in delivered)
+    return prompt.state == "answering"
+
+
+@pytest.mark.parametrize("times", [1, 2, 3, 4, 5, 9])
+def test_the_cool_down_grows_with_each_outline_first_up_to_its_limit(world: World, times: int) -> None:
+    at = 0.0
+    for number in range(times):
+        at = 1000.0 * (number + 1)
+        assert not refused_by_itself(world.raise_(f"plan{number}", "plan", at))
+        world.answer(f"plan{number}", "outline", at)
+    window = min(EACH_S * times, MOST_S)
+    assert refused_by_itself(world.raise_("soon", "plan", at + window - 0.1))
+    assert not refused_by_itself(world.raise_("later", "plan", at + window))
+
+
+def test_an_explicit_yes_starts_over(world: World) -> None:
+    world.raise_("plan1", "plan", 0.0)
+    world.answer("plan1", "outline", 0.0)
+    world.raise_("plan2", "plan", 500.0)
+    world.answer("plan2", "approve", 500.0)
+    assert not refused_by_itself(world.raise_("plan3", "plan", 500.1))
+    assert world.state.sessions["s"].outlines == 0
+
+
+def test_it_can_be_switched_off(world: World) -> None:
+    world.raise_("plan1", "plan", 0.0)
+    world.answer("plan1", "outline", 0.0)
+    assert not refused_by_itself(world.raise_("plan2", "plan", 1.0, cool_down=False))

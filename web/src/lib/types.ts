@@ -1,0 +1,316 @@
+// Made by tools/gen_types.py from the server's own types; not to be edited.
+
+/** One tool call. `detail`: when started what will be done, when completed what came of it. `child` is the id of the subagent that this call started: its conversation is a file of its own. */
+export interface Action {
+  type: "action";
+  kind: "command" | "file_change" | "note" | "tool" | "web";
+  phase: "completed" | "started";
+  call_id: string;
+  tool: string;
+  title: string;
+  detail: string;
+  diff: string;
+  paths: string[];
+  is_error: boolean;
+  child: string;
+  tokens: Tokens | null;
+  at: number;
+  offset: number;
+  subagent: string;
+}
+
+export interface AnswerReply {
+  result: "accepted" | "bounced" | "confirmed" | "refused" | "sent" | "taken" | "too_late" | "unsure";
+  detail: string;
+  by: string;
+  at: number;
+  prompt: PromptStory | null;
+}
+
+/** One question: `option` and/or `text`. Several: `choices` and `texts` by question. Words may be option ids, labels or a unique effect word such as `allow` or `deny`. `input` replaces the tool's input. */
+export interface AnswerRequest {
+  option?: string | null;
+  question?: string | null;
+  text?: string | null;
+  choices?: Record<string, string[]>;
+  texts?: Record<string, string>;
+  input?: Record<string, unknown> | null;
+  wait?: number;
+}
+
+/** `tokens` stands on the first entry of a request only, so that a sum over entries is right. */
+export interface AssistantText {
+  type: "assistant";
+  text: string;
+  model: string;
+  tokens: Tokens | null;
+  at: number;
+  offset: number;
+  subagent: string;
+}
+
+/** The agent replaced what came before by a summary. The summary itself may be an entry of its own. */
+export interface Compaction {
+  type: "compaction";
+  summary: string;
+  trigger: string;
+  tokens_before: number | null;
+  tokens_after: number | null;
+  at: number;
+  offset: number;
+  subagent: string;
+}
+
+export interface DeviceRequest {
+  name: string;
+}
+
+/** `seen_at` is 0 until it came in for the first time; `current` is the one that asks. */
+export interface DeviceView {
+  id: string;
+  name: string;
+  created_at: number;
+  seen_at: number;
+  revoked_at: number | null;
+  current: boolean;
+}
+
+export interface Done {
+  done: boolean;
+}
+
+/** The first message of a feed. `snapshot`: nothing before `seq` will follow, so fetch the lists now. */
+export interface Hello {
+  type: "hello";
+  seq: number;
+  snapshot: boolean;
+}
+
+/** A way we touch a session: `hook`, or `tmux` with the server's socket and the pane. */
+export interface Link {
+  kind: string;
+  target: string;
+  server: string;
+}
+
+/** Who answered what, when, after how many seconds, and what then happened. */
+export interface LogLine {
+  id: string;
+  agent: string;
+  session_id: string;
+  cwd: string;
+  kind: "elicitation" | "loop" | "permission" | "plan" | "problem" | "question" | "ready" | "startup" | "trust" | "unknown";
+  title: string;
+  opened_at: number;
+  answered_at: number;
+  waited: number;
+  by: string;
+  via: string;
+  answer: string;
+  text: string;
+  state: "accepted" | "answering" | "confirmed" | "desk" | "ended" | "open" | "sent" | "unsure";
+  outcome: "allowed" | "denied" | "stopped" | "unknown" | "unknown" | null;
+  detail: string;
+}
+
+export interface MomentView {
+  at: number;
+  state: "accepted" | "answering" | "confirmed" | "desk" | "ended" | "open" | "sent" | "unsure";
+  by: string;
+  detail: string;
+}
+
+/** The only time the token is shown; just its hash is kept. */
+export interface NewDevice {
+  id: string;
+  name: string;
+  token: string;
+}
+
+/** Something the agent's program says, or did, that is neither the person nor the model. */
+export interface Notice {
+  type: "notice";
+  text: string;
+  level: "error" | "info" | "warning";
+  at: number;
+  offset: number;
+  subagent: string;
+}
+
+/** One way to answer a question; `description` says in plain words what it will do in this agent. */
+export interface Option {
+  id: string;
+  label: string;
+  effect: "allow_always" | "allow_once" | "allow_session" | "choose" | "deny" | "reply" | "stop";
+  description: string;
+  preview: string;
+}
+
+/** Some entries of one transcript, oldest first. `next_before` leads to the page before this one; None: this one is the first. `end` is where a follower goes on. `file` names the file the offsets belong to; `restarted`: it is not the one that was asked for. */
+export interface Page {
+  entries: (UserMessage | AssistantText | Thinking | Action | Result | Compaction | Notice)[];
+  next_before: number | null;
+  end: number;
+  file: string;
+  restarted: boolean;
+}
+
+export interface PairRequest {
+  code: string;
+  name?: string;
+}
+
+export interface PairingCode {
+  code: string;
+  expires_at: number;
+}
+
+/** A 'no' as a sentence that says what to do. */
+export interface Problem {
+  error: string;
+}
+
+export interface PromptNews {
+  type: "prompt";
+  seq: number;
+  at: number;
+  prompt: PromptStory;
+}
+
+/** A prompt with everything that happened to it. */
+export interface PromptStory {
+  id: string;
+  kind: "elicitation" | "loop" | "permission" | "plan" | "problem" | "question" | "ready" | "startup" | "trust" | "unknown";
+  state: "accepted" | "answering" | "confirmed" | "desk" | "ended" | "open" | "sent" | "unsure";
+  agent: string;
+  session_id: string;
+  cwd: string;
+  title: string;
+  body: string;
+  tool: ToolView | null;
+  questions: Question[];
+  opened_at: number;
+  held: boolean;
+  subagent: string;
+  permission_mode: string;
+  answered_by: string | null;
+  outcome: "allowed" | "denied" | "stopped" | "unknown" | "unknown" | null;
+  closed_at: number | null;
+  history: MomentView[];
+}
+
+/** A prompt as lists show it. */
+export interface PromptView {
+  id: string;
+  kind: "elicitation" | "loop" | "permission" | "plan" | "problem" | "question" | "ready" | "startup" | "trust" | "unknown";
+  state: "accepted" | "answering" | "confirmed" | "desk" | "ended" | "open" | "sent" | "unsure";
+  agent: string;
+  session_id: string;
+  cwd: string;
+  title: string;
+  body: string;
+  tool: ToolView | null;
+  questions: Question[];
+  opened_at: number;
+  held: boolean;
+  subagent: string;
+  permission_mode: string;
+  answered_by: string | null;
+  outcome: "allowed" | "denied" | "stopped" | "unknown" | "unknown" | null;
+  closed_at: number | null;
+}
+
+/** One thing that is asked. `type` is set for a field of a form: what the text must be read as. */
+export interface Question {
+  id: string;
+  text: string;
+  options: Option[];
+  multi_select: boolean;
+  free_text: boolean;
+  required: boolean;
+  type: "" | "integer" | "number" | "text";
+  minimum: number | null;
+  maximum: number | null;
+}
+
+/** How a turn, or the whole session, ended. `cost_usd` is always what the session has cost so far. */
+export interface Result {
+  type: "result";
+  scope: "session" | "turn";
+  is_error: boolean;
+  text: string;
+  cost_usd: number | null;
+  seconds: number | null;
+  turns: number | null;
+  tokens: Tokens | null;
+  at: number;
+  offset: number;
+  subagent: string;
+}
+
+export interface SessionNews {
+  type: "session";
+  seq: number;
+  at: number;
+  session: SessionView;
+}
+
+export interface SessionView {
+  id: string;
+  agent: string;
+  cwd: string;
+  state: "ended" | "idle" | "unknown" | "waiting" | "working";
+  mode: string;
+  permission_mode: string;
+  links: Link[];
+  pid: number;
+  version: string;
+  note: string;
+  started_at: number;
+  seen_at: number;
+}
+
+/** `prompts` counts by state what is not closed; `seq` is where a live feed would go on. */
+export interface Status {
+  version: string;
+  seq: number;
+  prompts: Record<string, number>;
+  sessions: number;
+}
+
+/** `text` is empty where the agent keeps its thoughts to itself. */
+export interface Thinking {
+  type: "thinking";
+  text: string;
+  seconds: number;
+  tokens: Tokens | null;
+  at: number;
+  offset: number;
+  subagent: string;
+}
+
+/** What one request to the model used. */
+export interface Tokens {
+  input: number;
+  output: number;
+  cache_read: number;
+  cache_written: number;
+}
+
+/** The tool a permission is about; `input` is what the agent sent, untouched, or null if it is not stored. */
+export interface ToolView {
+  name: string;
+  input: unknown | null;
+}
+
+/** `by` is empty for the person, else what spoke in the person's place (a task that ended, a hook). */
+export interface UserMessage {
+  type: "user";
+  text: string;
+  by: string;
+  at: number;
+  offset: number;
+  subagent: string;
+}
+
+export type LiveNews = Hello | PromptNews | SessionNews;
