@@ -62,7 +62,8 @@ def _type(schema: dict[str, Any]) -> str:
         return " | ".join(json.dumps(word) for word in schema["enum"])
     for several in ("anyOf", "oneOf"):
         if several in schema:
-            return " | ".join(dict.fromkeys(_type(each) for each in schema[several]))
+            words = [word for each in schema[several] for word in _type(each).split(" | ")]
+            return " | ".join(dict.fromkeys(words))
     match schema.get("type"):
         case list() as kinds:
             return " | ".join(_type({**schema, "type": kind}) for kind in kinds)

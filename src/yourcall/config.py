@@ -9,10 +9,10 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, cast
+from typing import Annotated, Literal, cast, get_args
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from yourcall.model import Refused
@@ -24,13 +24,13 @@ class Discovery(Struct, frozen=True, forbid_unknown_fields=True):
     """Which sessions are looked for that no hook told of; `root_pid` limits it to one process and its children."""
 
     mode: Mode = "tmux"
-    root_pid: int = 0
+    root_pid: Annotated[int, Meta(ge=0)] = 0
 
 
 class Claude(Struct, frozen=True, forbid_unknown_fields=True):
     """`away_after_s`: so long without a key, and nobody is at the desk."""
 
-    away_after_s: float = 120.0
+    away_after_s: Annotated[float, Meta(ge=0)] = 120.0
     outline_cool_down: bool = True
     model: str = ""
     allowed_tools: list[str] = []
@@ -40,7 +40,7 @@ class Claude(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Server(Struct, frozen=True, forbid_unknown_fields=True):
-    port: int = 7717
+    port: Annotated[int, Meta(ge=0, le=65535)] = 7717
     bind: str = "127.0.0.1"
     public_url: str = ""
 
@@ -48,7 +48,7 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True):
 class Keep(Struct, frozen=True, forbid_unknown_fields=True):
     """How long closed prompts stay on record."""
 
-    days: float = 90.0
+    days: Annotated[float, Meta(gt=0)] = 90.0  # none at all would forget what is open in doubt
 
 
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
@@ -56,6 +56,9 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     claude: Claude = Claude()
     server: Server = Server()
     keep: Keep = Keep()
+
+
+SECTIONS: dict[str, type[Struct]] = {"discovery": Discovery, "claude": Claude, "server": Server, "keep": Keep}
 
 
 def read_config(home: Path) -> Config | Refused:
@@ -89,7 +92,21 @@ def parse(text: str, name: str = "config.toml") -> Config | Refused:
     try:
         return msgspec.convert(told, Config)
     except msgspec.ValidationError as error:
-        return Refused(f"{name}, line {_line(text, str(error))}: {error}")
+        return Refused(f"{name}, line {_line(text, str(error))}: {_sentence(str(error))}")
+
+
+def _sentence(error: str) -> str:
+    """What msgspec says (`Expected `int`, got `str` - at `$.server.port``), for people."""
+    what, _, where = error.partition(" - at `$")
+    section, _, key = where.strip(".`").partition(".")
+    place = f"[{section}] {key}".strip() if section else ""
+    unknown = re.search(r"unknown field `(\w+)`", what)
+    if unknown:
+        there_are = ", ".join(SECTIONS.get(section, Config).__struct_fields__)
+        return f"{place or 'the file'} knows no {unknown[1]!r}; there are: {there_are}."
+    if "enum" in what:
+        what += f"; it can be {', '.join(get_args(Mode))}"
+    return f"{place}: {what[:1].lower()}{what[1:]}."
 
 
 def _line(text: str, error: str) -> int:

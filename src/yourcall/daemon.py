@@ -61,7 +61,7 @@ log = logging.getLogger(__name__)
 AGENTS: dict[str, Agent] = {agent.name: agent for agent in (CLAUDE, DEMO)}
 SCREENS: dict[str, OnScreen] = {CLAUDE.name: CLAUDE_SCREEN}
 
-SWEEP_S = 10.0
+SWEEP_S = 5.0
 
 
 class Daemon:
@@ -184,8 +184,8 @@ class Daemon:
         while True:
             now = time.time()
             for session in list(self.state.sessions.values()):
-                if self.state.of_session(session.id):
-                    continue  # its watches look more closely, and read its last lines first
+                if self.watches.watching(session.id):
+                    continue  # a watch looks more closely, and reads its last lines first
                 if session.pid_started and processes.started(session.pid) != session.pid_started:
                     await self.post(SessionEnded(now, session.id, "its process is gone"))
             if now - pruned_at > 86_400:

@@ -18,6 +18,7 @@ from yourcall.agents.sightings import (
     Pane,
     Process,
 )
+from yourcall.agents.talk import Headless
 from yourcall.conversation import AnyEntry
 from yourcall.events import CallSettled
 from yourcall.model import Answer, Prompt, Refused, Session
@@ -51,3 +52,4 @@ class Agent(Struct, frozen=True):
     read_entry: Callable[[bytes], list[AnyEntry]]
     conversation_of: Callable[[Session, str], str]
     finder: Finder | None = None
+    headless: Headless | None = None

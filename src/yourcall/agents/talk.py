@@ -6,6 +6,7 @@ the pipes carries them and decides nothing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from msgspec import Struct, field
@@ -83,3 +84,11 @@ class Talk(Protocol):
     def ask(self, wish: str, value: str) -> tuple[str, bytes]:
         """A request of ours (`interrupt`, `mode`, `model`): its id, by which it will be granted, and its line."""
         ...
+
+
+class Headless(Struct, frozen=True):
+    """How an agent is started without a terminal: its program, what it is called with, and the talk with it."""
+
+    program: str
+    arguments: Callable[[Wish], list[str]]
+    talk: Callable[[Wish, Child], Talk]

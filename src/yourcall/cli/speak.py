@@ -113,7 +113,6 @@ def _post(home: Path, path: str, body: dict[str, Any] | None) -> Any:
         raise Problem(
             "Unsure: the connection to yourcall broke; look at the session's own terminal.", 5
         ) from error
-    told: Any = reply.data
-    if not isinstance(told, dict) or "result" not in told:
+    if not isinstance(reply.data, dict) or "result" not in reply.data:
         raise refusal(reply)
-    return told
+    return reply.data

@@ -187,6 +187,8 @@ class Watches:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def ensure(self, prompt: Prompt) -> None:
+        if prompt.link != "hook":
+            return  # the link that raised it looks after it
         agent = self._agent_of(prompt.agent)
         if prompt.id in self._running:
             self._running[prompt.id].nudge()
@@ -196,6 +198,9 @@ class Watches:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
             task.add_done_callback(lambda _: self._running.pop(prompt.id, None))
+
+    def watching(self, session_id: str) -> bool:
+        return any(p.id in self._running for p in self._teller.state.of_session(session_id))
 
     def finished(self, session_id: str, call_id: str) -> None:
         """A hook says that a tool call is over: whoever waits for its record looks now."""

@@ -86,6 +86,10 @@ export interface Hello {
   snapshot: boolean;
 }
 
+export interface KeyRequest {
+  key: string;
+}
+
 /** A way we touch a session: `hook`, or `tmux` with the server's socket and the pane. */
 export interface Link {
   kind: string;
@@ -109,7 +113,7 @@ export interface LogLine {
   answer: string;
   text: string;
   state: "accepted" | "answering" | "confirmed" | "desk" | "ended" | "open" | "sent" | "unsure";
-  outcome: "allowed" | "denied" | "stopped" | "unknown" | "unknown" | null;
+  outcome: "allowed" | "denied" | "stopped" | "unknown" | null;
   detail: string;
 }
 
@@ -165,6 +169,12 @@ export interface PairingCode {
   expires_at: number;
 }
 
+/** A pane of a tmux server of the user's: the server's socket, and the pane's id such as `%3`. */
+export interface PaneRequest {
+  server: string;
+  pane: string;
+}
+
 /** A 'no' as a sentence that says what to do. */
 export interface Problem {
   error: string;
@@ -194,7 +204,7 @@ export interface PromptStory {
   subagent: string;
   permission_mode: string;
   answered_by: string | null;
-  outcome: "allowed" | "denied" | "stopped" | "unknown" | "unknown" | null;
+  outcome: "allowed" | "denied" | "stopped" | "unknown" | null;
   closed_at: number | null;
   history: MomentView[];
 }
@@ -216,7 +226,7 @@ export interface PromptView {
   subagent: string;
   permission_mode: string;
   answered_by: string | null;
-  outcome: "allowed" | "denied" | "stopped" | "unknown" | "unknown" | null;
+  outcome: "allowed" | "denied" | "stopped" | "unknown" | null;
   closed_at: number | null;
 }
 
@@ -248,6 +258,12 @@ export interface Result {
   subagent: string;
 }
 
+/** A message for a session. `as_command`: a leading `/` or `!` is meant as the agent's own command. */
+export interface SendRequest {
+  text: string;
+  as_command?: boolean;
+}
+
 export interface SessionNews {
   type: "session";
   seq: number;
@@ -268,6 +284,12 @@ export interface SessionView {
   note: string;
   started_at: number;
   seen_at: number;
+}
+
+/** `confirmed`: the session's own hooks, or its screen, show that it worked. `sent`: it left us, whole. */
+export interface SpokenReply {
+  result: "accepted" | "bounced" | "confirmed" | "refused" | "sent" | "taken" | "too_late" | "unsure";
+  detail: string;
 }
 
 /** `prompts` counts by state what is not closed; `seq` is where a live feed would go on. */

@@ -17,6 +17,7 @@ from yourcall.agents.claude.read import (
     status_file_of,
     transcript_of,
 )
+from yourcall.agents.claude.stream import HEADLESS
 
 CLAUDE = Agent(
     "claude",
@@ -30,5 +31,6 @@ CLAUDE = Agent(
     read_entry,
     conversation_of,
     FINDER,
+    HEADLESS,
 )
-DEMO = replace(CLAUDE, name=demo.NAME, read_hook=demo.read_demo_hook, finder=None)
+DEMO = replace(CLAUDE, name=demo.NAME, read_hook=demo.read_demo_hook, finder=None, headless=None)

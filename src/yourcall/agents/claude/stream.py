@@ -35,7 +35,7 @@ from yourcall.agents.claude.stdio_wire import (
 )
 from yourcall.agents.claude.wire import Block, HookPayload
 from yourcall.agents.sightings import HookCall
-from yourcall.agents.talk import Child, Done, Speaking, Spoke, Wish
+from yourcall.agents.talk import Child, Done, Headless, Speaking, Spoke, Wish
 from yourcall.core.safety import chosen
 from yourcall.core.step import PAUSES
 from yourcall.events import (
@@ -482,3 +482,6 @@ def _task(raw: msgspec.Raw) -> msgspec.Raw:
     told = _as(dict[str, object], bytes(raw)) or {}
     kind = told.get("subagent_type") or told.get("task_type") or ""
     return msgspec.Raw(msgspec.json.encode({"type": str(kind), "description": str(told.get("description", ""))}))
+
+
+HEADLESS = Headless("claude", arguments, ClaudeTalk)
