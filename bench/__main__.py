@@ -1,4 +1,4 @@
-"""`python -m bench`: every group in turn, then one table. `make bench` makes ready what it needs, and runs this."""
+"""`python -m bench`: every group in turn, then one table. `make bench` fetches what it needs first."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def machine() -> str:
     model = platform.processor() or platform.machine()
     with_proc = Path("/proc/cpuinfo")
     if with_proc.exists():
-        names = [line.partition(":")[2].strip() for line in with_proc.read_text().splitlines() if "model name" in line]
+        names = [
+            line.partition(":")[2].strip() for line in with_proc.read_text().splitlines() if "model name" in line
+        ]
         model = names[0] if names else model
     load = os.getloadavg()[0]
     return (
@@ -66,7 +68,9 @@ def main() -> int:
         with place.folder() as at:
             rows += GROUPS[name](at, much)
         print(f" {time.monotonic() - group_began:.0f} s", file=sys.stderr, flush=True)
-    print(f"{where}\n\n{table(rows)}\n\n{time.monotonic() - began:.0f} s in all.")
+    missed = sum(row.met is False for row in rows)
+    verdict = f"{missed} of {sum(bool(row.goal) for row in rows)} goals not met" if missed else "every goal met"
+    print(f"{where}\n\n{table(rows)}\n\n{time.monotonic() - began:.0f} s in all; {verdict}.")
     if asked.json:
         told = {"machine": where, "rows": [row.as_json() for row in rows]}
         asked.json.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n")

@@ -68,6 +68,15 @@ async def live(socket: WebSocket) -> None:
     listeners.discard(socket)
 
 
+class Server(uvicorn.Server):
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        assert sockets
+        new = home / "listening.new"
+        new.write_text(json.dumps({"port": sockets[0].getsockname()[1]}))
+        new.rename(home / "listening.json")
+
+
 async def main() -> None:
     routes = [
         Route("/answer/{name}", answer, methods=["POST"]),
@@ -81,12 +90,7 @@ async def main() -> None:
         Starlette(routes=routes), loop="none", http="httptools", ws="websockets-sansio", lifespan="off",
         access_log=False, log_config=None, timeout_graceful_shutdown=1,
     )  # fmt: skip
-    server = uvicorn.Server(config)
-    serving = asyncio.create_task(server.serve([tcp]))
-    while not server.started:
-        await asyncio.sleep(0.001)
-    (home / "listening.json").write_text(json.dumps({"port": tcp.getsockname()[1]}))
-    await serving
+    await Server(config).serve([tcp])
     hooks.close()
 
 

@@ -1,6 +1,6 @@
 """The floor of a held hook: hand the request to a Unix socket, wait, print what comes back, end.
 
-    python -I -S bare_hook.py SOCKET ID < payload
+python -I -S bare_hook.py SOCKET ID < payload
 """
 
 import _socket

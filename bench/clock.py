@@ -38,7 +38,12 @@ def wall(command: Sequence[str], env: Mapping[str, str] | None = None) -> float:
     """Seconds from the start of a program to its end."""
     began = time.perf_counter()
     subprocess.run(
-        command, env=env, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command,
+        env=env,
+        check=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     return time.perf_counter() - began
 

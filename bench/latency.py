@@ -77,9 +77,8 @@ class Answered:
         self._count += 1
         call_id, payload = self._agent.asks(f"scripts/step --number {self._count}")
         command = [str(self._ours.launcher), "claude", "PermissionRequest"]
-        with _hook(command, payload, {**clean(self._at), **self._agent.env}) as hook:
-            while (prompt := self._live.next().get("prompt") or {}).get("session_id") != self._agent.session_id:
-                pass
+        with _hook(command, payload, {**clean(self._at), **self._agent.env}, self._agent.project) as hook:
+            prompt = self._live.raised_in(self._agent.session_id)
             _at_rest(hook)
             with Poster(self._ours.port, self._ours.token) as poster:
                 began = time.perf_counter()
@@ -102,8 +101,8 @@ class BareAnswered:
         _, payload = self._agent.asks("scripts/step")
         name = new_id()
         program = str(ROOT / "bench" / "bare_hook.py")
-        command = [PYTHON, "-I", "-S", program, str(self._bare.hook_socket), name]
-        with _hook(command, payload, clean(self._at)) as hook:
+        command = [PYTHON, "-I", "-S", program, self._bare.hook_socket.name, name]
+        with _hook(command, payload, clean(self._at), self._bare.home) as hook:
             while self._live.next()["id"] != name:
                 pass
             _at_rest(hook)
@@ -147,15 +146,20 @@ def answered(at: Path, size: Size) -> Iterator[Row]:
         }
         taken = {name: ms(each) for name, each in in_turn(size.of(40), contenders, warm_up=2).items()}
     name = "an answer reaches the agent"
-    yield Row(name, "ms", taken["ours"], "a bare held hook, answer on disk first", taken["disk"], most_ratio=OF_BARE)
+    yield Row(
+        name, "ms", taken["ours"], "a bare held hook, answer on disk first", taken["disk"], most_ratio=OF_BARE
+    )
     yield Row(name, "ms", taken["ours"], "a bare held hook, nothing on disk", taken["bare"])
 
 
 @contextlib.contextmanager
-def _hook(command: list[str], payload: bytes, env: dict[str, str]) -> Generator[subprocess.Popen[bytes]]:
+def _hook(
+    command: list[str], payload: bytes, env: dict[str, str], cwd: Path
+) -> Generator[subprocess.Popen[bytes]]:
     hook = subprocess.Popen(
-        command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, preexec_fn=die_with_parent
-    )
+        command, env=env, cwd=cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
+        preexec_fn=die_with_parent,
+    )  # fmt: skip
     assert hook.stdin is not None
     assert hook.stdout is not None
     try:

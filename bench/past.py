@@ -7,12 +7,13 @@ real store; only the oldest part of the log, which nobody reads, is filled up wi
 from __future__ import annotations
 
 import asyncio
-import json
 import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from bench.agent import Agent, new_id
 from bench.clock import in_turn, ms
@@ -22,6 +23,23 @@ from bench.row import Row
 from bench.size import Size
 from bench.starting import to_listening, weight
 from bench.wires import Live
+from yourcall.agents.claude.read import read_hook
+from yourcall.agents.sightings import HookCall
+from yourcall.core.state import State
+from yourcall.core.step import step
+from yourcall.events import (
+    AnswerGiven,
+    AnswerWritten,
+    AnyEvent,
+    CallBound,
+    CallSettled,
+    DialogClosed,
+    PromptRaised,
+    SessionSeen,
+)
+from yourcall.links.processes import started
+from yourcall.model import Answer
+from yourcall.store.sqlite import Fact, Store
 
 SESSIONS, EACH, FACTS = 1_000, 10, 1_000_000
 MORE = 1.2
@@ -33,8 +51,10 @@ def long_past(at: Path, size: Size) -> Iterator[Row]:
     fresh, full = Yourcall(fresh_at), Yourcall(full_at)
     sessions, facts = size.of(SESSIONS, 20) if size.part < 0.1 else SESSIONS, FACTS if size.part == 1 else 0
     prompts = fill(full.home, sessions, EACH, facts)
-    past = f"{sessions:,} sessions and {prompts:,} prompts" + (f" that are over, {facts:,} facts in the log" if facts else "")
-    started = in_turn(size.of(5), {"full": lambda: to_listening(full), "fresh": lambda: to_listening(fresh)})
+    past = f"{sessions:,} sessions and {prompts:,} prompts" + (
+        f" that are over, {facts:,} facts in the log" if facts else ""
+    )
+    listening = in_turn(size.of(5), {"full": lambda: to_listening(full), "fresh": lambda: to_listening(fresh)})
     weighed = in_turn(
         size.of(3), {"full": lambda: weight(full, "/api/live"), "fresh": lambda: weight(fresh, "/api/live")}, 0
     )
@@ -56,7 +76,7 @@ def long_past(at: Path, size: Size) -> Iterator[Row]:
         )
     note = f"a long past is {past}"
     for name, unit, taken in (
-        ("`yourcall up` until it listens", "ms", {k: ms(v) for k, v in started.items()}),
+        ("`yourcall up` until it listens", "ms", {k: ms(v) for k, v in listening.items()}),
         ("memory at rest, one client", "MB", weighed),
         ("a prompt reaches a client", "ms", {k: ms(v) for k, v in shown.items()}),
         ("an answer reaches the agent", "ms", {k: ms(v) for k, v in answered.items()}),
@@ -68,10 +88,6 @@ def long_past(at: Path, size: Size) -> Iterator[Row]:
 
 def fill(home: Path, sessions: int, each: int, facts: int = 0) -> int:
     """Give this home a past; how many prompts there are in it."""
-    from yourcall.core.state import State
-    from yourcall.links.processes import started
-    from yourcall.store.sqlite import Fact, Store
-
     home.mkdir(mode=0o700, parents=True)
     store = Store.open(home / "yourcall.db")
     state = State()
@@ -83,7 +99,7 @@ def fill(home: Path, sessions: int, each: int, facts: int = 0) -> int:
 
     try:
         for number in range(sessions):
-            batch += _life(state, Agent(home.parent / "past"), started, time.time() - sessions + number, each)
+            batch += _life(state, Agent(home.parent / "past"), time.time() - sessions + number, each)
             if len(batch) >= BATCH:
                 record()
         record()
@@ -94,29 +110,8 @@ def fill(home: Path, sessions: int, each: int, facts: int = 0) -> int:
     return sessions * each
 
 
-def _life(state: object, agent: Agent, started: object, at: float, each: int) -> Iterator[object]:
+def _life(state: State, agent: Agent, at: float, each: int) -> Iterator[Fact]:
     """All facts of one session, which goes on living."""
-    from msgspec.structs import replace
-
-    from yourcall.agents.claude.read import read_hook
-    from yourcall.agents.sightings import HookCall
-    from yourcall.core.state import State
-    from yourcall.core.step import step
-    from yourcall.events import (
-        AnswerGiven,
-        AnswerWritten,
-        AnyEvent,
-        CallBound,
-        CallSettled,
-        DialogClosed,
-        PromptRaised,
-        SessionSeen,
-    )
-    from yourcall.model import Answer
-    from yourcall.store.sqlite import Fact
-
-    assert isinstance(state, State)
-    assert callable(started)
 
     def told(event: AnyEvent, bodies: dict[str, bytes]) -> Iterator[Fact]:
         if isinstance(event, SessionSeen):
@@ -133,9 +128,8 @@ def _life(state: object, agent: Agent, started: object, at: float, each: int) ->
             yield from told(event, heard.bodies)
         raised = heard.events[-1]
         assert isinstance(raised, PromptRaised)
-        name, answer = raised.prompt.id, Answer(new_id(), "phone", "http", {"q": ("allow",)})
-        question = raised.prompt.questions[0]
-        answer = replace(answer, choices={question.id: (question.options[0].id,)})
+        name, question = raised.prompt.id, raised.prompt.questions[0]
+        answer = Answer(new_id(), "phone", "http", {question.id: (question.options[0].id,)})
         for event in (
             CallBound(at + 0.1, name, f"toolu_{name}"),
             AnswerGiven(at + 0.2, name, answer),
@@ -153,17 +147,11 @@ def _lengthen(path: Path, facts: int) -> None:
     with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA synchronous = OFF")
         have, last = db.execute("SELECT count(*), max(seq) FROM log").fetchone()
-        times = max(0, (facts - have) // have)
+        times = max(1, (facts - have) // have)
         db.execute(
             "WITH RECURSIVE again(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM again WHERE n < ?1)"
-            " INSERT INTO log SELECT n * ?2 + seq, at, kind, subject, fact FROM again CROSS JOIN log WHERE n <= ?1",
+            " INSERT INTO log SELECT n * ?2 + seq, at, kind, subject, fact FROM again CROSS JOIN log",
             (times, last),
         )
         db.commit()
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-
-if __name__ == "__main__":  # to look at such a home by hand
-    import sys
-
-    print(json.dumps({"prompts": fill(Path(sys.argv[1]), SESSIONS, EACH)}))

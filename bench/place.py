@@ -162,7 +162,12 @@ class Yourcall(Served):
 
     def run(self, *words: str) -> bytes:
         done = subprocess.run(
-            [str(COMMAND), *words], env=self.env, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, check=False
+            [str(COMMAND), *words],
+            env=self.env,
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
         )
         if done.returncode:
             raise RuntimeError(f"yourcall {words}: {done.stderr.decode()}")

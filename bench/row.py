@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-HEADS = ("what", "ours", "against", "", "ratio", "goal", "met")
+HEADS = ("what", "ours", "against", "theirs", "ratio", "goal", "met")
 
 
 @dataclass(frozen=True)
@@ -105,10 +105,14 @@ def table(rows: Iterable[Row]) -> str:
     right = (1, 3, 4)
 
     def drawn(line: Sequence[str]) -> str:
-        parts = [c.rjust(w) if at in right else c.ljust(w) for at, (c, w) in enumerate(zip(line, widths, strict=True))]
+        parts = [
+            c.rjust(w) if at in right else c.ljust(w) for at, (c, w) in enumerate(zip(line, widths, strict=True))
+        ]
         return f"| {' | '.join(parts)} |"
 
     rule = [("-" * (w - 1) + ":") if at in right else "-" * w for at, w in enumerate(max(w, 3) for w in widths)]
     widths = [max(w, 3) for w in widths]
     notes = [f"- {row.name}: {row.note}" for row in rows if row.note]
-    return "\n".join([drawn(HEADS), f"| {' | '.join(rule)} |", *map(drawn, lines[1:]), *(["", *notes] if notes else [])])
+    return "\n".join(
+        [drawn(HEADS), f"| {' | '.join(rule)} |", *map(drawn, lines[1:]), *(["", *notes] if notes else [])]
+    )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from bench.clock import in_turn
 from bench.place import ROOT
 from bench.row import Row
 from bench.size import Size
+from yourcall.agents.claude.lines import clean
+from yourcall.agents.claude.screen import read_screen
 
 CORPUS = ROOT / "tests" / "corpus" / "claude"
 
@@ -18,14 +20,10 @@ LEAST = 2_000
 
 
 def read(at: Path, size: Size) -> Iterator[Row]:
-    from yourcall.agents.claude.lines import clean
-    from yourcall.agents.claude.screen import read_screen
-
     del at
     screens = [(folder / "screen.txt").read_text() for folder in sorted(CORPUS.iterdir())]
 
-    def per_second(look: object) -> float:
-        assert callable(look)
+    def per_second(look: Callable[[str], object]) -> float:
         began = time.perf_counter()
         for screen in screens:
             look(screen)

@@ -29,17 +29,25 @@ from bench.size import Size
 
 sys.path.append(str(ROOT / "tests"))
 
-from kit.claude import ClaudeHome, start_claude  # noqa: E402
-from kit.model_server import ModelServer  # noqa: E402
-from kit.terminal import Ptys  # noqa: E402
-from kit.turns import text, tool  # noqa: E402
+from kit.claude import ClaudeHome, start_claude
+from kit.model_server import ModelServer
+from kit.terminal import Ptys
+from kit.turns import text, tool
 
 if TYPE_CHECKING:
     from kit.claude import Claude
 
 CALLS = 20
-EVENTS = CALLS + 2  # UserPromptSubmit, a PostToolUse per call, Stop
-INFORMING = ("SessionStart", "SessionEnd", "UserPromptSubmit", "Stop", "PostToolUse", "PostToolUseFailure", "Notification")
+BESIDES = 2  # events of a turn beside the PostToolUse of each call: UserPromptSubmit and Stop
+INFORMING = (
+    "SessionStart",
+    "SessionEnd",
+    "UserPromptSubmit",
+    "Stop",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "Notification",
+)
 MEASURABLE = 1.03  # a quiet machine tells two runs apart when they differ by more than this
 CPU_MS = 25
 NONE, AGAIN, CURL = "no hooks", "no hooks again", "`curl` hooks"
@@ -47,7 +55,7 @@ NONE, AGAIN, CURL = "no hooks", "no hooks again", "`curl` hooks"
 
 @dataclass(frozen=True)
 class Turn:
-    """`cpu` is that of Claude Code and everything it started, hooks among it, and of the hooks' daemon or server."""
+    """`cpu` is that of Claude Code, of all it started, hooks among it, and of what the hooks talk to."""
 
     seconds: float
     calls: list[float]
@@ -55,13 +63,15 @@ class Turn:
 
 
 def twenty_calls(at: Path, size: Size) -> Iterator[Row]:
-    with _contenders(at) as sides:
-        taken = in_turn(size.of(5, 1), {name: side.turn for name, side in sides.items()}, warm_up=1 if size.part else 0)
+    count = size.of(CALLS, 3) if not size.part else CALLS
+    with _contenders(at, count) as sides:
+        contenders = {name: side.turn for name, side in sides.items()}
+        taken = in_turn(size.of(5, 1), contenders, warm_up=1 if size.part == 1 else 0)
     turns = {name: ms([turn.seconds for turn in each]) for name, each in taken.items()}
     calls = {name: ms([call for turn in each for call in turn.calls]) for name, each in taken.items()}
     used = {name: ms([turn.cpu for turn in each]) for name, each in taken.items()}
     against = "no hooks"
-    for what, times in ((f"a turn of {CALLS} calls", turns), ("one call of it", calls)):
+    for what, times in ((f"a turn of {count} calls", turns), ("one call of it", calls)):
         # Two equal things differ, too: only what is beyond that can be called a delay.
         equal = Row("", "ms", times.pop(AGAIN), "", times[NONE]).ratio or 1.0
         measurable = max(MEASURABLE, equal, 1 / equal)
@@ -71,7 +81,7 @@ def twenty_calls(at: Path, size: Size) -> Iterator[Row]:
             yield Row(f"{what}, {name}", "ms", times[name], against, times[NONE], most_ratio=goal, note=note)
             note = ""
     none = statistics.median([*used.pop(AGAIN), *used[NONE]])
-    added = {name: [(each - none) / EVENTS for each in used[name]] for name in list(used)[1:]}
+    added = {name: [(each - none) / (count + BESIDES) for each in used[name]] for name in list(used)[1:]}
     for name, each in added.items():
         curl = added.get(CURL, []) if name != CURL else []
         goal = CPU_MS if name.startswith("ours") else None
@@ -81,24 +91,33 @@ def twenty_calls(at: Path, size: Size) -> Iterator[Row]:
 class Side:
     """One Claude Code, and what its hooks talk to."""
 
-    def __init__(self, claude: Claude, model: ModelServer, readable: Path, daemon: Yourcall | Bare | None) -> None:
+    def __init__(
+        self, claude: Claude, model: ModelServer, calls: int, readable: Path, daemon: Yourcall | Bare | None
+    ) -> None:
         self._claude, self._model, self._file, self._daemon = claude, model, readable, daemon
+        self._calls = calls
         self._rounds = 0
 
     def turn(self) -> Turn:
         self._rounds += 1
         name = f"turn{self._claude.pid}x{self._rounds}"
-        calls = [[tool("Read", file_path=str(self._file), limit=1, offset=n + 1)] for n in range(CALLS)]
+        calls = [[tool("Read", file_path=str(self._file), limit=1, offset=n + 1)] for n in range(self._calls)]
         words = self._model.script(name, *calls, [text("Read.")])
         self._claude.wait_ready()
         self._claude.type(words)
         spent, began = self._cpu(), time.time()
         self._claude.terminal.key("Enter")
-        asked = self._model.wait_for(lambda model: _whole([r.at for r in model.requests if r.script == name]), 60)
+        asked = self._model.wait_for(
+            lambda model: self._whole([r.at for r in model.requests if r.script == name]), 60
+        )
         self._claude.wait_status("idle")
         self._quiet()
         calls = [after - before for before, after in itertools.pairwise(asked)]
         return Turn(asked[-1] - began, calls, self._cpu() - spent)
+
+    def _whole(self, asked: list[float]) -> list[float]:
+        """When the model was asked, once it was told of the last call."""
+        return asked if len(asked) > self._calls else []
 
     def _quiet(self) -> None:
         """Hooks that run beside the turn have ended, too."""
@@ -111,13 +130,8 @@ class Side:
         return spent
 
 
-def _whole(asked: list[float]) -> list[float]:
-    """When the model was asked, once it was told of the last call."""
-    return asked if len(asked) > CALLS else []
-
-
 @contextlib.contextmanager
-def _contenders(at: Path) -> Generator[dict[str, Side]]:
+def _contenders(at: Path, calls: int) -> Generator[dict[str, Side]]:
     binary = _claude_code()
     with contextlib.ExitStack() as stack:
         model = stack.enter_context(ModelServer())
@@ -133,8 +147,8 @@ def _contenders(at: Path) -> Generator[dict[str, Side]]:
                 daemon.env["HOME"] = str(home.path)
                 daemon.run("setup", "claude", "--yes", "--cli", str(binary))
             file = home.project / "notes.txt"
-            file.write_text("".join(f"line {n}\n" for n in range(CALLS + 1)))
-            sides[name] = Side(start_claude(ptys, binary, home, model), model, file, daemon)
+            file.write_text("".join(f"line {n}\n" for n in range(calls + 1)))
+            sides[name] = Side(start_claude(ptys, binary, home, model), model, calls, file, daemon)
 
         add(NONE, None)
         add(AGAIN, None)

@@ -30,7 +30,9 @@ def unix(path: Path) -> socket.socket:
 def greeting(event: str, request_id: str, payload: bytes, env: dict[str, str]) -> bytes:
     """What the hook program sends first (src/yourcall/cli/hook.py)."""
     block = "\0".join(f"{name}={value}" for name, value in env.items()).encode()
-    return f"yourcall/1 claude {event} {request_id or '-'} {len(block)} {len(payload)}\n".encode() + block + payload
+    return (
+        f"yourcall/1 claude {event} {request_id or '-'} {len(block)} {len(payload)}\n".encode() + block + payload
+    )
 
 
 class Live:
@@ -79,6 +81,13 @@ class Live:
         while True:
             prompt = self.next().get("prompt")
             if prompt and prompt["id"] == prompt_id and prompt["state"] in states:
+                return prompt
+
+    def raised_in(self, session_id: str) -> dict[str, Any]:
+        """The next prompt that opens in this session."""
+        while True:
+            prompt = self.next().get("prompt")
+            if prompt and prompt["session_id"] == session_id and prompt["state"] == "open":
                 return prompt
 
     def _take(self, size: int) -> bytes:

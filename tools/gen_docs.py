@@ -58,7 +58,7 @@ def lifecycle() -> str:
 
 def commands() -> str:
     """Every command's own help, in the order of the table in cli/main.py."""
-    root = click.Context(cli, info_name="yourcall", terminal_width=88)
+    root = _context(cli, "yourcall", None)
     parts = ["## yourcall", _help(cli, root)]
     for section, names in COMMANDS.items():
         parts.append(f"## {section}")
@@ -71,11 +71,16 @@ def commands() -> str:
 def _with_subcommands(name: str, root: click.Context) -> Iterator[tuple[str, click.Command, click.Context]]:
     command = cli.get_command(root, name)
     assert command is not None
-    context = click.Context(command, root, name, terminal_width=88)
+    context = _context(command, name, root)
     yield name, command, context
     if isinstance(command, click.Group):
         for below, each in command.commands.items():
-            yield f"{name} {below}", each, click.Context(each, context, below, terminal_width=88)
+            yield f"{name} {below}", each, _context(each, below, context)
+
+
+def _context(command: click.Command, name: str, above: click.Context | None) -> click.Context:
+    """As when the command is called, but nothing is run; the width is ours, not that of this terminal."""
+    return command.make_context(name, [], above, resilient_parsing=True, terminal_width=88)
 
 
 def _help(command: click.Command, context: click.Context) -> str:

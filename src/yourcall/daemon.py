@@ -13,6 +13,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Coroutine, Generator
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -45,7 +46,9 @@ from yourcall.links.hooks import Hooks
 from yourcall.links.pressing import Keyboard
 from yourcall.links.screens import Screens
 from yourcall.links.speak import Speaker
+from yourcall.links.started import Policy, Started
 from yourcall.links.tmux import Servers
+from yourcall.links.voices import Voices
 from yourcall.links.watch import Watches
 from yourcall.logs import start_logging
 from yourcall.loop import Loop
@@ -77,6 +80,7 @@ class Daemon:
         self.screens = Screens(self, self.tmux, SCREENS.get)
         self.keyboard = Keyboard(self, self.tmux, self.screens, SCREENS.get)
         self.speaker = Speaker(self, self.tmux, self.screens, SCREENS.get)
+        self.started = Started(self, AGENTS.get, _policy(config))
         self._tasks: set[asyncio.Task[object]] = set()
 
     @property
@@ -89,7 +93,8 @@ class Daemon:
     async def post(self, event: AnyEvent, bodies: dict[str, bytes] | None = None) -> Step:
         done = await self.loop.post(event, bodies)
         for prompt in done.prompts:
-            self.watches.ensure(prompt)
+            if prompt.link != "stdio":  # its own pipe tells all there is to know, and sooner
+                self.watches.ensure(prompt)
         return done
 
     async def hook(self, agent: str, call: HookCall) -> bool:
@@ -140,6 +145,8 @@ class Daemon:
 
     def _may_hold(self, prompt: Prompt, call: HookCall) -> bool:
         """Two kinds of request show no dialog while they are held: only while nobody is at the desk."""
+        if prompt.link == "speech":
+            return self.speaker.reaches(prompt.session_id)
         if not prompt.subagent and prompt.kind != "elicitation":
             return True
         try:
@@ -159,6 +166,9 @@ class Daemon:
             carrier = self.keyboard if prompt.link == "screen" else self.speaker
             self.spawn(carrier.deliver(prompt, command.answer))
             return
+        if prompt.link == "stdio":
+            self.started.deliver(prompt, command.answer, self.loop.store.body(prompt.request) or b"")
+            return
         plan = agent.plan(prompt, command.answer, self.loop.store.body(prompt.request) or b"")
         if isinstance(plan, Refused):
             self.spawn(self.post(AnswerNotWritten(time.time(), prompt.id, command.answer.id, plan.reason)))
@@ -172,6 +182,7 @@ class Daemon:
 
     async def recover(self) -> None:
         """After a start: look at everything that is not settled; repeat nothing."""
+        await self.started.end_those_of_before()
         waiting = [p for p in self.state.prompts.values() if p.held and p.link == "hook"]
         for prompt in list(self.state.prompts.values()):
             if unsettled(prompt):
@@ -252,11 +263,11 @@ async def _serve(home: Path, store: Store, config: Config, announce: Callable[[L
     url = public_url or f"http://{'[' + bind + ']' if ':' in bind else bind}:{actual}"
     hosts, devices = hosts_for(bind, actual, public_url), Devices(store)
     talks = Conversations(AGENTS.get)
-    voice = daemon.speaker
-    remote = make_app(daemon.loop, devices, lambda: hosts, local=False, conversations=talks, voice=voice)
-    local = make_app(
-        daemon.loop, devices, lambda: hosts, local=True, stop=stop.set, conversations=talks, voice=voice
+    voice = Voices(daemon.speaker, daemon.started)
+    app = partial(
+        make_app, daemon.loop, devices, lambda: hosts, conversations=talks, voice=voice, starting=daemon.started
     )
+    remote, local = app(local=False), app(local=True, stop=stop.set)
     listeners = [(listener(remote), tcp), (listener(local), unix)]
     hooks = await daemon.hooks.serve(home)
     async with asyncio.TaskGroup() as tasks:
@@ -276,12 +287,25 @@ async def _serve(home: Path, store: Store, config: Config, announce: Callable[[L
         for each in sweeping:
             each.cancel()
         hooks.close()
+        await daemon.started.close()
         for each, _ in listeners:
             each.should_exit = True
         await asyncio.wait(serving)
         await daemon.tmux.close()
     for name in ("daemon.json", "api.sock", "hook.sock"):
         (home / name).unlink(missing_ok=True)
+
+
+def _policy(config: Config) -> Policy:
+    claude = config.claude
+    return Policy(
+        model=claude.model,
+        allowed_tools=tuple(claude.allowed_tools),
+        permission_mode=claude.permission_mode,
+        api_billing=claude.use_api_billing,
+        skip_permissions=claude.dangerously_skip_permissions,
+        cool_down=claude.outline_cool_down,
+    )
 
 
 @contextlib.contextmanager

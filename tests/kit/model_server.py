@@ -275,7 +275,8 @@ class _Exchange(BaseHTTPRequestHandler):
             return self._json(200, {"input_tokens": 1000})
         if not path.endswith("/messages"):
             return self._json(200, {})
-        headers = {k.lower(): v for k, v in self.headers.items() if k.lower() not in SECRET_HEADERS}
+        headers = {k.lower(): v for k, v in self.headers.items()}
+        headers |= {name: "(set)" for name in SECRET_HEADERS & headers.keys()}
         request, blocks = self.server.model.answer_to(path, headers, body)
         for block in blocks:
             if block.kind == "error" and self.server.model.fails_now(request, block):

@@ -36,9 +36,7 @@ def start(claude_bin: Path, model: ModelServer, claude_home: ClaudeHome, bare: Y
     """Start Claude, and tell yourcall which pane it is in."""
 
     def run(*args: str, **given: Any) -> Claude:
-        claude = start_claude(
-            tmux, claude_bin, claude_home, model, **({"args": args} if args else {}), **given
-        )
+        claude = start_claude(tmux, claude_bin, claude_home, model, **({"args": args} if args else {}), **given)
         watch(bare, claude)
         return claude
 
@@ -64,7 +62,9 @@ def state_of(home: ClaudeHome) -> dict[str, Any]:
     return json.loads((home.path / ".claude.json").read_text())
 
 
-def test_trust_is_answered_yes_with_an_arrow_and_enter(start: Any, bare: Yourcall, claude_home: ClaudeHome) -> None:
+def test_trust_is_answered_yes_with_an_arrow_and_enter(
+    start: Any, bare: Yourcall, claude_home: ClaudeHome
+) -> None:
     forget(claude_home, "projects")
     claude = start()
     prompt = bare.wait_prompt()
@@ -78,3 +78,95 @@ def test_trust_is_answered_yes_with_an_arrow_and_enter(start: Any, bare: Yourcal
     assert bare.prompts() == []
     history = bare.show(prompt["id"])["history"]
     assert [m["state"] for m in history] == ["open", "answering", "sent", "accepted", "confirmed"]
+
+
+def test_trust_is_answered_no_and_claude_leaves(start: Any, bare: Yourcall, claude_home: ClaudeHome) -> None:
+    forget(claude_home, "projects")
+    claude = start()
+    prompt = bare.wait_prompt()
+    said = bare.run("answer", prompt["id"], "no")
+    assert said.code == 0, said
+    claude.wait_gone()
+    assert "projects" not in state_of(claude_home) or not any(
+        project.get("hasTrustDialogAccepted") for project in state_of(claude_home)["projects"].values()
+    )
+    assert bare.show(prompt["id"])["outcome"] == "stopped"
+    until(lambda: bare.run("sessions", "--json").json == [])
+
+
+def test_the_api_key_is_approved_going_up(start: Any, bare: Yourcall, claude_home: ClaudeHome) -> None:
+    forget(claude_home, "customApiKeyResponses")
+    claude = start()
+    prompt = bare.wait_prompt()
+    assert prompt["kind"] == "startup"
+    assert "API key" in prompt["title"]
+    assert bare.run("answer", prompt["id"], "yes").code == 0
+    claude.wait_ready()
+    assert state_of(claude_home)["customApiKeyResponses"]["approved"]
+
+
+def test_the_bypass_warning_is_shown_and_refused(start: Any, bare: Yourcall) -> None:
+    claude = start("--permission-mode", "bypassPermissions", env={"IS_SANDBOX": "1"})
+    prompt = bare.wait_prompt()
+    assert prompt["kind"] == "startup"
+    assert "Bypass Permissions" in prompt["title"]
+    (question,) = prompt["questions"]
+    accept = next(option for option in question["options"] if option["effect"] == "allow_always")
+    assert "Only a person" in accept["description"]
+    assert "WARNING" in prompt["body"]
+    refuse = next(option for option in question["options"] if option["effect"] == "stop")
+    assert bare.run("answer", prompt["id"], refuse["id"]).code == 0
+    claude.wait_gone()
+
+
+def test_without_hooks_a_command_is_allowed_and_the_next_refused(
+    start: Any, bare: Yourcall, model: ModelServer, claude_home: ClaudeHome
+) -> None:
+    words = model.script("work", [TOUCH], [AGAIN], [text("Never said.")])
+    claude = start()
+    claude.say(words)
+    first = bare.wait_prompt()
+    assert (first["kind"], first["title"]) == ("permission", "Bash command: touch marker")
+    said = bare.run("answer", first["id"], "allow")
+    assert said.code == 0, said
+    second = until(lambda: [p for p in bare.prompts() if p["id"] != first["id"]])[0]
+    assert (claude_home.project / "marker").exists()
+    assert second["title"] == "Bash command: touch second"
+    assert bare.run("answer", second["id"], "deny").code == 0
+    claude.wait_status("idle")
+    assert not (claude_home.project / "second").exists()
+    until(lambda: "[Request interrupted by user for tool use]" in json.dumps(claude_home.lines()))
+    until(lambda: bare.prompts() == [])
+
+
+def test_an_answer_to_a_dialog_that_has_changed_presses_nothing(
+    start: Any, bare: Yourcall, model: ModelServer, claude_home: ClaudeHome
+) -> None:
+    words = model.script("work", [TOUCH], [AGAIN], [text("Done.")])
+    claude = start()
+    claude.say(words)
+    first = bare.wait_prompt()
+    claude.press("1")
+    claude.terminal.wait_until(lambda screen: "touch second" in screen and "Do you want" in screen)
+    status, reply = bare.http("POST", f"/api/prompts/{first['id']}/answer", {"option": "allow", "wait": 5})
+    assert (status, reply["result"] in ("bounced", "too_late")) == (409, True), reply
+    second = until(lambda: [p for p in bare.prompts() if p["title"].endswith("touch second")])[0]
+    assert bare.show(first["id"])["state"] == "desk"
+    assert not (claude_home.project / "second").exists()
+    assert claude.status == "waiting"
+    assert bare.run("answer", second["id"], "allow").code == 0
+    until(lambda: (claude_home.project / "second").exists())
+
+
+def test_without_hooks_a_question_is_answered_by_its_digit(start: Any, bare: Yourcall, model: ModelServer) -> None:
+    options = [{"label": name, "description": f"Paint it {name}"} for name in ("Red", "Green", "Blue")]
+    asked = {"question": "Which colour?", "header": "Colour", "multiSelect": False, "options": options}
+    words = model.script("ask", [tool("AskUserQuestion", questions=[asked])], [text("Fine.")])
+    claude = start()
+    claude.say(words)
+    prompt = bare.wait_prompt()
+    assert (prompt["kind"], prompt["title"]) == ("question", "Which colour?")
+    assert bare.run("answer", prompt["id"], "Blue").code == 0
+    (result,) = model.wait_for(lambda m: m.tool_results())
+    assert "Blue" in result.text
+    assert "Red" not in result.text

@@ -18,6 +18,8 @@ Reader = Callable[[str, str | None], Reading]
 # Imported on first use, so that asking one agent does not load the others.
 READERS = {
     "claude": "yourcall.agents.claude.screen",
+    "codex": "yourcall.agents.codex.screen",
+    "gemini": "yourcall.agents.gemini.screen",
 }
 
 _EPILOG = """\b

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 from urllib.parse import quote
 
 import click
@@ -113,6 +113,8 @@ def _post(home: Path, path: str, body: dict[str, Any] | None) -> Any:
         raise Problem(
             "Unsure: the connection to yourcall broke; look at the session's own terminal.", 5
         ) from error
-    if not isinstance(reply.data, dict) or "result" not in reply.data:
+    data: Any = reply.data
+    told = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
+    if "result" not in told:
         raise refusal(reply)
-    return reply.data
+    return told

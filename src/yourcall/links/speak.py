@@ -16,7 +16,15 @@ from msgspec.structs import replace
 
 from yourcall.agents.on_screen import KEYS, OnScreen, Shot, Typed, key_named
 from yourcall.core.state import State
-from yourcall.events import AnswerNotWritten, AnswerWritten, AnyEvent, SessionSeen, TraceLost
+from yourcall.events import (
+    AnswerNotWritten,
+    AnswerWritten,
+    AnyEvent,
+    DialogStillOpen,
+    HolderConnected,
+    SessionSeen,
+    TraceLost,
+)
 from yourcall.links.foreground import in_pane
 from yourcall.links.screens import Screens
 from yourcall.links.tmux import Gone, Servers, Tmux
@@ -56,13 +64,19 @@ class Speaker:
         self._screens = screens
         self._on_screen = on_screen
 
-    async def send(self, session: Session, text: str, as_command: bool = False) -> Verdict:
+    async def send(
+        self,
+        session: Session,
+        text: str,
+        as_command: bool = False,
+        written: Callable[[], Awaitable[object]] | None = None,
+    ) -> Verdict:
         """Give the next instruction, or a follow-up while it works. `as_command`: its `/` or `!` is meant."""
         on = self._on_screen(session.agent)
         typed = on.typed(text, as_command) if on is not None else Refused("This agent cannot be typed to.")
         if isinstance(typed, Refused):
             return Verdict("refused", typed.reason)
-        return await self._in_pane(session, lambda scene: self._say(session, scene, typed, as_command))
+        return await self._in_pane(session, lambda scene: self._say(session, scene, typed, as_command, written))
 
     async def press(self, session: Session, key: str) -> Verdict:
         """Press one special key, outside of dialogs."""
@@ -92,15 +106,25 @@ class Speaker:
         if session is None or not text:
             said = Verdict("refused", "The session is gone." if session is None else "Write what to do next.")
         else:
-            said = await self.send(session, text)
+            # Told at once: the session's own word that a turn has begun may come before we have looked again.
+            post = self._teller.post
+            said = await self.send(
+                session, text, False, lambda: post(AnswerWritten(time.time(), prompt.id, answer.id))
+            )
         now = time.time()
-        match said.result:
-            case "refused":
-                await self._teller.post(AnswerNotWritten(now, prompt.id, answer.id, said.detail))
-            case "unsure":
-                await self._teller.post(TraceLost(now, prompt.id, said.detail))
-            case _:
-                await self._teller.post(AnswerWritten(now, prompt.id, answer.id))
+        if said.result == "unsure":
+            await self._teller.post(TraceLost(now, prompt.id, said.detail))
+        elif said.result == "refused":
+            # One of these is news: either it was never sent, or it was taken back.
+            await self._teller.post(AnswerNotWritten(now, prompt.id, answer.id, said.detail))
+            await self._teller.post(DialogStillOpen(now, prompt.id))
+            await self._teller.post(HolderConnected(now, prompt.id))
+
+    def reaches(self, session_id: str) -> bool:
+        """Is there a pane in which this session can be spoken to?"""
+        session = self._teller.state.sessions.get(session_id)
+        known = session is not None and self._on_screen(session.agent) is not None
+        return session is not None and known and any(link.kind == "tmux" for link in session.links)
 
     async def _in_pane(self, session: Session, act: Callable[[Scene], Awaitable[Verdict]]) -> Verdict:
         """Do this in the session's pane, if the session is in front there and no dialog is open."""
@@ -133,7 +157,14 @@ class Speaker:
             if p.kind not in ("ready", "problem")
         )
 
-    async def _say(self, session: Session, scene: Scene, typed: Typed, as_command: bool) -> Verdict:
+    async def _say(
+        self,
+        session: Session,
+        scene: Scene,
+        typed: Typed,
+        as_command: bool,
+        written: Callable[[], Awaitable[object]] | None,
+    ) -> Verdict:
         if scene.draft is None:
             return Verdict(
                 "refused", "Its input box is not on the screen (a menu may be open); nothing was typed."
@@ -149,6 +180,8 @@ class Speaker:
         failed = await scene.server.write(scene.pane, KEYS["enter"])
         if failed is not None:
             return _failed(failed, "Enter")
+        if written is not None:
+            await written()
         # A command may open a menu in place of the input box.
         if not await _until(scene, lambda draft: draft == "" or (as_command and draft is None), TAKEN_S):
             return await _take_back(scene, "Claude did not take the text")

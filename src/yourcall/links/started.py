@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -61,7 +61,7 @@ class Teller(Protocol):
     @property
     def state(self) -> State: ...
 
-    async def post(self, event: AnyEvent, bodies: dict[str, bytes] | None = None) -> object: ...
+    def post(self, event: AnyEvent, bodies: dict[str, bytes] | None = None) -> Coroutine[None, None, object]: ...
 
 
 class Running:
@@ -81,7 +81,7 @@ class Started:
         self._policy = policy
         self._shell = launch.LoginShell()
         self._running: set[Running] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[object]] = set()
 
     # --- beginning and ending -------------------------------------------------------------------------------
 
@@ -94,9 +94,7 @@ class Started:
         wrong = self._objection(wish, remote)
         if wrong is not None:
             return wrong
-        env = launch.prepared(
-            await self._shell.environment(), api_billing=self._policy.api_billing, owned=True
-        )
+        env = launch.prepared(await self._shell.environment(), api_billing=self._policy.api_billing, owned=True)
         program = launch.find(known.headless.program, env)
         if isinstance(program, Refused):
             return program
@@ -109,9 +107,7 @@ class Started:
         self._running.add(running)
         for line in running.talk.open():
             piped.send(line)
-        task = asyncio.create_task(self._follow(running))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._spawn(self._follow(running))
         return await self._begun(running, program)
 
     async def _begun(self, running: Running, program: str) -> str | Refused:
@@ -171,8 +167,8 @@ class Started:
         while self._tasks:
             await asyncio.wait(self._tasks)
 
-    def _spawn(self, work: object) -> None:
-        task = asyncio.ensure_future(work)  # pyright: ignore[reportArgumentType, reportUnknownVariableType, reportCallIssue]
+    def _spawn(self, work: Coroutine[None, None, object]) -> None:
+        task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -181,7 +177,9 @@ class Started:
     def deliver(self, prompt: Prompt, answer: Answer, request: bytes) -> None:
         """Carry an answer to the session that asked; whatever becomes of it is posted."""
         running = self._of(prompt.session_id)
-        line = Refused("The session has ended.") if running is None else running.talk.answer(prompt, answer, request)
+        line = (
+            Refused("The session has ended.") if running is None else running.talk.answer(prompt, answer, request)
+        )
         if isinstance(line, Refused) or running is None:
             why = line.reason if isinstance(line, Refused) else ""
             self._spawn(self._teller.post(AnswerNotWritten(time.time(), prompt.id, answer.id, why)))

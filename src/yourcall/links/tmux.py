@@ -13,15 +13,14 @@ import re
 import secrets
 import stat
 import time
-from collections import deque
 from pathlib import Path
 
 from msgspec import Struct
 
+from yourcall.links.control import Control, Failed, Silent, run
+
 PANE_ID = re.compile(r"%\d{1,9}")
-PATIENCE_S = 3.0  # a tmux server answers in a millisecond; one that does not is stopped or gone
 TRY_AGAIN_S = 2.0  # between two attempts to attach
-LARGEST_REPLY = 8 * 1024 * 1024
 
 # The height comes first: it tells how many lines the screen behind it has.
 _ABOUT = "#{pane_height} #{pane_dead} #{pane_pid}"
@@ -53,20 +52,12 @@ class Row(Struct, frozen=True):
     pid: int
 
 
-class Failed(Exception):
-    """tmux said no."""
-
-
-class Silent(Failed):
-    """tmux said nothing: it may have done what was asked."""
-
-
 class Tmux:
     """One server, by its socket. Attaches when first used and again after an end; works without, but slower."""
 
     def __init__(self, socket: str) -> None:
         self.socket = socket
-        self._control: _Control | None = None
+        self._control: Control | None = None
         self._attaching = asyncio.Lock()
         self._tried_at = -TRY_AGAIN_S
 
@@ -141,13 +132,13 @@ class Tmux:
             return await control.ask(commands, sized)
         if typed is None:
             words = [word for command in commands for word in (*command, ";")][:-1]
-            return await _run(self.socket, words)
+            return await run(self.socket, words)
         # An argument of a program has a limit that its input does not have.
         buffer, data, paste = typed
         words = ["load-buffer", "-b", buffer, "-", ";", *paste]
-        return await _run(self.socket, words, data.encode())
+        return await run(self.socket, words, data.encode())
 
-    async def _connected(self) -> _Control | None:
+    async def _connected(self) -> Control | None:
         wrong = distrusted(self.socket)
         if wrong:
             await self.close()
@@ -161,8 +152,8 @@ class Tmux:
                 return None
             await self.close()
             self._tried_at = time.monotonic()
-            session = _harmless(await _run(self.socket, ["list-sessions", "-F", _SESSIONS]))
-            self._control = await _Control.attach(self.socket, session) if session else None
+            session = _harmless(await run(self.socket, ["list-sessions", "-F", _SESSIONS]))
+            self._control = await Control.attach(self.socket, session) if session else None
             return self._control
 
 
@@ -214,171 +205,3 @@ def _harmless(sessions: list[str]) -> str:
         if all(value in _OFF for value in settings.split(" ")):
             return name
     return ""
-
-
-class _Request(Struct):
-    done: asyncio.Future[list[str]]
-    blocks: int
-    sized: bool
-    lines: list[str] = []
-    finished: int = 0
-
-
-class _Control:
-    """A client in control mode: commands in, numbered blocks of lines out."""
-
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self._process = process
-        self._waiting: deque[_Request] = deque()
-        self._block = ""
-        self._lines: list[str] = []
-        self._reading = asyncio.create_task(self._read())
-        self.open = True
-
-    @classmethod
-    async def attach(cls, socket: str, session: str) -> _Control | None:
-        # -E: the session keeps its own environment; ignore-size: no window takes our size.
-        words = ["-C", "attach-session", "-E", "-f", "no-output,ignore-size", "-t", session]
-        try:
-            pipe, null = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
-            process = await asyncio.create_subprocess_exec(
-                *_tmux(socket), *words, stdin=pipe, stdout=pipe, stderr=null, env=_environment()
-            )
-        except OSError:
-            return None
-        control = cls(process)
-        try:
-            await control.ask([["display-message", "-p", "here"]], sized=False)
-        except Failed:
-            await control.close()
-            return None
-        return control
-
-    async def ask(self, commands: list[list[str]], sized: bool) -> list[str]:
-        line = " ; ".join(" ".join(_quoted(word) for word in command) for command in commands)
-        request = _Request(asyncio.get_running_loop().create_future(), len(commands), sized, [])
-        stdin = self._process.stdin
-        if not self.open or stdin is None:
-            raise Failed("its tmux server is gone")
-        self._waiting.append(request)
-        try:
-            stdin.write(line.encode() + b"\n")
-            async with asyncio.timeout(PATIENCE_S):
-                await stdin.drain()
-                return await request.done
-        except (OSError, TimeoutError) as error:
-            self._end()  # the rest of what it says could no longer be told apart
-            raise Silent("its tmux server does not answer") from error
-
-    async def close(self) -> None:
-        self._end()
-        self._reading.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._reading
-        if self._process.stdin is not None:
-            self._process.stdin.close()
-        try:
-            async with asyncio.timeout(1.0):
-                await self._process.wait()
-        except TimeoutError:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.kill()
-            await self._process.wait()
-
-    def _end(self) -> None:
-        self.open = False
-        while self._waiting:
-            request = self._waiting.popleft()
-            if not request.done.done():
-                request.done.set_exception(Silent("its tmux server is gone"))
-                request.done.exception()  # whoever asked may have left already
-
-    async def _read(self) -> None:
-        stdout = self._process.stdout
-        rest = b""
-        while stdout is not None and (data := await stdout.read(1 << 16)):
-            *lines, rest = (rest + data).split(b"\n")
-            for line in lines:
-                self._take(line.decode("utf-8", "replace"))
-            if len(rest) > LARGEST_REPLY or len(self._lines) > 100_000:
-                break
-        self._end()
-
-    def _take(self, line: str) -> None:
-        word, _, number = line.partition(" ")
-        if not self._block:
-            # Only blocks with the flag 1 answer our own commands; the rest is news that nobody here needs.
-            if word == "%begin" and number.endswith(" 1"):
-                self._block, self._lines = number, []
-            elif word == "%exit":
-                self._end()
-            return
-        request = self._waiting[0] if self._waiting else None
-        if word in ("%end", "%error") and number == self._block and self._whole(request, word):
-            self._block = ""
-            if request is not None:
-                self._answer(request, word)
-        else:
-            self._lines.append(line)
-
-    def _whole(self, request: _Request | None, word: str) -> bool:
-        """A pane may show a line that looks like the end of its own screen: its height tells."""
-        if request is None or not request.sized or not request.lines or word == "%error":
-            return True
-        height = request.lines[0].split(" ", 1)[0]
-        return not height.isdecimal() or len(self._lines) >= int(height)
-
-    def _answer(self, request: _Request, word: str) -> None:
-        request.lines.extend(self._lines)
-        request.finished += 1
-        if word == "%end" and request.finished < request.blocks:
-            return
-        self._waiting.popleft()
-        if request.done.done():
-            return
-        if word == "%error":
-            request.done.set_exception(Failed(self._lines[0] if self._lines else "tmux refused"))
-            request.done.exception()
-        else:
-            request.done.set_result(request.lines)
-
-
-def _quoted(word: str) -> str:
-    """A word as tmux's own parser reads it back, whatever it holds."""
-    plain = " -_./:@%+,=#{}"
-    escaped = (c if c.isalnum() or c in plain else "".join(f"\\{byte:03o}" for byte in c.encode()) for c in word)
-    return f'"{"".join(escaped)}"'
-
-
-def _tmux(socket: str) -> list[str]:
-    return ["tmux", "-u", "-S", socket]
-
-
-def _environment() -> dict[str, str]:
-    """Nothing of ours, above all not the TMUX of a pane that the daemon may have been started in."""
-    return {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ} | {"TERM": "dumb"}
-
-
-async def _run(socket: str, words: list[str], typed: bytes | None = None) -> list[str]:
-    """The same without a connection: one short-lived tmux."""
-    pipe = asyncio.subprocess.PIPE
-    stdin = asyncio.subprocess.DEVNULL if typed is None else pipe
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *_tmux(socket), *words, stdin=stdin, stdout=pipe, stderr=pipe, env=_environment()
-        )
-    except OSError as error:
-        raise Failed("tmux is not installed, or cannot be started") from error
-    try:
-        async with asyncio.timeout(PATIENCE_S):
-            out, err = await process.communicate(typed)
-    except TimeoutError as error:
-        raise Silent("its tmux server does not answer") from error
-    finally:
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
-    if process.returncode:
-        raise Failed(err.decode("utf-8", "replace").strip()[:200] or "tmux refused")
-    return out.decode("utf-8", "replace").removesuffix("\n").split("\n")

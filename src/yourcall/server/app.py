@@ -22,7 +22,7 @@ from starlette.types import ASGIApp
 from yourcall.server.auth import Gate, Refusal, json_response
 from yourcall.server.devices import Devices
 from yourcall.server.live import live
-from yourcall.server.needs import Conversations, Desk, Voice
+from yourcall.server.needs import Conversations, Desk, Starting, Voice
 from yourcall.server.route import Call, Route
 from yourcall.server.routes import LIVE, ROUTES
 
@@ -42,12 +42,13 @@ def make_app(
     stop: Callable[[], None] = _nothing,
     conversations: Conversations | None = None,
     voice: Voice | None = None,
+    starting: Starting | None = None,
 ) -> ASGIApp:
     """`devices` must be the same object for both apps: a code is made on one and used on the other."""
 
     def endpoint(route: Route) -> Callable[[Request], Awaitable[Response]]:
         async def run(request: Request) -> Response:
-            done = await route.run(Call(desk, devices, stop, request, conversations, voice))
+            done = await route.run(Call(desk, devices, stop, request, conversations, voice, starting))
             if isinstance(done, Refusal):
                 return done.response()
             return json_response(done.status, done.value, done.headers)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Literal, Protocol, Self
 
+from yourcall.agents.talk import Speaking, Wish
 from yourcall.conversation import Page
 from yourcall.model import Answer, Prompt, Refused, Session, Verdict
 
@@ -84,6 +85,17 @@ class Voice(Protocol):
     async def press(self, session: Session, key: str, /) -> Verdict: ...
     async def interrupt(self, session: Session, /) -> Verdict: ...
     async def watch(self, server: str, pane: str, /) -> Session | Refused: ...
+
+
+class Starting(Protocol):
+    """To start sessions, and to steer those that were started. `remote`: asked for by a device."""
+
+    async def start(self, agent: str, wish: Wish, /, *, remote: bool) -> str | Refused: ...
+    async def change(
+        self, session: Session, what: Literal["mode", "model"], value: str, /, *, remote: bool
+    ) -> Verdict: ...
+    async def stop(self, session: Session, /) -> Verdict: ...
+    def speaking(self, session: Session, /) -> Speaking | None: ...
 
 
 class Device(Protocol):

@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from yourcall.server.auth import CALLER, Caller, Refusal
 from yourcall.server.devices import Devices
-from yourcall.server.needs import Conversations, Desk, Voice
+from yourcall.server.needs import Conversations, Desk, Starting, Voice
 
 # The largest thing a person sends is an edited file; a megabyte of it is plenty.
 LARGEST_BODY = 1 << 20
@@ -36,6 +36,7 @@ class Call(Struct, frozen=True):
     request: Request
     conversations: Conversations | None = None
     voice: Voice | None = None
+    starting: Starting | None = None
 
     @property
     def caller(self) -> Caller:

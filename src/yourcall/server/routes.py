@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Raw
 
 from yourcall.conversation import Page
-from yourcall.server import conversation, doors, prompts, speaking
+from yourcall.server import conversation, doors, prompts, speaking, starting
 from yourcall.server.auth import Refusal
 from yourcall.server.openapi import document
 from yourcall.server.route import Call, Query, Reply, Route
@@ -23,7 +23,10 @@ from yourcall.server.wire import (
     Done,
     KeyRequest,
     LogLine,
+    ModelRequest,
+    ModeRequest,
     NewDevice,
+    NewSession,
     PairingCode,
     PairRequest,
     PaneRequest,
@@ -31,8 +34,11 @@ from yourcall.server.wire import (
     PromptView,
     SendRequest,
     SessionView,
+    SpeakingView,
     SpokenReply,
+    StartRequest,
     Status,
+    TurnRequest,
 )
 
 LIVE = "/api/live"
@@ -125,6 +131,58 @@ ROUTES: tuple[Route, ...] = (
         speaking.interrupt,
         "Stop the turn that is running; refused if none is, or while a dialog is open.",
         _SPOKEN,
+        refuses=(404,),
+    ),
+    Route(
+        "POST",
+        "/api/sessions",
+        starting.start,
+        "Start a session without a terminal; its prompts are answered like any other's. 422: refused, and why.",
+        {201: NewSession, 422: SpokenReply},
+        takes=StartRequest,
+        refuses=(400, 404, 413),
+    ),
+    Route(
+        "POST",
+        "/api/sessions/{id}/turn",
+        starting.turn,
+        "The next instruction for a session that was started here; it answers what waits for it.",
+        {200: SpokenReply, 409: SpokenReply, 422: SpokenReply},
+        takes=TurnRequest,
+        refuses=(400, 404, 413),
+    ),
+    Route(
+        "POST",
+        "/api/sessions/{id}/mode",
+        starting.set_mode,
+        "Another permission mode from now on, for a session that was started here.",
+        _SPOKEN,
+        takes=ModeRequest,
+        refuses=(400, 404, 413),
+    ),
+    Route(
+        "POST",
+        "/api/sessions/{id}/model",
+        starting.set_model,
+        "Another model from now on, for a session that was started here.",
+        _SPOKEN,
+        takes=ModelRequest,
+        refuses=(400, 404, 413),
+    ),
+    Route(
+        "POST",
+        "/api/sessions/{id}/stop",
+        starting.stop,
+        "End a session that was started here, and all that it runs.",
+        _SPOKEN,
+        refuses=(404,),
+    ),
+    Route(
+        "GET",
+        "/api/sessions/{id}/speaking",
+        starting.speaking,
+        "What a session that was started here is saying right now, before the message is whole.",
+        {200: SpeakingView, 422: SpokenReply},
         refuses=(404,),
     ),
     Route(

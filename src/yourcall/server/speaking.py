@@ -27,7 +27,7 @@ async def send(call: Call) -> Reply | Refusal:
     if isinstance(found, Refusal):
         return found
     voice, session = found
-    return _said(await voice.send(session, asked.text, asked.as_command))
+    return said(await voice.send(session, asked.text, asked.as_command))
 
 
 async def key(call: Call) -> Reply | Refusal:
@@ -38,7 +38,7 @@ async def key(call: Call) -> Reply | Refusal:
     if isinstance(found, Refusal):
         return found
     voice, session = found
-    return _said(await voice.press(session, asked.key))
+    return said(await voice.press(session, asked.key))
 
 
 async def interrupt(call: Call) -> Reply | Refusal:
@@ -46,7 +46,7 @@ async def interrupt(call: Call) -> Reply | Refusal:
     if isinstance(found, Refusal):
         return found
     voice, session = found
-    return _said(await voice.interrupt(session))
+    return said(await voice.interrupt(session))
 
 
 async def watch_pane(call: Call) -> Reply | Refusal:
@@ -57,7 +57,7 @@ async def watch_pane(call: Call) -> Reply | Refusal:
         return _DUMB
     session = await call.voice.watch(asked.server, asked.pane)
     if isinstance(session, Refused):
-        return _said(Verdict("refused", session.reason))
+        return said(Verdict("refused", session.reason))
     return Reply(session_view(session), 201)
 
 
@@ -72,5 +72,5 @@ def _session(call: Call) -> tuple[Voice, Session] | Refusal:
     return call.voice, session
 
 
-def _said(verdict: Verdict) -> Reply:
+def said(verdict: Verdict) -> Reply:
     return Reply(SpokenReply(verdict.result, verdict.detail), _STATUS.get(verdict.result, 200))

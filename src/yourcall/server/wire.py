@@ -144,6 +144,40 @@ class SpokenReply(Struct, frozen=True):
     detail: str
 
 
+class StartRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """A session to be started, headless, in the folder `cwd`. `resume`: the id of one that is to go on."""
+
+    prompt: Annotated[str, Meta(min_length=1, max_length=100_000)]
+    cwd: Annotated[str, Meta(max_length=4096)] = ""
+    agent: Annotated[str, Meta(max_length=40)] = "claude"
+    permission_mode: Annotated[str, Meta(max_length=40)] = ""
+    model: Annotated[str, Meta(max_length=200)] = ""
+    resume: Annotated[str, Meta(max_length=200)] = ""
+
+
+class NewSession(Struct, frozen=True):
+    id: str
+
+
+class TurnRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    text: Annotated[str, Meta(min_length=1, max_length=100_000)]
+
+
+class ModeRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    permission_mode: Annotated[str, Meta(min_length=1, max_length=40)]
+
+
+class ModelRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    model: Annotated[str, Meta(min_length=1, max_length=200)]
+
+
+class SpeakingView(Struct, frozen=True):
+    """What the agent is saying right now, before the message is whole; empty between messages."""
+
+    text: str
+    thinking: str
+
+
 class Status(Struct, frozen=True):
     """`prompts` counts by state what is not closed; `seq` is where a live feed would go on."""
 

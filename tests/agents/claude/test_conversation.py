@@ -12,6 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from yourcall.agents.claude.conversation import READERS, conversation_of, read_entry
+from yourcall.agents.claude.read import read_line, read_status
+from yourcall.agents.sightings import CallResult
 from yourcall.conversation import (
     Action,
     AnyEntry,
@@ -126,6 +128,21 @@ def test_a_text_cut_in_the_middle_of_an_emoji_is_still_read() -> None:
     assert read_entry(b'{"type":"user","message":{"content":"bad \xff byte"}}') == [
         UserMessage(text="bad \ufffd byte")
     ]
+
+
+@pytest.mark.parametrize("broken", [rb"\ud83d", b"\xff"])
+def test_the_record_of_a_call_survives_what_is_no_text(broken: bytes) -> None:
+    """A watch that fell over it would never learn how its prompt ended."""
+    line = b'{"type":"user","timestamp":"%s","message":{"content":[{"type":"tool_result","tool_use_id":"c"}]}}'
+    (result,) = read_line(line % broken)
+    assert isinstance(result, CallResult)
+    assert result.call_id == "c"
+
+
+@given(st.binary(max_size=60))
+def test_no_record_raises(data: bytes) -> None:
+    read_line(b'{"type":"user","message":{"content":[{"type":"tool_result"' + data)
+    read_status(data)
 
 
 def test_what_is_too_long_is_cut_and_says_so() -> None:

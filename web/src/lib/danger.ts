@@ -14,6 +14,9 @@ const ROOT = new Set(["sudo", "su", "doas", "pkexec", "runuser", "gosu", "setpri
 const WRAPPERS = new Set(["env", "nohup", "nice", "ionice", "time", "timeout", "stdbuf", "setsid", "command", "builtin",
   "exec", "xargs", "parallel", "watch", "flock", "caffeinate", "chronic", "strace", "ltrace", "unbuffer", "busybox"]);
 
+// They write to the files they are given.
+const WRITERS = new Set(["tee", "sed", "mv", "cp", "ln", "install", "touch", "chmod", "mkdir", "patch"]);
+
 const DELETES = "It deletes files.";
 const REMOTE = "It changes what others see.";
 const SYSTEM = "It changes this machine itself.";
@@ -28,7 +31,7 @@ const ALWAYS: Record<string, string> = {
   usermod: SYSTEM, passwd: SYSTEM, visudo: SYSTEM, chown: SYSTEM, chgrp: SYSTEM, chattr: SYSTEM, setfacl: SYSTEM,
   iptables: SYSTEM, nft: SYSTEM, ufw: SYSTEM, sysctl: SYSTEM, insmod: SYSTEM, modprobe: SYSTEM,
   kill: "It ends programs.", pkill: "It ends programs.", killall: "It ends programs.",
-  eval: "It builds its own commands.", source: "It runs another file.", ".": "It runs another file.",
+  eval: "It builds its own commands.",
   ssh: "It works on another machine.", scp: "It copies to or from another machine.",
   sftp: "It copies to or from another machine.", rsync: "It copies, and may delete, many files.",
   nc: "It opens a line to another machine.", ncat: "It opens a line to another machine.",
@@ -60,8 +63,6 @@ const SOMETIMES: [RegExp, RegExp, string][] = [
   [/^(?:psql|mysql|mariadb|sqlite3|mongosh?|redis-cli)$/, /\b(?:drop|delete|truncate|update|alter|insert|grant|flushall|flushdb|remove)\b/i, "It changes a database."],
   [/^(?:dropdb|createdb|pg_restore|mysqladmin)$/, /^/, "It changes a database."],
   [/^(?:apt|apt-get|yum|dnf|pacman|apk|brew|snap|flatpak|port)$/, /(?:^| )-?-?(?:remove|purge|autoremove|uninstall|erase|R\w*|del|delete)\b/, SYSTEM],
-  [/^(?:sed|perl)$/, /(?:^| )(?:-\w*i\b|--in-place|-i\S*)/, "It changes files in place."],
-  [/^tee$/, /./, "It writes to a file."],
   [/^(?:mv|cp|ln|install)$/, /(?:^| )(?:-\w*f|--force|--remove-destination)\b/, "It may overwrite files without asking."],
   [/^(?:security|gpg|pass|op|vault|keyctl|ssh-keygen|ssh-add)$/, /^/, "It handles keys or passwords."],
 ];
@@ -135,6 +136,7 @@ function inSimple(command: Simple, depth: number): string {
     const found = asSpeaker(program, rest, command, depth);
     if (found) return found;
   }
+  if (WRITERS.has(program)) for (const path of rest) if (atPlace(path)) return atPlace(path);
   const said = rest.join(" ");
   const flat = program === "git" ? said.replace(/^(?:-C \S+ |--no-pager |-P )+/, "") : said;
   for (const [name, pattern, why] of SOMETIMES) if (name.test(program) && pattern.test(flat)) return why;

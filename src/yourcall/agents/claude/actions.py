@@ -48,7 +48,7 @@ Fields = dict[str, object]
 def input_of(raw: msgspec.Raw) -> Fields:
     try:
         return msgspec.json.decode(raw, type=dict[str, object])
-    except (msgspec.DecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return {}
 
 
@@ -245,7 +245,7 @@ def completed(call_id: str, output: str, is_error: bool, outcome: msgspec.Raw) -
     """The call's result. It does not name the tool: kind and title come from its start (`conversation.joined`)."""
     try:
         known = msgspec.json.decode(outcome, type=Outcome)
-    except (msgspec.DecodeError, RecursionError):
+    except (ValueError, RecursionError):
         known = Outcome()
     path = known.filePath or known.notebook_path
     return Action(

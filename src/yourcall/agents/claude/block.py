@@ -7,8 +7,9 @@ import re
 from typing import NamedTuple
 
 from yourcall.agents.claude import rows as picking
-from yourcall.agents.claude.lines import indent, is_edge, is_rule, paragraphs
+from yourcall.agents.claude.lines import is_edge, is_rule
 from yourcall.agents.claude.rows import Rows
+from yourcall.agents.screens import indent, paragraphs
 
 CHIP = re.compile(r"\s*[☐☒☑✔✓]\s+(\S.*)$")
 _KEY_HINT = re.compile(

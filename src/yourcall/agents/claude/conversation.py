@@ -110,9 +110,14 @@ def _line(line: bytes) -> tuple[str, Fields] | None:
     except (msgspec.ValidationError, RecursionError):
         return None
     except ValueError:
-        mended = _ESCAPE.sub(_whole, line.decode("utf-8", "replace").encode())
-        kind = _head.decode(mended).type
-        return (kind, _fields.decode(mended)) if kind in READERS else None
+        whole = mended(line)
+        kind = _head.decode(whole).type
+        return (kind, _fields.decode(whole)) if kind in READERS else None
+
+
+def mended(line: bytes) -> bytes:
+    """The line with what is no text in it replaced: bytes of no letter, and halves of letters."""
+    return _ESCAPE.sub(_whole, line.decode("utf-8", "replace").encode())
 
 
 def _whole(escape: re.Match[bytes]) -> bytes:

@@ -7,9 +7,10 @@ named is `unknown`, never left out.
 import re
 
 from yourcall.agents.claude.block import CHIP, Block, asks, find_block, opened_by_person, starts_question
-from yourcall.agents.claude.lines import flat, indent, is_rule, joined, paragraphs, wraps
+from yourcall.agents.claude.lines import is_rule, joined, wraps
 from yourcall.agents.claude.rows import Row, label_and_description
 from yourcall.agents.claude.target import GUTTER, Parts, parts_of, target_of
+from yourcall.agents.screens import flat, indent, paragraphs
 from yourcall.reading import Choice, Kind, Reading
 
 _TAB = re.compile(r"[☐☒☑✔✓]\s*(.+)$")

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from yourcall.agents.claude.lines import clean, is_rule
+from yourcall.agents.claude.lines import is_rule
 from yourcall.agents.claude.offer import KEY_BAR, TEXT_ROW, offer, rows
 from yourcall.agents.claude.screen import read_screen
 from yourcall.agents.on_screen import OnScreen, Press, Shot, Typed
+from yourcall.agents.screens import clean
 from yourcall.core.safety import LONGEST_TEXT
 from yourcall.model import Refused
 
@@ -156,14 +157,18 @@ def typed(text: str, as_command: bool) -> Typed | Refused:
     bare = visible.strip().lower()
     if not bare.startswith("/") and bare not in _LEAVES:
         return Typed(_ended(visible), note=note)
-    if len(visible) <= FOLDS_BEYOND:
+    if not _folds(visible):
         visible += "\n" * (FOLDS_AT_NEWLINES - visible.count("\n"))
     return Typed(visible, folded=True, note=note)
 
 
 def _ended(text: str) -> str:
     """A backslash before Enter would mean a new line, and nothing would be sent; the space is cut off later."""
-    return text + " " if text.endswith("\\") else text
+    return text + " " if text.endswith("\\") and not _folds(text) else text
+
+
+def _folds(text: str) -> bool:
+    return text.count("\n") >= FOLDS_AT_NEWLINES or len(text) > FOLDS_BEYOND
 
 
 def arrived(draft: str, sent: Typed) -> bool:

@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from yourcall.agents.claude import ask, form, pauses, words
-from yourcall.agents.claude.conversation import conversation_of
+from yourcall.agents.claude.conversation import conversation_of, mended
 from yourcall.agents.claude.plan import DECLINED
 from yourcall.agents.claude.wire import (
     Block,
@@ -53,7 +53,7 @@ def read_hook(call: HookCall) -> Heard:
     """One hook call. A payload that makes no sense is told as a problem; the agent's dialog is untouched."""
     try:
         payload = _payload.decode(call.payload)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         return Heard(problem=f"unreadable {call.event} payload: {error}")
     if not SAFE_ID.fullmatch(payload.session_id):
         return Heard(problem=f"{call.event} payload with an impossible session id")
@@ -202,9 +202,13 @@ def read_line(line: bytes) -> list[CallSeen | CallResult]:
     if b'"tool_use"' not in line and b'"tool_result"' not in line:
         return []
     try:
-        told = _line.decode(line)
-        blocks = _blocks.decode(told.message.content) if told.message else []
-    except (msgspec.DecodeError, RecursionError):
+        told, blocks = _told(line)
+    except ValueError:
+        try:
+            told, blocks = _told(mended(line))
+        except (ValueError, RecursionError):
+            return []
+    except RecursionError:
         return []
     at = _time(told.timestamp)
     found: list[CallSeen | CallResult] = []
@@ -218,11 +222,17 @@ def read_line(line: bytes) -> list[CallSeen | CallResult]:
     return found
 
 
+def _told(line: bytes) -> tuple[TranscriptLine, list[Block]]:
+    line.decode()  # a Raw is not looked into when it is decoded: what is no text must be noticed here
+    told = _line.decode(line)
+    return told, _blocks.decode(told.message.content) if told.message else []
+
+
 def _text(content: msgspec.Raw) -> str:
     """A result's text, as far as it may help to tell a refusal of ours from a failure."""
     try:
         told = msgspec.json.decode(content, type=str | list[dict[str, object]])
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         return ""
     parts = [told] if isinstance(told, str) else [words.text_of(part, "text") for part in told]
     return "\n".join(parts)[:LONGEST_RESULT]
@@ -279,7 +289,7 @@ def read_status(text: bytes) -> AgentStatus | None:
     """The per-process session file; None if it is half written or not what we know."""
     try:
         told = _session_file.decode(text)
-    except (msgspec.DecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return None
     return AgentStatus(told.sessionId, told.status, told.statusUpdatedAt / 1000, told.procStart, told.version)
 

@@ -7,7 +7,8 @@ The lowest such list is the live one; anything above it may be text that only lo
 import re
 from typing import NamedTuple
 
-from yourcall.agents.claude.lines import columns, cut, flat, indent, is_rule, wraps
+from yourcall.agents.claude.lines import cut, is_rule, wraps
+from yourcall.agents.screens import columns, flat, indent
 
 # Some versions draw a long row without the space after its digit, and one column further left.
 _NUMBERED = re.compile(r" *(?:([❯↑↓]) *)?(\d{1,2})\.(?: +(?=\S)|(?=[^\W\d_])|$)")

@@ -7,8 +7,9 @@ screen, nothing waits, whatever the text above it looks like. Text of the model 
 import re
 
 from yourcall.agents.claude.dialog import read_dialog
-from yourcall.agents.claude.lines import clean, flat, indent, is_rule, paragraphs
+from yourcall.agents.claude.lines import is_rule
 from yourcall.agents.claude.spoken import read_spoken
+from yourcall.agents.screens import clean, flat, indent, paragraphs
 from yourcall.reading import Reading
 
 _COMPOSER = re.compile(r"[❯>!#&]\u00a0")

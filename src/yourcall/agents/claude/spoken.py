@@ -6,9 +6,9 @@ A dialog is live if the request for a number is the last thing on the screen and
 import re
 
 from yourcall.agents.claude.block import SHELL
-from yourcall.agents.claude.lines import flat
 from yourcall.agents.claude.rows import plain_label
 from yourcall.agents.claude.target import call_target, file_target
+from yourcall.agents.screens import flat
 from yourcall.reading import Choice, Kind, Reading
 
 _PICK_RANGE = re.compile(r".*\[1-(\d{1,2})\]")

@@ -7,7 +7,8 @@ import re
 from typing import NamedTuple
 
 from yourcall.agents.claude.block import Block
-from yourcall.agents.claude.lines import flat, indent, is_rule, joined, wraps
+from yourcall.agents.claude.lines import is_rule, joined, wraps
+from yourcall.agents.screens import flat, indent
 
 GUTTER = re.compile(r"\s*│ ?")
 _MCP = re.compile(r"(.+?)(?: Tool:|\(.*\))? \(MCP\)$")

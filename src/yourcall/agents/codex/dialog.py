@@ -12,13 +12,16 @@ from yourcall.agents.codex.lines import is_head, joined, wraps
 from yourcall.agents.codex.rows import Below, Rows
 from yourcall.agents.codex.target import is_cut, target_of
 from yourcall.agents.screens import columns, indent, paragraphs
-from yourcall.reading import Kind, Reading
+from yourcall.reading import Choice, Kind, Reading
 
 _PAGE = re.compile(r"(Question|Field) \d+/\d+(?: \(.*\))?$")
 _ASKED_KIND = re.compile(r"(?:Would you like to|Do you want to|Allow)\b")
 _HEADING = re.compile(r"(?:Would you like|Do you want|Allow|Question \d|Field \d|Implement)\b|.*\bneeds your approval\.$")
 _APPROVAL = re.compile(r".*\bneeds your approval\.$")
+_SERVER = re.compile(r" *Server: ")
+_COUNTED = re.compile(r"\boption \d+/(\d+)")
 _MCP_TOOL = re.compile(r"Allow .*\bMCP server to run tool \"")
+_UNANSWERED = re.compile(r"\bunanswered\b|\banswers\b", re.I)
 _PLAN = re.compile(r"\bplan\b", re.I)
 _TRUST = re.compile(r"\btrust\b|\bfolder access\b", re.I)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
@@ -81,11 +84,10 @@ def _top(lines: list[str], head: int, first: int) -> int:
     starts = [n for n in range(head + 1, first) if lines[n] and (n == 0 or not lines[n - 1])]
     if not starts:
         return first
-    if head < 0:
-        return starts[0]
     apart = [n for n in starts if n - 2 > head and not lines[n - 2]]
     known = [n for n in apart or starts if _HEADING.match(lines[n].strip())]
-    return (known or apart or starts)[0]
+    # Without a head in sight this is a start-up page, or only the tail of the history is left above the dialog.
+    return (known or (apart if head >= 0 else None) or starts)[0]
 
 
 def _title(body: list[str], limit: int) -> str:
@@ -106,6 +108,8 @@ def _kind(block: Block, title: str, asked: bool) -> Kind | None:
         return "elicitation"
     if _ASKED_KIND.match(title):
         return "permission"
+    if title.endswith("?") and _UNANSWERED.search(title):
+        return "question"
     if title.endswith("?") and _PLAN.search(title):
         return "plan"
     if _TRUST.search(title) or _TRUST.search(_asked(block, title) or ""):
@@ -120,11 +124,13 @@ def _read(block: Block, kind: Kind, title: str) -> Reading:
     items = block.rows.items
     page = _PAGE.match(title) is not None
     options = picking.choices(
-        block.rows, block.limit, all_label=kind == "permission" and not page, columned=page or kind == "plan"
+        block.rows, block.limit, all_label=kind == "permission" and not page, columned=page or kind != "permission"
     )
     question = _asked(block, title)
-    if kind == "question":
+    if kind == "question" and page:
         question = joined(block.body[1:], block.limit) or None
+    elif _APPROVAL.match(title):
+        question = joined([line for line in block.body[1:] if not _SERVER.match(line)], block.limit) or None
     elif page:
         question = _message(block)
     ticks = [row.ticked for row in items]
@@ -133,9 +139,16 @@ def _read(block: Block, kind: Kind, title: str) -> Reading:
         "waiting", kind, title, question, target_of(kind, block.body, block.limit), options,
         next((n for n, row in enumerate(items) if row.cursor), None),
         tuple(n for n, tick in enumerate(ticks) if tick) if multi else None, multi,
-        text_input=block.below.field or kind == "question",
-        clipped=any(option.label.endswith("…") for option in options) or is_cut(kind, block.lines, block.top, block.rows.first),
+        text_input=block.below.field or (kind == "question" and page),
+        clipped=_rows_cut(block, options) or is_cut(kind, block.lines, block.top, block.rows.first),
     )  # fmt: skip
+
+
+def _rows_cut(block: Block, options: tuple[Choice, ...]) -> bool:
+    counted = _COUNTED.search(block.below.footer)
+    if counted and int(counted[1]) > len(options):
+        return True
+    return any(option.label.endswith("…") for option in options)
 
 
 def _message(block: Block) -> str | None:

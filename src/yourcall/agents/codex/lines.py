@@ -9,7 +9,6 @@ from yourcall.agents.screens import columns, indent
 
 # A cell of the history starts at the left edge with one glyph (• ◦ › ■ ✔ …) and a blank; no dialog line does.
 _HEAD = re.compile(r"[^\w\s>_/`'\"(\[{$#-] |[›•◦■]$")
-_BREAKS = re.compile(r"[^-/\s]*[-/]*")
 
 
 def is_head(line: str) -> bool:
@@ -17,14 +16,9 @@ def is_head(line: str) -> bool:
 
 
 def wraps(line: str, following: str, limit: int) -> bool:
-    """Whether `following` may be the rest of `line`: its first piece would not have fitted any more."""
+    """Whether `following` may be the rest of `line`: its first word would not have fitted any more."""
     words = following.split(None, 1)
-    if not words:
-        return False
-    piece = _BREAKS.match(words[0])
-    first = piece[0] if piece and piece[0] else words[0]
-    space = 0 if line.endswith(("-", "/")) else 1
-    return columns(line) + space + columns(first) > limit
+    return bool(words) and columns(line) + 1 + columns(words[0]) > limit
 
 
 def joined(parts: list[str], limit: int) -> str:

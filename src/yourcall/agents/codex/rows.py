@@ -86,11 +86,13 @@ def _list_above(lines: list[str], field: _Mark) -> list[_Mark] | None:
     at = field.line - 1
     if at < 1 or lines[at]:
         return None
-    last = _mark(lines[at - 1], at - 1)
-    if last is None or last.number < 2:
-        return None
-    chain = _chain_up(lines, last)
-    return chain if chain[0].number == 1 else None
+    while at > 0 and lines[at - 1]:
+        at -= 1
+        last = _mark(lines[at], at)
+        if last and last.number > 1:
+            chain = _chain_up(lines, last)
+            return chain if chain[0].number == 1 else None
+    return None
 
 
 def _rows(lines: list[str], chain: list[_Mark], limit: int) -> Rows:
@@ -161,7 +163,8 @@ def _second_column(rows: Rows) -> int | None:
             seen[at] = seen.get(at, 0) + 1
     if not seen:
         return None
-    return max(seen, key=lambda column: (seen[column], -column))
+    column = max(seen, key=lambda at: (seen[at], -at))
+    return column if seen[column] > 1 or len(rows.items) == 1 else None
 
 
 def _texts(row: Row, limit: int, gap: int | None, all_label: bool) -> tuple[str, str | None]:

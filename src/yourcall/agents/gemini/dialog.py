@@ -8,9 +8,9 @@ import re
 from typing import NamedTuple
 
 from yourcall.agents.gemini.box import Box, inner_box
-from yourcall.agents.gemini.rows import Rows, choices, find_rows, goes_on
+from yourcall.agents.gemini.lines import joined, unwrapped
+from yourcall.agents.gemini.rows import Rows, choices, find_rows
 from yourcall.agents.gemini.target import Header, header_of, target_of
-from yourcall.agents.screens import flat, paragraphs
 from yourcall.reading import Kind, Reading
 
 _HIDDEN = re.compile(r"\W*(?:first |last )?\d+ (?:more )?(?:lines? )?hidden\b|.*\bhidden \(", re.I)
@@ -52,7 +52,7 @@ def read_box(box: Box, *, asked: bool) -> Reading | None:
     ticks = [row.ticked for row in items]
     multi = any(tick is not None for tick in ticks)
     return Reading(
-        "waiting", kind, header.title, question, target_of(parts.body, header, question) if kind == "permission" else None,
+        "waiting", kind, header.title, question, target_of(parts.body, header, question, box.width) if kind == "permission" else None,
         options, next((n for n, row in enumerate(items) if row.cursor), None),
         tuple(n for n, tick in enumerate(ticks) if tick) if multi else None, multi,
         text_input=_takes_text(parts, kind, options),
@@ -101,28 +101,15 @@ def _question(parts: Parts, header: Header) -> str | None:
     after = body[inside[1] :] if inside else body[header.end :]
     if re.match(r"Answer\b", header.title or ""):
         said = [line for line in body[header.end :] if not _TABS.match(line)]
-        return _SELECT_ALL.sub("", flat(said)) or None
+        return _SELECT_ALL.sub("", joined(said, parts.box.width)) or None
     if header.title and header.title.endswith("?"):
         return header.title
-    runs = _unwrapped(after, parts.box.width)
+    runs = unwrapped(after, parts.box.width)
     for text in reversed(runs):
         if found := _asked(text):
             return found
     parts_of = (part for text in [*runs, header.title or ""] for part in _SENTENCE_END.split(text))
     return next((part for part in parts_of if _REQUEST.match(part)), None)
-
-
-def _unwrapped(lines: list[str], width: int) -> list[str]:
-    """The lines as they were before they were wrapped to the box."""
-    found: list[list[str]] = []
-    for run in paragraphs(lines):
-        for nth, line in enumerate(run):
-            whole = nth and run[nth - 1].startswith("(") and run[nth - 1].endswith(")")
-            if nth and not whole and goes_on(run[nth - 1], line, width):
-                found[-1].append(line)
-            else:
-                found.append([line])
-    return [flat(parts) for parts in found]
 
 
 def _asked(text: str) -> str | None:

@@ -6,7 +6,8 @@ The box is known, so a label that goes on below is told from a description by wh
 import re
 from typing import NamedTuple
 
-from yourcall.agents.screens import columns, flat, indent
+from yourcall.agents.gemini.lines import goes_on, joined
+from yourcall.agents.screens import indent
 from yourcall.reading import Choice
 
 _ROW = re.compile(r" *(?:([●❯>›]) +)?(\d{1,2})\.(?: +|$)(?:\[([^\]])\] *)?")
@@ -90,9 +91,4 @@ def _texts(row: Row, width: int, described: bool) -> tuple[str, str | None]:
     while rest and (not described or goes_on(previous, rest[0], width)):
         previous = rest.pop(0)
         label.append(previous)
-    return _SHORTCUT.sub("", flat(label)), flat(rest) or None
-
-
-def goes_on(line: str, following: str, width: int) -> bool:
-    """Whether `following` is the rest of `line`: its first word would not have fitted any more."""
-    return columns(line) + 1 + columns(following.split(None, 1)[0]) > width
+    return _SHORTCUT.sub("", joined(label, width)).removesuffix(" ✓"), joined(rest, width) or None

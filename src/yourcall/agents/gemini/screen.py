@@ -12,9 +12,13 @@ from yourcall.agents.screens import clean
 from yourcall.reading import Reading
 
 _TITLE = re.compile(r"\S+ +(Ready|Working|Action Required)\b")
-_SPINNER = re.compile(r" ?[⠀-⣿] .*\(esc to cancel\b")
+_SPINNER = re.compile(r" ?[⠁-⣿] \S")
 _RULE = re.compile(r"─{8,}$|▀{8,}$|▄{8,}$")
-_HEAD = re.compile(r"[✦ℹ⚠✕✖✗×] | > \S| {0,2}[│╰]")
+_HEAD = re.compile(r"[✦ℹ⚠✕✖✗] | > \S| {0,2}[│╰]")
+
+
+_ERRORS = ("✕", "✖", "✗")
+_FAR = 120  # an error text is long, but not longer than a few screens
 
 
 def read_screen(text: str, title: str | None = None) -> Reading:
@@ -26,9 +30,12 @@ def read_screen(text: str, title: str | None = None) -> Reading:
         return reading
     rule = next((n for n in range(len(lines) - 1, -1, -1) if _RULE.match(lines[n])), len(lines))
     above = lines[:rule]
-    if named is not None and named[1] == "Working":
+    if (named is not None and named[1] == "Working") or (named is None and any(map(_SPINNER.match, above[-4:]))):
         return Reading("working")
-    if named is None and any(_SPINNER.match(line) for line in above[-4:]):
-        return Reading("working")
-    head = next((line for line in reversed(above) if _HEAD.match(line)), "")
-    return Reading("error" if rule < len(lines) and head[:1] in ("✕", "✖", "✗", "×") and head else "idle")
+    return Reading("error" if rule < len(lines) and _ends_in_error(above) else "idle")
+
+
+def _ends_in_error(above: list[str]) -> bool:
+    """Whether the last thing said is an error; a note on where to read more about it may follow."""
+    heads = [line[0] for line in above[-_FAR:] if _HEAD.match(line)][-2:]
+    return bool(heads) and (heads[-1] in _ERRORS or (heads[-1] == "ℹ" and heads[0] in _ERRORS))

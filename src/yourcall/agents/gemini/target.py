@@ -8,6 +8,7 @@ import re
 from typing import NamedTuple
 
 from yourcall.agents.gemini.box import inner_box
+from yourcall.agents.gemini.lines import joined
 from yourcall.agents.screens import flat
 
 _TOOL_LINE = re.compile(r"\? +(\S.*)$")
@@ -46,7 +47,8 @@ def header_of(body: list[str], *, whole: bool) -> Header:
         name, about = _name(tool[1])
         return Header(flat([text]), name, about, at + 1, _is_cut(about, body[at + 1 :]))
     name, about = _name(match[1])
-    if not about or not _NAME_GAP.search(match[1]):
+    # A narrow window squeezes the gap behind the name; then only the frame of the call tells that it is a tool.
+    if not _NAME_GAP.search(match[1]) and inner_box(body) is None:
         return Header(flat([match[1]]), None, "", first + 1, False)
     return Header(name, name, about, first + 1, _is_cut(about, body[first + 1 :]))
 
@@ -68,7 +70,7 @@ def _is_cut(about: str, below: list[str]) -> bool:
     return about.rstrip("… ") not in text
 
 
-def target_of(body: list[str], header: Header, question: str | None) -> str | None:
+def target_of(body: list[str], header: Header, question: str | None, width: int) -> str | None:
     inside = inner_box(body)
     if found := _TOOL_NAMED.search(question or ""):
         return found[1]
@@ -80,5 +82,5 @@ def target_of(body: list[str], header: Header, question: str | None) -> str | No
     if (match := _EDITS.match(header.about)) and header.tool in ("Edit", "Replace"):
         return match[1]
     if inside:
-        return flat([line for line in inside[2] if not _HIDDEN.match(line)]) or None
+        return joined([line for line in inside[2] if not _HIDDEN.match(line)], width - 4) or None
     return header.tool

@@ -1,0 +1,126 @@
+"""Starting sessions over HTTP, and steering those that were started: the next turn, mode, model, stop.
+
+Rule: passes on what was asked, and by whom; what may be asked from afar is decided where sessions are started.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+from yourcall.agents.talk import Wish
+from yourcall.model import Answer, Prompt, Refused, Session, Verdict
+from yourcall.server.auth import Refusal
+from yourcall.server.conversation import find_session
+from yourcall.server.needs import Starting
+from yourcall.server.route import Call, Reply, body
+from yourcall.server.speaking import said
+from yourcall.server.wire import (
+    ModelRequest,
+    ModeRequest,
+    NewSession,
+    SpeakingView,
+    SpokenReply,
+    StartRequest,
+    TurnRequest,
+)
+
+# It was written to the session's own pipe; its echo comes within a second.
+TAKEN_S = 5.0
+_CANNOT = Refusal(404, "No session can be started from here.")
+
+
+async def start(call: Call) -> Reply | Refusal:
+    asked = await body(call.request, StartRequest)
+    if isinstance(asked, Refusal):
+        return asked
+    if call.starting is None:
+        return _CANNOT
+    cwd = asked.cwd
+    if not cwd and asked.resume:
+        before = call.desk.store.session(asked.resume)
+        cwd = before.cwd if before else ""
+    wish = Wish(cwd, asked.prompt, asked.permission_mode, asked.model, asked.resume)
+    begun = await call.starting.start(asked.agent, wish, remote=_remote(call))
+    if isinstance(begun, Refused):
+        return Reply(SpokenReply("refused", begun.reason), 422)
+    return Reply(NewSession(begun), 201)
+
+
+async def turn(call: Call) -> Reply | Refusal:
+    """The next instruction answers what waits for it, in the giver's name; with nothing waiting it is told."""
+    asked = await body(call.request, TurnRequest)
+    if isinstance(asked, Refusal):
+        return asked
+    found = _session(call)
+    if isinstance(found, Refusal):
+        return found
+    waiting = _waiting(call, found[1])
+    if waiting is None or call.voice is None:
+        if call.voice is None:
+            return _CANNOT
+        return said(await call.voice.send(found[1], asked.text, False))
+    answer = Answer(
+        secrets.token_hex(12),
+        call.caller.by,
+        call.caller.via,
+        texts={question.id: asked.text for question in waiting.questions},
+    )
+    verdict, _ = await call.desk.answer(waiting.id, answer, TAKEN_S)
+    return said(verdict)
+
+
+async def set_mode(call: Call) -> Reply | Refusal:
+    asked = await body(call.request, ModeRequest)
+    if isinstance(asked, Refusal):
+        return asked
+    found = _session(call)
+    if isinstance(found, Refusal):
+        return found
+    starting, session = found
+    return said(await starting.change(session, "mode", asked.permission_mode, remote=_remote(call)))
+
+
+async def set_model(call: Call) -> Reply | Refusal:
+    asked = await body(call.request, ModelRequest)
+    if isinstance(asked, Refusal):
+        return asked
+    found = _session(call)
+    if isinstance(found, Refusal):
+        return found
+    starting, session = found
+    return said(await starting.change(session, "model", asked.model, remote=_remote(call)))
+
+
+async def stop(call: Call) -> Reply | Refusal:
+    found = _session(call)
+    if isinstance(found, Refusal):
+        return found
+    starting, session = found
+    return said(await starting.stop(session))
+
+
+async def speaking(call: Call) -> Reply | Refusal:
+    found = _session(call)
+    if isinstance(found, Refusal):
+        return found
+    now = found[0].speaking(found[1])
+    if now is None:
+        return said(Verdict("refused", "This session was not started by yourcall: see its conversation."))
+    return Reply(SpeakingView(now.text, now.thinking))
+
+
+def _remote(call: Call) -> bool:
+    return bool(call.caller.device_id) or call.caller.via != "socket"
+
+
+def _session(call: Call) -> tuple[Starting, Session] | Refusal:
+    session = find_session(call.desk.store, call.part("id"))
+    if isinstance(session, Refusal):
+        return session
+    return _CANNOT if call.starting is None else (call.starting, session)
+
+
+def _waiting(call: Call, session: Session) -> Prompt | None:
+    """What waits for the next instruction in a session of ours."""
+    ours = (p for p in call.desk.store.live()[0] if p.session_id == session.id and p.link == "stdio")
+    return next((p for p in ours if p.kind in ("ready", "problem") and p.state == "open"), None)

@@ -1,0 +1,224 @@
+"""One real tmux server: looking and writing, in control mode and without it, and leaving no trace."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import socket
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kit.drawn import Drawn
+from kit.poll import until
+from kit.terminal import Ptys, Tmux
+from yourcall.links.tmux import Gone, Look, distrusted
+from yourcall.links.tmux import Tmux as Link
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+EVERYTHING = "".join(map(chr, range(0x20, 0x7F))) + "é日本😀\t\n~ $HOME #{pane_id} `x` \\ \\n \"'; %end 1 2 3\n"
+
+
+@pytest.fixture
+def tmux() -> Iterator[Tmux]:
+    assert shutil.which("tmux"), "install the package `tmux`"
+    with Tmux() as server:
+        yield server
+
+
+def linked(tmux: Tmux) -> Link:
+    return Link(str(tmux.socket))
+
+
+@pytest.mark.parametrize("control", [True, False], ids=["control", "plain"])
+def test_what_is_written_arrives_byte_by_byte(tmux: Tmux, tmp_path: Path, control: bool) -> None:
+    drawn = Drawn(tmp_path, {"a": "hé  \n\x1b[2mdim\x1b[0m"}, {})
+    pane = drawn.start(tmux)
+    if not control:
+        tmux.run("set-option", "-s", "focus-events", "on")
+    long = "0123456789é\n" * 10_000
+
+    async def act() -> None:
+        link = linked(tmux)
+        try:
+            look = await link.look(pane.id)
+            assert link.attached is control
+            assert isinstance(look, Look)
+            assert (look.pid, look.dead) == (pane.pid, False)
+            assert look.screen.split("\n") == ["hé", "\x1b[2mdim", *[""] * 38]
+            assert await link.write(pane.id, EVERYTHING) is None
+            assert await link.write(pane.id, "x\n", bracketed=True) is None
+            assert await link.write(pane.id, long) is None
+            assert tmux.run("list-buffers") == ""
+        finally:
+            await link.close()
+
+    asyncio.run(act())
+    meant = (EVERYTHING + "\x1b[200~x\n\x1b[201~" + long).encode()
+    until(lambda: len(drawn.typed) >= len(meant))
+    assert drawn.typed == meant
+
+
+def test_a_screen_that_looks_like_the_end_of_itself_is_read_whole(tmux: Tmux, tmp_path: Path) -> None:
+    """A program could guess the number under which its own screen will be printed, and show the line that ends it."""
+    frames = {"a": "nothing"}
+    drawn = Drawn(tmp_path, frames, {})
+    pane = drawn.start(tmux)
+    command = ["tmux", "-S", str(tmux.socket), "-C", "attach"]
+
+    def lie() -> str:
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as probe:
+            assert probe.stdin is not None
+            assert probe.stdout is not None
+            probe.stdin.write("display-message -p here\n")
+            probe.stdin.flush()
+            begun = next(
+                line for line in probe.stdout if line.startswith("%begin") and line.endswith(" 1\n")
+            ).split()
+            probe.stdin.close()
+        at, number = int(begun[1]), int(begun[2])
+        return "\n".join(f"%end {at + late} {number + n} 1" for late in (0, 1) for n in range(1, 20))
+
+    async def act() -> None:
+        link = linked(tmux)
+        try:
+            assert isinstance(await link.look(pane.id), Look)
+            for _ in range(3):
+                lines = lie()
+                drawn.draw(lines)
+                look = await link.look(pane.id)
+                assert isinstance(look, Look)
+                assert look.screen.rstrip() == lines
+                assert link.attached
+        finally:
+            await link.close()
+
+    asyncio.run(act())
+
+
+def test_neither_copy_mode_nor_synchronised_panes_divert_what_is_written(tmux: Tmux, tmp_path: Path) -> None:
+    drawn = Drawn(tmp_path, {"a": "here"}, {})
+    pane = drawn.start(tmux)
+    (tmp_path / "b").mkdir()
+    beside = Drawn(tmp_path / "b", {"b": "there"}, {})
+    tmux.run("split-window", "-t", pane.id, *beside.command)
+    beside.wait()
+    tmux.run("set-option", "-w", "-t", pane.id, "synchronize-panes", "on")
+    tmux.run("copy-mode", "-t", pane.id)
+
+    async def act() -> None:
+        link = linked(tmux)
+        try:
+            assert await link.write(pane.id, "1") is None
+        finally:
+            await link.close()
+
+    asyncio.run(act())
+    until(lambda: drawn.typed)
+    assert (drawn.typed, beside.typed) == (b"1", b"")
+    assert pane.variable("pane_in_mode") == "1"
+
+
+def test_the_persons_clients_notice_nothing(tmux: Tmux, tmp_path: Path) -> None:
+    pane = Drawn(tmp_path, {"a": "here"}, {}).start(tmux)
+    tmux.run("set-environment", "-t", "t0", "DISPLAY", "theirs")
+    command = ["tmux", "-u", "-S", str(tmux.socket), "attach", "-t", "t0"]
+    env = {"PATH": os.environ["PATH"], "TERM": "xterm", "LANG": "C.UTF-8", "DISPLAY": "theirs"}
+
+    def seen() -> list[str]:
+        size = pane.variable("window_width") + "x" + pane.variable("window_height")
+        return [size, tmux.run("show-environment", "-t", "t0", "DISPLAY").strip()]
+
+    with Ptys() as ptys:
+        ptys.start(command, cwd=tmp_path, env=env, cols=90, rows=30)
+        until(lambda: pane.variable("session_attached") == "1")
+        ptys.start(command, cwd=tmp_path, env=env, cols=140, rows=50)
+        until(lambda: pane.variable("session_attached") == "2")
+        until(lambda: seen()[0] == "140x49")
+        before = seen()
+
+        async def act() -> None:
+            link = linked(tmux)
+            try:
+                assert isinstance(await link.look(pane.id), Look)
+                assert link.attached
+                assert pane.variable("session_attached") == "3"
+                assert seen() == before
+            finally:
+                await link.close()
+
+        asyncio.run(act())
+        until(lambda: pane.variable("session_attached") == "2")
+        assert seen() == before
+
+
+def test_a_session_that_ends_with_its_last_client_is_not_joined(tmux: Tmux, tmp_path: Path) -> None:
+    pane = Drawn(tmp_path, {"a": "here"}, {}).start(tmux)
+    command = ["tmux", "-u", "-S", str(tmux.socket), "attach", "-t", "t0"]
+    env = {"PATH": os.environ["PATH"], "TERM": "xterm", "LANG": "C.UTF-8"}
+    with Ptys() as ptys:
+        ptys.start(command, cwd=tmp_path, env=env)
+        until(lambda: pane.variable("session_attached") == "1")
+        tmux.run("set-option", "-g", "destroy-unattached", "on")
+
+        async def act() -> None:
+            link = linked(tmux)
+            assert isinstance(await link.look(pane.id), Look)
+            assert not link.attached
+            await link.close()
+
+        asyncio.run(act())
+        assert pane.variable("session_attached") == "1"
+
+
+def test_an_end_of_the_server_is_survived(tmux: Tmux, tmp_path: Path) -> None:
+    async def act() -> None:
+        link = linked(tmux)
+        try:
+            assert isinstance(await link.look("%0"), Gone)
+            for number in range(2):
+                (tmp_path / str(number)).mkdir()
+                pane = Drawn(tmp_path / str(number), {"a": f"number {number}"}, {}).start(tmux)
+                look = await link.look(pane.id)
+                assert isinstance(look, Look), look
+                assert f"number {number}" in look.screen
+                assert isinstance(await link.look("%77"), Gone)
+                tmux.run("kill-server")
+                assert isinstance(await link.look(pane.id), Gone)
+                assert isinstance(await link.write(pane.id, "1"), Gone)
+                assert isinstance(await link.panes(), Gone)
+        finally:
+            await link.close()
+
+    asyncio.run(act())
+
+
+def test_only_a_socket_of_ones_own_is_talked_to(tmp_path: Path) -> None:
+    folder = tmp_path / "open"
+    folder.mkdir()
+    path = str(folder / "s")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(path)
+        assert distrusted(path) == ""
+        folder.chmod(0o777)
+        assert "belong" in distrusted(path)
+    assert "gone" in distrusted(str(folder / "none"))
+    (folder / "file").touch()
+    assert distrusted(str(folder / "file"))
+    assert distrusted("relative/path")
+
+
+def test_a_pane_is_named_by_its_number_alone(tmux: Tmux) -> None:
+    async def act() -> None:
+        link = linked(tmux)
+        for name in ("%0;kill-server", "t0:0.0", "", "%-1"):
+            assert isinstance(await link.look(name), Gone)
+            assert isinstance(await link.write(name, "x"), Gone)
+        await link.close()
+
+    asyncio.run(act())

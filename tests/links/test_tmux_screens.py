@@ -1,0 +1,358 @@
+"""Dialogs on a screen, drawn by a program that writes down every key: what is shown, what is pressed, what is told."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import time
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec.structs import replace
+
+from kit.drawn import Drawn
+from kit.poll import until
+from kit.terminal import Tmux
+from yourcall.config import Config
+from yourcall.daemon import Daemon
+from yourcall.events import AnswerGiven, HolderLost, PromptRaised, SessionSeen
+from yourcall.links.screens import SETTLED_S
+from yourcall.model import Answer, Link, Prompt, Question, Session, Verdict
+from yourcall.store.sqlite import Store
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from kit.terminal import Pane
+
+CORPUS = Path(__file__).parents[1] / "corpus" / "claude"
+DOWN, UP = "\x1b[B", "\x1b[A"
+
+
+def captured(name: str) -> str:
+    return (CORPUS / name / "screen.txt").read_text()
+
+
+BASH, RM, IDLE = captured("bash-120x40"), captured("bash-rm-120x40"), captured("idle-after-answer-120x40")
+TRUST = captured("trust-120x40")
+TRUSTED = TRUST.replace(" ❯ No, exit", "   No, exit").replace("   Yes, I trust", " ❯ Yes, I trust")
+CLIPPED = captured("mcp-tool-80x24")
+STRANGE = "\n".join(
+    ["─" * 80, " Something new under the sun", "", " It wants a key.", "", " Enter to go on · Esc to cancel"]
+)
+
+
+@pytest.fixture
+def tmux() -> Iterator[Tmux]:
+    assert shutil.which("tmux"), "install the package `tmux`"
+    with Tmux() as server:
+        yield server
+
+
+class House:
+    """The daemon's own parts, looked through by hand: nothing happens between two looks."""
+
+    def __init__(self, daemon: Daemon, pane: Pane) -> None:
+        self.daemon, self.pane = daemon, pane
+
+    @property
+    def open(self) -> list[Prompt]:
+        return [p for p in self.daemon.state.prompts.values() if p.state == "open"]
+
+    async def look_until(self, wanted: object, timeout: float = 5.0) -> None:
+        deadline = time.monotonic() + timeout
+        while not wanted():  # type: ignore[operator]
+            assert time.monotonic() < deadline, self.daemon.state.prompts
+            await self.daemon.screens.look_around()
+            await asyncio.sleep(0.02)
+
+    async def shown(self) -> Prompt:
+        await self.look_until(lambda: self.open)
+        (prompt,) = self.open
+        return prompt
+
+    async def answer(self, prompt: Prompt, option: str, via: str = "http") -> Verdict:
+        answer = Answer(f"answer-{option}", "me", via, {prompt.questions[0].id: (option,)})
+        return (await self.daemon.loop.answer(prompt.id, answer, 5.0))[0]
+
+    def stored(self, prompt: Prompt) -> Prompt:
+        found = self.daemon.loop.store.prompt(prompt.id)
+        assert found is not None
+        return found
+
+
+@asynccontextmanager
+async def house(tmp_path: Path, pane: Pane) -> AsyncIterator[House]:
+    store = Store.open(tmp_path / "yourcall.db")
+    daemon = Daemon(store, Config(), lambda: None)
+    try:
+        seen = await daemon.speaker.watch(str(pane.tmux.socket), pane.id)
+        assert isinstance(seen, Session), seen
+        yield House(daemon, pane)
+    finally:
+        await daemon.tmux.close()
+        store.close()
+
+
+def test_a_dialog_is_shown_once_it_stands_and_allowed_by_the_digit_of_its_row(tmux: Tmux, tmp_path: Path) -> None:
+    drawn = Drawn(tmp_path, {"ask": BASH, "idle": IDLE}, {("ask", "4"): ["idle"]})
+    pane = drawn.start(tmux)
+
+    async def act() -> None:
+        async with house(tmp_path, pane) as at:
+            began = time.monotonic()
+            prompt = await at.shown()
+            assert time.monotonic() - began >= SETTLED_S
+            assert (prompt.kind, prompt.link, prompt.held) == ("permission", "screen", True)
+            await at.daemon.screens.look_around()
+            assert at.open == [prompt]
+            verdict = await at.answer(prompt, "deny")
+            assert verdict.result == "confirmed", verdict
+            assert at.stored(prompt).outcome == "stopped"
+            assert at.daemon.state.sessions[prompt.session_id].state == "idle"
+
+    asyncio.run(act())
+    assert drawn.typed == b"4"
+
+
+def test_an_arrow_then_enter_each_with_its_own_look(tmux: Tmux, tmp_path: Path) -> None:
+    moves = {("no", DOWN): ["yes"], ("yes", "\r"): ["idle"], ("no", "\r"): ["exit"]}
+    drawn = Drawn(tmp_path, {"no": TRUST, "yes": TRUSTED, "idle": IDLE}, moves)
+    pane = drawn.start(tmux)
+
+    async def act() -> None:
+        async with house(tmp_path, pane) as at:
+            prompt = await at.shown()
+            assert prompt.kind == "trust"
+            refused = await at.answer(prompt, "yes", via="rule")
+            assert (refused.result, drawn.typed) == ("bounced", b"")
+            assert "Only a person" in refused.detail
+            verdict = await at.answer(replace(prompt, id=prompt.id), "no")
+            assert verdict.result == "confirmed", verdict
+            until(lambda: drawn.typed == b"\r")
+
+    asyncio.run(act())
+
+
+def test_the_highlight_is_moved_and_read_again(tmux: Tmux, tmp_path: Path) -> None:
+    moves = {("no", DOWN): ["yes"], ("yes", "\r"): ["idle"]}
+    drawn = Drawn(tmp_path, {"no": TRUST, "yes": TRUSTED, "idle": IDLE}, moves)
+    pane = drawn.start(tmux)
+
+    async def act() -> None:
+        async with house(tmp_path, pane) as at:
+            verdict = await at.answer(await at.shown(), "yes")
+            assert verdict.result == "confirmed", verdict
+
+    asyncio.run(act())
+    assert drawn.typed == (DOWN + "\r").encode()
+
+
+def test_a_highlight_that_does_not_move_is_not_confirmed_with_enter(tmux: Tmux, tmp_path: Path) -> None:
+    drawn = Drawn(tmp_path, {"no": TRUST}, {})
+    pane = drawn.start(tmux)
+
+    async def act() -> None:
+        async with house(tmp_path, pane) as at:
+            prompt = await at.shown()
+            verdict = await at.answer(prompt, "yes")
+            assert (verdict.result, "no effect" in verdict.detail) == ("bounced", True), verdict
+            assert at.stored(prompt).held
+
+    asyncio.run(act())
+    assert drawn.typed == DOWN.encode()
+
+
+@pytest.mark.parametrize("after", ["other", "idle", "clipped"])
+def test_nothing_is_pressed_when_the_screen_is_not_what_was_seen(tmux: Tmux, tmp_path: Path, after: str) -> None:
+    screens = {"ask": BASH, "other": RM, "idle": IDLE, "clipped": "\n".join(BASH.split("\n")[-22:])}
+    drawn = Drawn(tmp_path, screens, {})
+    pane = drawn.start(tmux)
+
+    async def act() -> None:
+        async with house(tmp_path, pane) as at:
+            prompt = await at.shown()
+            drawn.show(after)
+            verdict = await at.answer(prompt, "allow")
+            assert (verdict.result, "nothing was pressed" in verdict.detail) == ("bounced", True), verdict
+            await at.look_until(lambda: prompt.id not in at.daemon.state.prompts)
+            ended = at.stored(prompt)
+            assert (ended.state, ended.outcome) == ("desk", "unknown")
+            if after == "other":
+                assert (await at.shown()).title.endswith("rm -rf node_modules")
+
+    asyncio.run(act())
+    assert drawn.typed == b""
+
+
+def test_a_key_without_effect_is_pressed_once_and_the_prompt_comes_back(tmux: Tmux, tmp_path: Path) -> None:
+    drawn = Drawn(tmp_path, {"ask": BASH}, {})
+    pane = drawn.start(tmux)
+
+    async def act() -> None:
+        async with house(tmp_path, pane) as at:
+            prompt = await at.shown()
+            verdict = await at.answer(prompt, "allow")
+            assert verdict.result == "bounced", verdict
+            (again,) = at.open
+            assert (again.id, again.held) == (prompt.id, True)
+
+    asyncio.run(act())
+    assert drawn.typed == b"1"
+
+
+def test_the_same_dialog_twice_in_a_row_is_two(tmux: Tmux, tmp_path: Path) -> None:
+    drawn = Drawn(tmp_path, {"ask": BASH, "idle": IDLE}, {("ask", "1"): ["idle", "ask"]})
+    pane = drawn.start(tmux)
+
+    async def act() -> None:
+        async with house(tmp_path, pane) as at:
+            first = await at.shown()
+            assert (await at.answer(first, "allow")).result == "confirmed"
+            second = await at.shown()
+            assert second.id != first.id
+
+    asyncio.run(act())
+    assert drawn.typed == b"1"
+
+
+def test_what_a_hook_tells_is_not_shown_twice(tmux: Tmux, tmp_path: Path) -> None:
+    drawn = Drawn(tmp_path, {"ask": BASH}, {})
+    pane = drawn.start(tmux)
+
+    async def act() -> None:
+        async with house(tmp_path, pane) as at:
+            now = time.time()
+            links = (Link("hook"), Link("tmux", pane.id, str(tmux.socket)))
+            hooked = Session("named", "claude", "/x", links=links, pid=pane.pid, seen_at=now)
+            early = await at.shown()
+            await at.daemon.post(SessionSeen(now, hooked))
+            question = Question("decision", "May it?")
+            told = Prompt(
+                "hookhook", "permission", "claude", "named", "/x", "Bash", now, questions=(question,), held=True
+            )
+            await at.daemon.post(PromptRaised(now, told))
+            await at.look_until(lambda: early.id not in at.daemon.state.prompts)
+            assert at.stored(early).state == "ended"
+            deadline = time.monotonic() + 3 * SETTLED_S
+            while time.monotonic() < deadline:
+                await at.daemon.screens.look_around()
+                assert [p.id for p in at.open] == [told.id]
+                await asyncio.sleep(0.02)
+            # Nobody holds it any more, but everybody knows of it.
+            await at.daemon.post(HolderLost(time.time(), told.id, "its hook is gone"))
+            deadline = time.monotonic() + 3 * SETTLED_S
+            while time.monotonic() < deadline:
+                await at.daemon.screens.look_around()
+                assert [p.id for p in at.open] == [told.id]
+                await asyncio.sleep(0.02)
+
+    asyncio.run(act())
+    assert drawn.typed == b""
+
+
+def test_what_is_clipped_is_shown_with_the_reason_and_takes_no_answer(tmux: Tmux, tmp_path: Path) -> None:
+    drawn = Drawn(tmp_path, {"ask": CLIPPED}, {})
+    pane = drawn.start(tmux, cols=80, rows=24)
+
+    async def act() -> None:
+        async with house(tmp_path, pane) as at:
+            prompt = await at.shown()
+            assert (prompt.held, prompt.questions) == (False, ())
+            assert "window larger" in prompt.body
+            given = AnswerGiven(time.time(), prompt.id, Answer("a", "me", "http", {"decision": ("allow",)}))
+            verdict = (await at.daemon.post(given)).verdict
+            assert verdict is not None
+            assert verdict.result == "refused"
+
+    asyncio.run(act())
+    assert drawn.typed == b""
+
+
+def test_an_unknown_dialog_comes_with_its_screen_and_a_key_bar(tmux: Tmux, tmp_path: Path) -> None:
+    drawn = Drawn(tmp_path, {"new": STRANGE, "idle": IDLE}, {("new", "\x1b"): ["idle"]})
+    pane = drawn.start(tmux)
+
+    async def act() -> None:
+        async with house(tmp_path, pane) as at:
+            prompt = await at.shown()
+            assert (prompt.kind, prompt.held) == ("unknown", True)
+            assert "Something new under the sun" in prompt.body
+            keys = [option.id for option in prompt.questions[0].options]
+            assert keys == ["enter", "escape", "up", "down", "tab", "space", *"123456789"]
+            assert (await at.answer(prompt, "escape")).result == "confirmed"
+
+    asyncio.run(act())
+    assert drawn.typed == b"\x1b"
+
+
+def test_another_program_in_front_gets_no_key_although_it_shows_the_same(tmux: Tmux, tmp_path: Path) -> None:
+    (tmp_path / "shell").mkdir()
+    drawn = Drawn(tmp_path, {"ask": BASH}, {})
+    pane = tmux.start(["bash", "--norc", "-i"], cwd=tmp_path, env={"LANG": "C.UTF-8", "PATH": "/usr/bin:/bin"})
+    line = " ".join(drawn.command)
+    pane.text(line + "\n")
+    drawn.wait("ask")
+
+    async def act() -> None:
+        async with house(tmp_path, pane) as at:
+            prompt = await at.shown()
+            (drawn.folder / "shown").unlink()
+            # Stopped with its dialog left on the screen, and another one started over it.
+            tmux.run("send-keys", "-t", pane.id, "C-c")
+            drawn.show("ask")
+            children = Path(f"/proc/{pane.pid}/task/{pane.pid}/children").read_text().split()
+            tmux.run("run-shell", f"kill -STOP {children[0]}")
+            (drawn.folder / "shown").unlink()
+            pane.text(line + "\n")
+            drawn.wait("ask")
+            before = drawn.typed
+            verdict = await at.answer(prompt, "allow")
+            assert (verdict.result, "Another program" in verdict.detail) == ("bounced", True), verdict
+            assert drawn.typed == before
+            tmux.run("run-shell", f"kill -KILL {children[0]}")
+
+    asyncio.run(act())
+
+
+def test_a_pane_that_closes_takes_its_prompt_with_it(tmux: Tmux, tmp_path: Path) -> None:
+    drawn = Drawn(tmp_path, {"ask": BASH}, {})
+    pane = drawn.start(tmux)
+
+    async def act() -> None:
+        async with house(tmp_path, pane) as at:
+            prompt = await at.shown()
+            tmux.run("kill-pane", "-t", pane.id)
+            await at.look_until(lambda: not at.open)
+            assert at.stored(prompt).state == "ended"
+            assert at.daemon.state.sessions == {}
+
+    asyncio.run(act())
+
+
+def test_after_a_crash_between_key_and_record_the_dialog_is_looked_at_again(tmux: Tmux, tmp_path: Path) -> None:
+    drawn = Drawn(tmp_path, {"ask": BASH}, {})
+    pane = drawn.start(tmux)
+
+    async def act() -> None:
+        async with house(tmp_path, pane) as at:
+            prompt = await at.shown()
+            # The answer is on record; then the power fails.
+            at.daemon.loop._perform = lambda _: None  # noqa: SLF001
+            await at.daemon.post(
+                AnswerGiven(time.time(), prompt.id, Answer("a", "me", "http", {"decision": ("allow",)}))
+            )
+        async with house(tmp_path, pane) as at:
+            looking = asyncio.create_task(at.daemon.screens.run())
+            deadline = time.monotonic() + 5
+            while not at.open and time.monotonic() < deadline:
+                await asyncio.sleep(0.02)
+            looking.cancel()
+            (again,) = at.open
+            assert (again.id, again.held) == (prompt.id, True)
+            assert "unsure" in [moment.state for moment in again.history]
+
+    asyncio.run(act())
+    assert drawn.typed == b""

@@ -1,0 +1,36 @@
+// The one place that talks HTTP.
+// Rule: a refusal is a value with its sentence; only a line that is down is an exception (`NoLine`).
+
+import type { Problem } from "./types";
+
+export class NoLine extends Error {}
+
+export interface Reply<T> {
+  status: number;
+  ok: boolean;
+  data: T;
+  /** The server's own sentence when it said no. */
+  error: string;
+}
+
+// Longer than a bad mobile line needs for a few hundred bytes; then it is better to say so.
+const PATIENCE = 15_000;
+
+export async function call<T>(method: string, path: string, body?: unknown): Promise<Reply<T>> {
+  let reply: Response;
+  let data: unknown;
+  try {
+    const text = body === undefined ? null : JSON.stringify(body);
+    const signal = AbortSignal.timeout(PATIENCE);
+    reply = await fetch(path, { method, body: text, credentials: "same-origin", cache: "no-store", signal });
+    data = await reply.json();
+  } catch (error) {
+    // A reply that is no JSON comes from something between us and yourcall: as good as no line.
+    throw new NoLine(String(error));
+  }
+  const error = (data as Partial<Problem>).error ?? "";
+  return { status: reply.status, ok: reply.ok, data: data as T, error };
+}
+
+export const get = <T>(path: string): Promise<Reply<T>> => call<T>("GET", path);
+export const part = encodeURIComponent;

@@ -1,0 +1,108 @@
+// The live feed: one WebSocket that comes back by itself, with the last number it saw.
+// Rule: messages are handled one after the other; one that fails ends the line, and the next one starts from what
+// was surely handled.
+
+import { get } from "./api";
+import type { LiveNews, Status } from "./types";
+
+export type LineState = "connecting" | "live" | "down" | "unpaired";
+
+export interface Listener {
+  /** What to fetch when the feed starts from nothing. */
+  snapshot(): Promise<void>;
+  news(message: Exclude<LiveNews, { type: "hello" }>): void;
+  line(state: LineState, why: string): void;
+}
+
+const REVOKED = 4001;
+const SHORTEST = 400;
+const LONGEST = 15_000;
+// A phone that slept longer than this has a line that only looks alive.
+const NAP = 8_000;
+
+export class Feed {
+  private seq: number | null = null;
+  private socket: WebSocket | null = null;
+  private pause = SHORTEST;
+  private timer = 0;
+  private turn: Promise<void> = Promise.resolve();
+  private hiddenAt = 0;
+  private wanted = false;
+
+  constructor(private readonly to: Listener) {
+    addEventListener("online", () => this.hurry());
+    addEventListener("offline", () => this.hurry());
+    document.addEventListener("visibilitychange", () => {
+      if (document.hidden) this.hiddenAt = Date.now();
+      else if (Date.now() - this.hiddenAt > NAP) this.hurry();
+      else if (!this.socket) this.connect();
+    });
+  }
+
+  start(): void {
+    this.wanted = true;
+    this.connect();
+  }
+
+  stop(): void {
+    this.wanted = false;
+    this.seq = null;
+    clearTimeout(this.timer);
+    const old = this.socket;
+    this.socket = null;
+    old?.close();
+  }
+
+  /** Do not wait out a pause, and do not trust a line from before. */
+  private hurry(): void {
+    if (!this.wanted) return;
+    const old = this.socket;
+    this.socket = null;
+    old?.close();
+    this.pause = SHORTEST;
+    this.connect();
+  }
+
+  private connect(): void {
+    clearTimeout(this.timer);
+    if (!this.wanted || this.socket) return;
+    const after = this.seq === null ? "" : `?after=${this.seq}`;
+    const mine = new WebSocket(`${location.origin.replace(/^http/, "ws")}/api/live${after}`);
+    this.socket = mine;
+    mine.onmessage = ({ data }) => {
+      this.turn = this.turn
+        .then(() => (mine === this.socket ? this.take(JSON.parse(String(data)) as LiveNews) : undefined))
+        .catch(() => mine.close());
+    };
+    mine.onclose = ({ code }) => {
+      if (mine !== this.socket) return;
+      this.socket = null;
+      void this.lost(code);
+    };
+  }
+
+  private async lost(code: number): Promise<void> {
+    if (code === REVOKED) return this.to.line("unpaired", "This device was revoked.");
+    this.to.line("down", "");
+    // A browser does not tell why a WebSocket was refused; a plain request does.
+    const status = await get<Status>("/api/status").then((reply) => reply.status, () => 0);
+    if (status === 401) return this.to.line("unpaired", "");
+    if (!this.wanted || this.socket) return;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.connect(), this.pause * (0.5 + Math.random()));
+    this.pause = Math.min(this.pause * 2, LONGEST);
+  }
+
+  private async take(message: LiveNews): Promise<void> {
+    if (message.type === "hello") {
+      this.pause = SHORTEST;
+      if (message.snapshot) {
+        await this.to.snapshot();
+        this.seq = message.seq;
+      }
+      return this.to.line("live", "");
+    }
+    this.to.news(message);
+    this.seq = message.seq;
+  }
+}

@@ -1,0 +1,261 @@
+// What waits, and what becomes of an answer: the state behind every view.
+// Rule: the server's word about a prompt always wins over ours; new prompts are added below, never above, and
+// nothing is taken away while a finger is on the glass.
+
+import { call, get, NoLine, part } from "./api";
+import { touched } from "./calm";
+import { Feed, type LineState } from "./feed";
+import { empty, type Filled } from "./form";
+import type { AnswerReply, AnswerRequest, DeviceView, LiveNews, PromptStory, PromptView, SessionView } from "./types";
+import { line } from "./visible";
+import { agentName, bounce, DONE, project, sentence, standing } from "./words";
+
+export interface Mine {
+  request: AnswerRequest;
+  label: string;
+  /** `sending`: no reply yet. `waiting`: there is no line. `told`: the server has it. */
+  stage: "sending" | "waiting" | "told";
+}
+
+export interface Note {
+  text: string;
+  tone: "good" | "bad" | "late";
+}
+
+export class Card {
+  prompt: PromptStory | PromptView = $state.raw()!;
+  mine: Mine | null = $state.raw(null);
+  note: Note | null = $state.raw(null);
+  /** One line instead of a card: there is nothing to decide any more. */
+  slim = $state(false);
+  /** What was typed and picked so far; it survives a look elsewhere. */
+  filled: Filled = $state(empty());
+  edited: string | null = $state(null);
+  doneAt = 0;
+
+  constructor(prompt: PromptStory | PromptView) {
+    this.prompt = prompt;
+  }
+
+  get open(): boolean {
+    return this.prompt.state === "open";
+  }
+
+  /** May a button be pressed right now? */
+  get free(): boolean {
+    return this.open && this.prompt.held && this.mine === null;
+  }
+}
+
+// Long enough to see the tick, short enough to be gone before one looks again.
+const LINGER = 150;
+// Somebody else's answer is worth a moment longer.
+const ELSEWHERE = 15_000;
+const SAID_FOR = 6_000;
+const RETRY = 3_000;
+
+class Inbox {
+  cards: Card[] = $state.raw([]);
+  sessions: SessionView[] = $state.raw([]);
+  line: LineState = $state("connecting");
+  why = $state("");
+  me = $state("");
+  /** The last thing that happened, in a line; also read out by a screen reader. */
+  said: Note | null = $state.raw(null);
+  loaded = $state(false);
+  private saidAt = 0;
+  private retry = 0;
+  private readonly feed = new Feed({
+    snapshot: () => this.snapshot(),
+    news: (message) => this.news(message),
+    line: (state, why) => this.lineIs(state, why),
+  });
+
+  constructor() {
+    setInterval(() => this.settle(), 100);
+  }
+
+  get waiting(): Card[] {
+    return this.cards.filter((card) => card.open && card.mine === null);
+  }
+
+  start(): void {
+    this.line = "connecting";
+    this.feed.start();
+  }
+
+  find(id: string): Card | undefined {
+    return this.cards.find((card) => card.prompt.id === id);
+  }
+
+  say(text: string, tone: Note["tone"]): void {
+    this.said = { text, tone };
+    this.saidAt = Date.now();
+  }
+
+  unpair(why: string): void {
+    this.feed.stop();
+    this.cards = [];
+    this.sessions = [];
+    this.loaded = false;
+    this.why = why;
+    this.line = "unpaired";
+  }
+
+  // -- what the server tells
+
+  private async snapshot(): Promise<void> {
+    const [prompts, sessions, devices] = await Promise.all([
+      get<PromptView[]>("/api/prompts"),
+      get<SessionView[]>("/api/sessions"),
+      get<DeviceView[]>("/api/devices"),
+    ]);
+    if (!prompts.ok || !sessions.ok) throw new NoLine("no lists");
+    this.sessions = sessions.data;
+    if (devices.ok) this.me = devices.data.find((device) => device.current)?.name ?? "";
+    const there = new Set(prompts.data.map((prompt) => prompt.id));
+    // What is gone and holds no answer of ours is gone; the rest is asked about one by one, in `flush`.
+    this.cards = this.cards.filter((card) => there.has(card.prompt.id) || card.mine !== null);
+    const pauses = (prompt: PromptView): number => Number(prompt.kind === "ready" || prompt.kind === "problem");
+    const fresh = [...prompts.data].sort((a, b) => pauses(a) - pauses(b) || a.opened_at - b.opened_at);
+    for (const prompt of fresh) this.take(prompt, this.loaded);
+    this.loaded = true;
+  }
+
+  private news(message: Exclude<LiveNews, { type: "hello" }>): void {
+    if (message.type === "prompt") this.take(message.prompt, true);
+    else if (message.type === "session") {
+      const others = this.sessions.filter((session) => session.id !== message.session.id);
+      this.sessions = message.session.state === "ended" ? others : [message.session, ...others];
+    }
+  }
+
+  private lineIs(state: LineState, why: string): void {
+    if (state === "unpaired") return this.unpair(why);
+    this.line = state;
+    if (state === "live") void this.flush();
+  }
+
+  private take(prompt: PromptStory | PromptView, aloud: boolean): void {
+    const card = this.find(prompt.id);
+    if (card) return this.update(card, prompt);
+    if (DONE.has(prompt.state)) return;
+    this.cards = [...this.cards, new Card(prompt)];
+    if (aloud && prompt.state === "open") this.say(`New in ${project(prompt.cwd)}: ${sentence(prompt)}`, "late");
+  }
+
+  update(card: Card, prompt: PromptStory | PromptView): void {
+    const was = card.prompt;
+    if ("history" in was && "history" in prompt && prompt.history.length < was.history.length) return;
+    card.prompt = prompt;
+    if (prompt.state === "open" && was.state !== "open") {
+      card.mine = null;
+      card.slim = false;
+      const why = "history" in prompt ? bounce(prompt) : "";
+      card.note = { text: `It came back${why ? `: ${why}` : ". Answer it again."}`, tone: "bad" };
+      this.say(`It came back: ${this.short(card)}`, "bad");
+    }
+    if (DONE.has(prompt.state) && !DONE.has(was.state)) {
+      card.doneAt = Date.now();
+      const told = standing(prompt, this.me, Date.now() / 1000);
+      const waited = card.mine?.stage === "waiting" && prompt.answered_by !== this.me;
+      if (waited) this.drop(card, told.text);
+      else this.say(`${this.short(card)}: ${told.text}`, told.tone === "good" ? "good" : "late");
+      card.mine = null;
+    }
+  }
+
+  private short(card: Card): string {
+    const title = line(card.prompt.title);
+    return title.length > 40 ? `${title.slice(0, 39)}…` : title || agentName(card.prompt.agent);
+  }
+
+  // -- what the person says
+
+  async answer(card: Card, request: AnswerRequest, label: string): Promise<void> {
+    if (!card.free) return;
+    card.note = null;
+    card.mine = { request, label, stage: "sending" };
+    await this.deliver(card, card.mine);
+  }
+
+  takeBack(card: Card): void {
+    if (card.mine?.stage === "waiting") card.mine = null;
+  }
+
+  private async deliver(card: Card, mine: Mine): Promise<void> {
+    try {
+      const path = `/api/prompts/${part(card.prompt.id)}/answer`;
+      const reply = await call<AnswerReply>("POST", path, mine.request);
+      if (reply.status === 401) return this.unpair("This device is not paired any more.");
+      if (card.mine === mine) card.mine = reply.ok ? { ...mine, stage: "told" } : null;
+      const detail = line(reply.data.detail || reply.error);
+      if (reply.data.result === "too_late") card.note = { text: `Yours came too late: ${detail}.`, tone: "late" };
+      else if (!reply.ok) card.note = { text: detail || "That did not work. Try again.", tone: "bad" };
+      if (reply.data.prompt) this.update(card, reply.data.prompt);
+    } catch (error) {
+      if (!(error instanceof NoLine)) throw error;
+      if (card.mine === mine) card.mine = { ...mine, stage: "waiting" };
+      clearTimeout(this.retry);
+      this.retry = setTimeout(() => void this.flush(), RETRY);
+    }
+  }
+
+  /** The line is back: answers that waited are sent, if what they answer is still asked. */
+  private async flush(): Promise<void> {
+    for (const card of this.cards) {
+      const mine = card.mine;
+      if (mine?.stage !== "waiting") continue;
+      try {
+        const now = await get<PromptStory>(`/api/prompts/${part(card.prompt.id)}`);
+        if (card.mine !== mine) continue; // taken back, or settled by the feed
+        if (now.status === 401) return this.unpair("This device is not paired any more.");
+        if (!now.ok) this.drop(card, now.error);
+        else if (now.data.state === "open" && now.data.held) {
+          card.mine = { ...mine, stage: "sending" };
+          await this.deliver(card, card.mine);
+        } else {
+          this.update(card, now.data);
+          if (card.mine === mine) card.mine = null;
+          if (now.data.answered_by !== this.me && card.note === null) {
+            this.drop(card, standing(now.data, this.me, Date.now() / 1000).text);
+          }
+        }
+      } catch {
+        clearTimeout(this.retry);
+        this.retry = setTimeout(() => void this.flush(), RETRY);
+        return;
+      }
+    }
+  }
+
+  private drop(card: Card, why: string): void {
+    const label = card.mine?.label ?? "Your answer";
+    card.mine = null;
+    card.note = { text: `“${label}” was not sent. ${why}`, tone: "late" };
+    this.say(`Not sent: ${this.short(card)}`, "late");
+  }
+
+  dismiss(card: Card): void {
+    this.cards = this.cards.filter((each) => each !== card);
+  }
+
+  /** Make cards small and take them away: only when nobody touches the page. */
+  private settle(): void {
+    if (this.said && Date.now() - this.saidAt > SAID_FOR) this.said = null;
+    if (touched() || !this.cards.length) return;
+    const now = Date.now();
+    const gone = (card: Card): boolean => {
+      if (!DONE.has(card.prompt.state) || card.note !== null) return false;
+      const ours = card.prompt.state === "confirmed" && card.prompt.answered_by === this.me;
+      return now - card.doneAt > (ours ? LINGER : ELSEWHERE);
+    };
+    for (const card of this.cards) {
+      const over = DONE.has(card.prompt.state) || card.prompt.state === "accepted";
+      if (over !== card.slim) card.slim = over;
+    }
+    if (this.cards.some(gone)) this.cards = this.cards.filter((card) => !gone(card));
+  }
+}
+
+export const inbox = new Inbox();

@@ -1,0 +1,40 @@
+// Where in the app the person is; kept in the address behind the #, which no server sees.
+
+export type Place =
+  | { view: "inbox" | "sessions" | "history" | "devices" }
+  | { view: "prompt" | "session"; id: string };
+
+function read(hash: string): Place {
+  const [view = "", id = ""] = hash.replace(/^#\/?/, "").split("/");
+  if (view === "p" && id) return { view: "prompt", id: decodeURIComponent(id) };
+  if (view === "s" && id) return { view: "session", id: decodeURIComponent(id) };
+  return view === "sessions" || view === "history" || view === "devices" ? { view } : { view: "inbox" };
+}
+
+class Here {
+  at: Place = $state.raw(read(location.hash));
+  /** How many steps back stay inside the app. */
+  depth = 0;
+}
+
+export const here = new Here();
+
+addEventListener("hashchange", () => {
+  here.at = read(location.hash);
+});
+
+export const toPrompt = (id: string): string => `#/p/${encodeURIComponent(id)}`;
+export const toSession = (id: string): string => `#/s/${encodeURIComponent(id)}`;
+
+export function go(hash: string): void {
+  here.depth++;
+  location.hash = hash;
+}
+
+/** Back to where the person came from, or to the inbox if they came from outside. */
+export function back(): void {
+  if (here.depth > 0) {
+    here.depth--;
+    history.back();
+  } else location.hash = "#/";
+}

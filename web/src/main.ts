@@ -1,0 +1,18 @@
+// The start of the app: the code of a pairing link is taken out of the address before anything else happens.
+
+import { mount } from "svelte";
+import "./app.css";
+import App from "./App.svelte";
+import { inbox } from "./lib/inbox.svelte";
+
+// The code travels behind the #, which no server and no log ever sees; and it does not stay in the address bar.
+const code = new URLSearchParams(location.hash.slice(1)).get("pair") ?? "";
+if (code) history.replaceState(null, "", location.pathname);
+
+mount(App, { target: document.getElementById("app")!, props: { code } });
+inbox.start();
+
+// Only where the browser trusts the line (https, or this machine itself).
+if ("serviceWorker" in navigator && import.meta.env.PROD) {
+  navigator.serviceWorker.register("/sw.js").catch(() => undefined);
+}
