@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 
-from bench import hooks, latency, past, place, screens, size, starting, transcripts_rows, turn
+from bench import hooks, latency, past, place, real_answer, screens, size, starting, transcripts_rows, turn
 from bench.row import Row, table
 
 Group = Callable[[Path, size.Size], Iterable[Row]]
@@ -24,6 +24,7 @@ GROUPS: dict[str, Group] = {
     "hook": hooks.informing,
     "held": hooks.held,
     "shown": latency.shown,
+    "reached": real_answer.reached,
     "answered": latency.answered,
     "start": starting.started,
     "help": starting.helped,

@@ -13,6 +13,7 @@ import contextlib
 import json
 import os
 import socket
+import sqlite3
 import sys
 from pathlib import Path
 
@@ -27,12 +28,15 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 home = Path(sys.argv[1])
 held: dict[str, asyncio.StreamWriter] = {}
 listeners: set[WebSocket] = set()
-journal = os.open(home / "journal", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+db = sqlite3.connect(home / "bare.db", isolation_level=None)
+db.execute("PRAGMA journal_mode = WAL")
+db.execute("PRAGMA synchronous = FULL")
+db.execute("CREATE TABLE IF NOT EXISTS kept (data BLOB)")
 
 
 def keep(data: bytes) -> None:
-    os.write(journal, data)
-    os.fdatasync(journal)
+    """One row in one table; when this returns, it is on disk."""
+    db.execute("INSERT INTO kept VALUES (?)", (data,))
 
 
 async def hooked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -13,7 +13,6 @@ import itertools
 import json
 import shutil
 import statistics
-import sys
 import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
@@ -26,9 +25,6 @@ from bench.clock import in_turn, ms
 from bench.place import ROOT, Bare, Yourcall, until
 from bench.row import Row
 from bench.size import Size
-
-sys.path.append(str(ROOT / "tests"))
-
 from kit.claude import ClaudeHome, start_claude
 from kit.model_server import ModelServer
 from kit.terminal import Ptys
@@ -66,7 +62,7 @@ def twenty_calls(at: Path, size: Size) -> Iterator[Row]:
     count = size.of(CALLS, 3) if not size.part else CALLS
     with _contenders(at, count) as sides:
         contenders = {name: side.turn for name, side in sides.items()}
-        taken = in_turn(size.of(5, 1), contenders, warm_up=1 if size.part == 1 else 0)
+        taken = in_turn(size.of(4, 1), contenders, warm_up=1 if size.part == 1 else 0)
     turns = {name: ms([turn.seconds for turn in each]) for name, each in taken.items()}
     calls = {name: ms([call for turn in each for call in turn.calls]) for name, each in taken.items()}
     used = {name: ms([turn.cpu for turn in each]) for name, each in taken.items()}
@@ -132,7 +128,7 @@ class Side:
 
 @contextlib.contextmanager
 def _contenders(at: Path, calls: int) -> Generator[dict[str, Side]]:
-    binary = _claude_code()
+    binary = claude_code()
     with contextlib.ExitStack() as stack:
         model = stack.enter_context(ModelServer())
         bare = stack.enter_context(Bare(at))
@@ -142,7 +138,7 @@ def _contenders(at: Path, calls: int) -> Generator[dict[str, Side]]:
         sides: dict[str, Side] = {}
 
         def add(name: str, settings: dict[str, Any] | None, daemon: Yourcall | Bare | None = None) -> None:
-            home = ClaudeHome.make(_folder(at, name), settings)
+            home = ClaudeHome.make(subfolder(at, name), settings)
             if isinstance(daemon, Yourcall):
                 daemon.env["HOME"] = str(home.path)
                 daemon.run("setup", "claude", "--yes", "--cli", str(binary))
@@ -152,8 +148,8 @@ def _contenders(at: Path, calls: int) -> Generator[dict[str, Side]]:
 
         add(NONE, None)
         add(AGAIN, None)
-        add("ours", None, stack.enter_context(Yourcall(_folder(at, "up"))))
-        down = Yourcall(_folder(at, "down"))
+        add("ours", None, stack.enter_context(Yourcall(subfolder(at, "up"))))
+        down = Yourcall(subfolder(at, "down"))
         add("ours, daemon down", None, down)
         add("HTTP hooks", _hooks({"type": "http", "url": url}), bare)
         if shutil.which("curl"):
@@ -161,7 +157,7 @@ def _contenders(at: Path, calls: int) -> Generator[dict[str, Side]]:
         yield sides
 
 
-def _folder(at: Path, name: str) -> Path:
+def subfolder(at: Path, name: str) -> Path:
     made = at / "".join(c if c.isalnum() else "-" for c in name)
     made.mkdir()
     return made
@@ -172,7 +168,7 @@ def _hooks(hook: dict[str, Any]) -> dict[str, Any]:
     return json.loads(json.dumps({"hooks": {event: [{"hooks": [hook]}] for event in INFORMING}}))
 
 
-def _claude_code() -> Path:
+def claude_code() -> Path:
     where = ROOT / "tools" / "fetch_clis.py"
     spec = importlib.util.spec_from_file_location("fetch_clis", where)
     assert spec is not None

@@ -28,13 +28,16 @@ from yourcall.agents.endings import ended, nudged
 from yourcall.agents.on_screen import OnScreen
 from yourcall.agents.sightings import Heard, HookCall
 from yourcall.config import Config, read_config, with_environment
+from yourcall.core import outline
 from yourcall.core.identity import unsettled
 from yourcall.core.state import State, Step
 from yourcall.events import (
+    AnswerGiven,
     AnswerNotWritten,
     AnyCommand,
     AnyEvent,
     Deliver,
+    HolderLost,
     PromptRaised,
     SessionEnded,
     SessionSeen,
@@ -93,9 +96,15 @@ class Daemon:
     async def post(self, event: AnyEvent, bodies: dict[str, bytes] | None = None) -> Step:
         done = await self.loop.post(event, bodies)
         for prompt in done.prompts:
-            if prompt.link != "stdio":  # its own pipe tells all there is to know, and sooner
-                self.watches.ensure(prompt)
+            self.watches.ensure(prompt)
+        if isinstance(event, PromptRaised) and self.config.claude.outline_cool_down:
+            await self._hasty(event)
         return done
+
+    async def _hasty(self, event: PromptRaised) -> None:
+        """A plan that comes again too soon after "outline first" is refused without asking the person again."""
+        if outline.too_soon(self.state, event.prompt, event.at):
+            await self.post(AnswerGiven(time.time(), event.prompt.id, outline.refusal(event.prompt)))
 
     async def hook(self, agent: str, call: HookCall) -> bool:
         """A hook call came in; True if its request is to be held."""
@@ -113,9 +122,11 @@ class Daemon:
                     await self.post(replace(event, session=replace(session, pid_started=started)))
                 case PromptRaised(prompt=prompt):
                     held = self._may_hold(prompt, call)
-                    cool_down = self.config.claude.outline_cool_down
-                    raised = PromptRaised(event.at, replace(prompt, held=held), cool_down)
-                    await self.post(raised, heard.bodies)
+                    await self.post(replace(event, prompt=replace(prompt, held=held)), heard.bodies)
+                case SessionEnded(session_id=session_id):
+                    if self._is_process_of(session_id, call.env.get("CLAUDE_PID", "")):
+                        await self.watches.last_look(session_id)
+                        await self.post(event)
                 case _:
                     await self.post(event)
             if isinstance(event, SessionSeen):
@@ -135,8 +146,20 @@ class Daemon:
                 await self.post(event)
 
     async def agent_died(self, prompt_id: str) -> None:
-        if prompt := self.state.prompts.get(prompt_id):
-            await self.post(SessionEnded(time.time(), prompt.session_id, "its process is gone"))
+        """Its holder says so. Another process may have taken the session up since (`--resume`): that one lives."""
+        prompt = self.state.prompts.get(prompt_id)
+        session = self.state.sessions.get(prompt.session_id) if prompt else None
+        if prompt is None or session is None:
+            return
+        if session.pid_started and processes.started(session.pid) == session.pid_started:
+            await self.post(HolderLost(time.time(), prompt_id, "its hook has left"))
+        else:
+            await self.watches.last_look(session.id)
+            await self.post(SessionEnded(time.time(), session.id, "its process is gone"))
+
+    def _is_process_of(self, session_id: str, pid: str) -> bool:
+        session = self.state.sessions.get(session_id)
+        return session is None or not session.pid or not pid or str(session.pid) == pid
 
     def _failed(self, error: Exception) -> None:
         """Without a disk nothing is sure: better no yourcall than a wrong one; the dialogs are all there."""
@@ -159,8 +182,12 @@ class Daemon:
             self.hooks.release(command.prompt_id)
             return
         prompt = self.state.prompts.get(command.prompt_id)
-        agent = AGENTS.get(prompt.agent) if prompt else None
-        if prompt is None or agent is None:
+        if prompt is None or prompt.state != "answering" or prompt.answer != command.answer:
+            return  # it ended, or changed hands, while the fact was being written
+        agent = AGENTS.get(prompt.agent)
+        if agent is None:
+            why = f"this version knows no agent {prompt.agent!r}; answer it at the desk"
+            self.spawn(self.post(AnswerNotWritten(time.time(), prompt.id, command.answer.id, why)))
             return
         if prompt.link in ("screen", "speech"):
             carrier = self.keyboard if prompt.link == "screen" else self.speaker
@@ -280,6 +307,7 @@ async def _serve(home: Path, store: Store, config: Config, announce: Callable[[L
             await each.listening.wait()
         where = Listening(os.getpid(), actual, url, __version__, time.time(), port)
         _write_privately(home / "daemon.json", msgspec.json.encode(where))
+        ours = {home / name: (home / name).stat().st_ino for name in ("daemon.json", "api.sock", "hook.sock")}
         log.info("listening on %s", url)
         announce(where)
         await stop.wait()
@@ -292,8 +320,9 @@ async def _serve(home: Path, store: Store, config: Config, announce: Callable[[L
             each.should_exit = True
         await asyncio.wait(serving)
         await daemon.tmux.close()
-    for name in ("daemon.json", "api.sock", "hook.sock"):
-        (home / name).unlink(missing_ok=True)
+    for path, inode in ours.items():
+        if path.exists() and path.stat().st_ino == inode:  # a home made anew may be another daemon's by now
+            path.unlink(missing_ok=True)
 
 
 def _policy(config: Config) -> Policy:

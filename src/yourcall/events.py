@@ -29,13 +29,9 @@ class SessionEnded(Event, frozen=True):
 
 
 class PromptRaised(Event, frozen=True):
-    """A link saw the agent stop for a person. `prompt.held`: somebody holds the request and can answer it.
-
-    `cool_down`: a plan that comes again too soon after "outline first" may be refused without a person.
-    """
+    """A link saw the agent stop for a person. `prompt.held`: somebody holds the request and can answer it."""
 
     prompt: Prompt
-    cool_down: bool = True
 
 
 class HolderConnected(Event, frozen=True):

@@ -73,6 +73,13 @@ def test_a_turn_of_the_real_cli_is_measured_in_every_way(tmp_path: Path) -> None
     assert list((tmp_path / "t").iterdir()) == []
 
 
+@pytest.mark.real
+def test_an_answer_is_timed_until_the_real_cli_acts_on_it(tmp_path: Path) -> None:
+    said, rows = run(tmp_path, "--only", "reached")
+    check(rows, said)
+    assert list((tmp_path / "t").iterdir()) == []
+
+
 def test_a_killed_bench_leaves_no_process_and_the_next_one_sweeps_its_folder(tmp_path: Path) -> None:
     bench = subprocess.Popen(
         [sys.executable, "-m", "bench", "--only", "idle"],

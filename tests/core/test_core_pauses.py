@@ -6,7 +6,7 @@ import pytest
 
 from yourcall.agents.endings import ended, nudged
 from yourcall.agents.sightings import Ending
-from yourcall.core.outline import EACH_S, MOST_S
+from yourcall.core.outline import EACH_S, MOST_S, refusal, too_soon
 from yourcall.core.state import State, Step
 from yourcall.core.step import step
 from yourcall.events import (
@@ -41,14 +41,14 @@ class World:
         self.state.take(done)
         return done
 
-    def raise_(self, prompt_id: str, kind: str, at: float, mark: str = "", *, cool_down: bool = True) -> Step:
+    def raise_(self, prompt_id: str, kind: str, at: float, mark: str = "") -> Step:
         questions = (DECIDE,) if kind in ("plan", "permission") else ()
         if kind == "ready":
             questions = (Question("next", "What next?", free_text=True),)
         prompt = Prompt(
             prompt_id, kind, "claude", "s", "/x", "t", at, questions=questions, fingerprint=mark or kind, held=True
         )  # type: ignore[arg-type]
-        return self.take(PromptRaised(at, prompt, cool_down))
+        return self.take(PromptRaised(at, prompt))
 
     def answer(self, prompt_id: str, option: str, at: float) -> Step:
         return self.take(
@@ -106,24 +106,28 @@ def test_a_reminder_is_noted_and_changes_nothing(world: World) -> None:
 # --- outline first ----------------------------------------------------------------------------------------------
 
 
-def refused_by_itself(done: Step) -> bool:
-    (prompt,) = done.prompts
-    delivered = [c for c in done.commands if isinstance(c, Deliver)]
-    assert (prompt.state == "answering") == bool(delivered)
-    assert all(c.answer.choices == {"decision": ("outline",)} for c in delivered)
-    return prompt.state == "answering"
-
-
 @pytest.mark.parametrize("times", [1, 2, 3, 4, 5, 9])
 def test_the_cool_down_grows_with_each_outline_first_up_to_its_limit(world: World, times: int) -> None:
     at = 0.0
     for number in range(times):
         at = 1000.0 * (number + 1)
-        assert not refused_by_itself(world.raise_(f"plan{number}", "plan", at))
+        (plan,) = world.raise_(f"plan{number}", "plan", at).prompts
+        assert not too_soon(world.state, plan, at)
         world.answer(f"plan{number}", "outline", at)
     window = min(EACH_S * times, MOST_S)
-    assert refused_by_itself(world.raise_("soon", "plan", at + window - 0.1))
-    assert not refused_by_itself(world.raise_("later", "plan", at + window))
+    (plan,) = world.raise_("again", "plan", at + 1).prompts
+    assert too_soon(world.state, plan, at + window - 0.1)
+    assert not too_soon(world.state, plan, at + window)
+
+
+def test_the_refusal_is_an_answer_like_any_other_and_does_not_count_itself(world: World) -> None:
+    world.raise_("plan1", "plan", 0.0)
+    world.answer("plan1", "outline", 0.0)
+    (plan,) = world.raise_("plan2", "plan", 1.0).prompts
+    done = world.take(AnswerGiven(1.0, "plan2", refusal(plan)))
+    assert done.commands == (Deliver("plan2", refusal(plan)),)
+    assert done.prompts[0].history[-1].by == "outline first"
+    assert world.state.sessions["s"].outlines == 1
 
 
 def test_an_explicit_yes_starts_over(world: World) -> None:
@@ -131,11 +135,6 @@ def test_an_explicit_yes_starts_over(world: World) -> None:
     world.answer("plan1", "outline", 0.0)
     world.raise_("plan2", "plan", 500.0)
     world.answer("plan2", "approve", 500.0)
-    assert not refused_by_itself(world.raise_("plan3", "plan", 500.1))
+    (plan,) = world.raise_("plan3", "plan", 500.1).prompts
+    assert not too_soon(world.state, plan, 500.1)
     assert world.state.sessions["s"].outlines == 0
-
-
-def test_it_can_be_switched_off(world: World) -> None:
-    world.raise_("plan1", "plan", 0.0)
-    world.answer("plan1", "outline", 0.0)
-    assert not refused_by_itself(world.raise_("plan2", "plan", 1.0, cool_down=False))

@@ -30,11 +30,12 @@ LINK = re.compile(r"!?\[(?:[^\]\[]|\[[^\]]*\])*\]\(([^)\s]+)\)")
 MODULE = re.compile(r"[\w/]+/[\w/]*\w\.py")
 ENDS = {"|", "||", "&&", ";", ")", ">", "<", "&", ">>"}
 
-# What must never get into the repository: folders of one machine, and where it gets its packages from.
+# What must never get into the repository: folders of one machine, and where it gets its packages from. Written so
+# that this file is not found itself.
 FOREIGN = {
     "a path of one machine": re.compile(rb"(?<![\w./-])/(?:work|root)/"),
-    "a package registry": re.compile(rb"(?im)(?:index-url|find-links|--registry|^registry) ?= ?\S|//_authToken"),
-    "an address of a package": re.compile(rb'(?i)"resolved": "http'),
+    "a package registry": re.compile(rb"(?im)(?:index-url|find-links|--registry|^registry) ?= ?\S|//_auth[T]oken"),
+    "an address of a package": re.compile(rb'(?i)"resolved": ["]http'),
 }
 
 

@@ -59,7 +59,7 @@ class Yourcall:
     @property
     def env(self) -> dict[str, str]:
         return {
-            "PATH": os.environ.get("PATH", os.defpath),
+            "PATH": f"{COMMAND.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
             "HOME": str(self._user),
             "YOURCALL_HOME": str(self.home),
             "YOURCALL_DISCOVERY": self.discovery,
@@ -100,6 +100,13 @@ class Yourcall:
             assert self._process.wait(10) == 0
             self._process = None
 
+    def ended(self) -> int:
+        """Its exit code, once somebody else has ended it."""
+        assert self._process is not None
+        code = self._process.wait(10)
+        self._process = None
+        return code
+
     def kill(self) -> None:
         """End it as a power cut would."""
         assert self._process is not None
@@ -113,7 +120,7 @@ class Yourcall:
 
     def run(self, *words: str, timeout: float = 40, typed: str | None = None) -> Said:
         done = subprocess.run(
-            [str(COMMAND), *words], env=self.env, cwd=self.home.parent, capture_output=True, text=True,
+            [str(COMMAND), *words], env=self.env, cwd=self._user, capture_output=True, text=True,
             input=typed, stdin=None if typed is not None else subprocess.DEVNULL, timeout=timeout, check=False,
         )  # fmt: skip
         return Said(done.returncode, done.stdout, done.stderr)

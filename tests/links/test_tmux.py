@@ -65,9 +65,8 @@ def test_what_is_written_arrives_byte_by_byte(tmux: Tmux, tmp_path: Path, contro
 
 
 def test_a_screen_that_looks_like_the_end_of_itself_is_read_whole(tmux: Tmux, tmp_path: Path) -> None:
-    """A program could guess the number under which its own screen will be printed, and show the line that ends it."""
-    frames = {"a": "nothing"}
-    drawn = Drawn(tmp_path, frames, {})
+    """A program could guess the number under which its screen will be printed, and show the line that ends it."""
+    drawn = Drawn(tmp_path, {"a": "nothing"}, {})
     pane = drawn.start(tmux)
     command = ["tmux", "-S", str(tmux.socket), "-C", "attach"]
 

@@ -1,4 +1,4 @@
-"""Dialogs on a screen, drawn by a program that writes down every key: what is shown, what is pressed, what is told."""
+"""Dialogs drawn by a program that writes down every key: what is shown, what is pressed, what is told."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from msgspec.structs import replace
 
 from kit.drawn import Drawn
 from kit.poll import until
@@ -23,7 +22,7 @@ from yourcall.model import Answer, Link, Prompt, Question, Session, Verdict
 from yourcall.store.sqlite import Store
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from kit.terminal import Pane
 
@@ -61,9 +60,9 @@ class House:
     def open(self) -> list[Prompt]:
         return [p for p in self.daemon.state.prompts.values() if p.state == "open"]
 
-    async def look_until(self, wanted: object, timeout: float = 5.0) -> None:
-        deadline = time.monotonic() + timeout
-        while not wanted():  # type: ignore[operator]
+    async def look_until(self, wanted: Callable[[], object]) -> None:
+        deadline = time.monotonic() + 5
+        while not wanted():
             assert time.monotonic() < deadline, self.daemon.state.prompts
             await self.daemon.screens.look_around()
             await asyncio.sleep(0.02)
@@ -117,7 +116,7 @@ def test_a_dialog_is_shown_once_it_stands_and_allowed_by_the_digit_of_its_row(tm
     assert drawn.typed == b"4"
 
 
-def test_an_arrow_then_enter_each_with_its_own_look(tmux: Tmux, tmp_path: Path) -> None:
+def test_no_rule_answers_trust_and_a_person_needs_one_key_to_leave(tmux: Tmux, tmp_path: Path) -> None:
     moves = {("no", DOWN): ["yes"], ("yes", "\r"): ["idle"], ("no", "\r"): ["exit"]}
     drawn = Drawn(tmp_path, {"no": TRUST, "yes": TRUSTED, "idle": IDLE}, moves)
     pane = drawn.start(tmux)
@@ -129,7 +128,7 @@ def test_an_arrow_then_enter_each_with_its_own_look(tmux: Tmux, tmp_path: Path) 
             refused = await at.answer(prompt, "yes", via="rule")
             assert (refused.result, drawn.typed) == ("bounced", b"")
             assert "Only a person" in refused.detail
-            verdict = await at.answer(replace(prompt, id=prompt.id), "no")
+            verdict = await at.answer(prompt, "no")
             assert verdict.result == "confirmed", verdict
             until(lambda: drawn.typed == b"\r")
 
@@ -288,6 +287,10 @@ def test_an_unknown_dialog_comes_with_its_screen_and_a_key_bar(tmux: Tmux, tmp_p
     assert drawn.typed == b"\x1b"
 
 
+def child_of(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
 def test_another_program_in_front_gets_no_key_although_it_shows_the_same(tmux: Tmux, tmp_path: Path) -> None:
     (tmp_path / "shell").mkdir()
     drawn = Drawn(tmp_path, {"ask": BASH}, {})
@@ -301,10 +304,9 @@ def test_another_program_in_front_gets_no_key_although_it_shows_the_same(tmux: T
             prompt = await at.shown()
             (drawn.folder / "shown").unlink()
             # Stopped with its dialog left on the screen, and another one started over it.
-            tmux.run("send-keys", "-t", pane.id, "C-c")
             drawn.show("ask")
-            children = Path(f"/proc/{pane.pid}/task/{pane.pid}/children").read_text().split()
-            tmux.run("run-shell", f"kill -STOP {children[0]}")
+            (first, *_) = child_of(pane.pid)
+            tmux.run("run-shell", f"kill -STOP {first}")
             (drawn.folder / "shown").unlink()
             pane.text(line + "\n")
             drawn.wait("ask")
@@ -312,7 +314,7 @@ def test_another_program_in_front_gets_no_key_although_it_shows_the_same(tmux: T
             verdict = await at.answer(prompt, "allow")
             assert (verdict.result, "Another program" in verdict.detail) == ("bounced", True), verdict
             assert drawn.typed == before
-            tmux.run("run-shell", f"kill -KILL {children[0]}")
+            tmux.run("run-shell", f"kill -KILL {first}")
 
     asyncio.run(act())
 
@@ -340,15 +342,17 @@ def test_after_a_crash_between_key_and_record_the_dialog_is_looked_at_again(tmux
         async with house(tmp_path, pane) as at:
             prompt = await at.shown()
             # The answer is on record; then the power fails.
-            at.daemon.loop._perform = lambda _: None  # noqa: SLF001
+            at.daemon.loop._perform = lambda _: None
             await at.daemon.post(
                 AnswerGiven(time.time(), prompt.id, Answer("a", "me", "http", {"decision": ("allow",)}))
             )
         async with house(tmp_path, pane) as at:
             looking = asyncio.create_task(at.daemon.screens.run())
-            deadline = time.monotonic() + 5
-            while not at.open and time.monotonic() < deadline:
-                await asyncio.sleep(0.02)
+            async with at.daemon.loop.subscribe(0) as changes, asyncio.timeout(5):
+                async for change in changes:
+                    row = change.prompt
+                    if row is not None and row.state == "open" and len(row.history) > 2:
+                        break
             looking.cancel()
             (again,) = at.open
             assert (again.id, again.held) == (prompt.id, True)

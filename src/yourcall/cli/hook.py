@@ -323,8 +323,10 @@ class Holder:
             return False
         _, answer_id, care, _ = words
         if not self.hidden and not self.still_open(strict=care == "strict"):
+            if self.over():
+                return True
             self.say("unwritten", answer_id, self.status() or "unknown")
-            return self.over()
+            return False
         rest = memoryview(body)
         os.set_blocking(1, True)
         while rest:

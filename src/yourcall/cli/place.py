@@ -26,7 +26,16 @@ class Place:
         from yourcall.cli.render import safe
 
         default = self.home == default_home() or os.environ.get("YOURCALL_HOME") == str(self.home)
-        return safe(f"yourcall {words}" if default else f"yourcall --home {shlex.quote(str(self.home))} {words}")
+        name = program()
+        return safe(f"{name} {words}" if default else f"{name} --home {shlex.quote(str(self.home))} {words}")
+
+
+def program() -> str:
+    """The word that starts yourcall here: its name, or its path where it is not on PATH (a fresh clone)."""
+    import shutil
+
+    beside = Path(sys.executable).with_name("yourcall")
+    return "yourcall" if shutil.which("yourcall") or not beside.exists() else shlex.quote(str(beside))
 
 
 def default_home() -> Path:

@@ -84,11 +84,14 @@ def command(place: Place, ctx: click.Context, yes: bool, keep_home: bool) -> Non
     if running:
         stop(home, force=True)
         click.echo("Stopped yourcall.")
-    for path in files:
-        _remove(path)
-    if files and not foreign:
-        home.rmdir()
-        click.echo(f"Removed {home}.")
+    if files:
+        # Looked at again: undoing has made a last copy of the settings there, and stopping has ended a log.
+        files, foreign = contents(home)
+        for path in files:
+            _remove(path)
+        if not foreign:
+            home.rmdir()
+            click.echo(f"Removed {home}.")
     click.echo(f"Done: nothing of yourcall is left but the program itself.{_package()}")
 
 
@@ -126,6 +129,8 @@ def _disconnect(ctx: click.Context, scope: changes.Scope, path: Path) -> None:
             scope=scope,
             folder=None if scope == "user" else path.parent.parent,
             clis=(),
+            tools=(),
+            no_ask=False,
             only_show=False,
             yes=True,
             undo=True,

@@ -13,7 +13,7 @@ from yourcall.model import Answer, Prompt, Session
 OPTION = "outline"
 EACH_S = 30.0
 MOST_S = 120.0
-WHY = "the plan came again before it was outlined"
+VIA = "rule"
 
 
 def too_soon(state: State, prompt: Prompt, at: float) -> bool:
@@ -25,13 +25,13 @@ def too_soon(state: State, prompt: Prompt, at: float) -> bool:
 
 def refusal(prompt: Prompt) -> Answer:
     choices = {question.id: (OPTION,) for question in prompt.questions}
-    return Answer(f"{prompt.id}-outline", "outline first", "rule", choices)
+    return Answer(f"{prompt.id}-outline", "outline first", VIA, choices)
 
 
 def counted(state: State, prompt: Prompt, answer: Answer, at: float) -> tuple[Session, ...]:
     """The session's row after a person answered its plan."""
     session = state.sessions.get(prompt.session_id)
-    if session is None or prompt.kind != "plan":
+    if session is None or prompt.kind != "plan" or answer.via == VIA:
         return ()
     again = any(OPTION in picked for picked in answer.choices.values())
     if again:

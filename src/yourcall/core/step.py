@@ -160,12 +160,7 @@ def _raised(state: State, event: PromptRaised) -> Step:
     opened = replace(new, state="open", history=(asks,), answer=None, outcome=None, closed_at=None)
     if new.kind in PAUSES:
         return _paused(state, opened, event.at)
-    waiting = sessions.waiting(state, new.session_id)
-    if event.cool_down and outline.too_soon(state, new, event.at):
-        answer = outline.refusal(new)
-        taken = _move(state, replace(opened, answer=answer), "answer_taken", event.at, answer.by, outline.WHY)
-        return Step(prompts=taken.prompts, sessions=waiting, commands=(Deliver(new.id, answer),))
-    return Step(prompts=(opened,), sessions=waiting)
+    return Step(prompts=(opened,), sessions=sessions.waiting(state, new.session_id))
 
 
 def _paused(state: State, new: Prompt, at: float) -> Step:
@@ -175,7 +170,10 @@ def _paused(state: State, new: Prompt, at: float) -> Step:
         return NOTHING  # a subagent still asks: the session is not ready
     alike = [p for p in others if p.fingerprint == new.fingerprint]
     older = [_move(state, p, "withdrawn", at, "agent", "asked anew") for p in alike]
-    return Step(prompts=(*(p for moved in older for p in moved.prompts), new))
+    return Step(
+        prompts=(*(p for moved in older for p in moved.prompts), new),
+        commands=tuple(c for moved in older for c in moved.commands),
+    )
 
 
 def _holder_connected(state: State, prompt: Prompt, event: HolderConnected) -> Step:

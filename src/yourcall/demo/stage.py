@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
-import shutil
 import sys
 import time
 from difflib import unified_diff
-from pathlib import Path
 
 import click
 
@@ -33,12 +30,8 @@ def dim(words: str) -> str:
 
 
 def command(place: Place, words: str) -> str:
-    """A command line that works in another terminal here, also where yourcall is not on the PATH."""
-    line = place.command(words)
-    if shutil.which("yourcall"):
-        return line
-    beside = Path(sys.executable).with_name("yourcall")
-    return shlex.quote(str(beside)) + line.removeprefix("yourcall") if beside.exists() else line
+    """A command line that works in another terminal here."""
+    return place.command(words)
 
 
 def banner(place: Place, *, private: bool, phone: str, reason: str) -> None:

@@ -59,7 +59,7 @@ class Hooks:
     def __init__(self, taker: Taker) -> None:
         self._taker = taker
         self._holders: dict[str, asyncio.StreamWriter] = {}
-        self._handed: dict[str, str] = {}
+        self._handed: set[tuple[str, str]] = set()  # (prompt, answer): once handed over, never "not handed over"
         self._count = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -72,7 +72,7 @@ class Hooks:
     def deliver(self, prompt_id: str, answer_id: str, output: bytes, strict: bool) -> None:
         """Hand an answer to the holder; if it is away (a restart), to the holder that comes back."""
         if writer := self._holders.get(prompt_id):
-            self._handed[prompt_id] = answer_id
+            self._handed.add((prompt_id, answer_id))
             head = f"answer {answer_id} {'strict' if strict else 'plain'} {len(output)}\n"
             writer.write(head.encode() + output)
         else:
@@ -91,7 +91,7 @@ class Hooks:
 
     async def _not_back(self, prompt_id: str, answer_id: str) -> None:
         await asyncio.sleep(HOLDER_BACK_S)
-        if self._handed.get(prompt_id) != answer_id:
+        if (prompt_id, answer_id) not in self._handed:
             why = "the hook that held this request is gone; answer it at the desk"
             await self._taker.post(AnswerNotWritten(time.time(), prompt_id, answer_id, why))
 
@@ -134,6 +134,7 @@ class Hooks:
         try:
             if not await self._taker.hook(agent, call):
                 writer.write(b"release\n")
+                await self._taker.post(HolderLost(time.time(), prompt_id, "the desk has it"))
                 await writer.drain()
                 told = True
                 return
@@ -141,7 +142,6 @@ class Hooks:
             told = await self._listen(prompt_id, reader)
         finally:
             del self._holders[prompt_id]
-            self._handed.pop(prompt_id, None)
             if not told:
                 await self._taker.post(HolderLost(time.time(), prompt_id, "its hook ended without a word"))
 
@@ -151,13 +151,12 @@ class Hooks:
         while line := await reader.readline():
             now = time.time()
             match line.decode("utf-8", "replace").rstrip("\n").split(" ", 2):
-                case ["wrote", answer_id] if self._handed.get(prompt_id) == answer_id:
+                case ["wrote", answer_id] if (prompt_id, answer_id) in self._handed:
                     await post(AnswerWritten(now, prompt_id, answer_id))
                     return True
-                case ["unwritten", answer_id, status] if self._handed.get(prompt_id) == answer_id:
-                    if status not in ("busy", "idle"):
-                        why = f"Claude's dialog could not be seen (its state is {status!r})"
-                        await post(AnswerNotWritten(now, prompt_id, answer_id, why))
+                case ["unwritten", answer_id, status] if (prompt_id, answer_id) in self._handed:
+                    why = f"the agent's dialog could not be seen to be open (its state is {status[:20]!r})"
+                    await post(AnswerNotWritten(now, prompt_id, answer_id, why))
                 case ["left", "busy" | "idle" as to]:
                     await post(DialogClosed(now, prompt_id, to))
                     return True

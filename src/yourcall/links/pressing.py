@@ -27,7 +27,8 @@ from yourcall.links.tmux import Gone, Servers, Tmux
 from yourcall.model import Answer, Effect, Outcome, Prompt, Refused
 
 MOST_KEYS = 20  # no dialog has more rows than this; a highlight that runs in circles is not chased
-PATIENCE_S = 1.0
+PATIENCE_S = 1.0  # for a highlight
+TAKEN_S = 3.0  # for an answer: on a busy machine Claude may need more than one second
 LOOK_S = 0.01  # Claude needs 50 ms and more from one dialog to the next: in between this sees that it was gone
 AGAIN_S = 0.03
 BY_A_PERSON = frozenset({"trust", "startup", "unknown"})
@@ -129,7 +130,7 @@ class Keyboard:
 
     async def _gone(self, basis: Basis, on: OnScreen) -> bool:
         """Is the dialog gone, seen twice? A screen is drawn in pieces, and a look may fall between two of them."""
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TAKEN_S
         known, server = fingerprint(basis.shot), self._servers.at(basis.server)
         times = 0
         while time.monotonic() < deadline:

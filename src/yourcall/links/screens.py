@@ -35,7 +35,7 @@ from yourcall.events import (
 from yourcall.links import processes
 from yourcall.links.foreground import folder, has_terminal, in_front, leader_in_front
 from yourcall.links.tmux import Gone, Look, Row, Servers
-from yourcall.model import Link, Prompt, Session
+from yourcall.model import Link, Prompt, Session, SessionState
 from yourcall.reading import Reading
 
 log = logging.getLogger(__name__)
@@ -43,6 +43,7 @@ log = logging.getLogger(__name__)
 TICK_S = 0.25
 SETTLED_S = 0.3  # a hook tells of the same dialog within a tenth of a second: it gets the first word
 AGAIN_S = 0.05  # between two looks at a dialog that seems to have gone
+PLAIN_S = 1.0  # between two looks where each one costs a process
 FRESH_S = 2  # tmux tells in whole seconds when a window last changed
 STRANGER = "pid-"  # how the id of a session begins that has not told its own; discovery gives the same ones
 
@@ -95,6 +96,7 @@ class Screens:
         self._servers = servers
         self._on_screen = on_screen
         self._seen: dict[tuple[str, str], _Seen] = {}
+        self._looked: dict[str, float] = {}
 
     async def run(self) -> None:
         await self._adopt()
@@ -122,6 +124,10 @@ class Screens:
             servers.setdefault(place.server, []).append(place)
         self._seen = {key: seen for key, seen in self._seen.items() if key[0] in servers}
         for server, places in servers.items():
+            now = time.monotonic()
+            if not self._servers.at(server).attached and now - self._looked.get(server, -PLAIN_S) < PLAIN_S:
+                continue
+            self._looked[server] = now
             rows = await self._servers.at(server).panes()
             for place in places:
                 row = rows.get(place.pane) if not isinstance(rows, Gone) else None
@@ -174,6 +180,9 @@ class Screens:
             seen.mark, seen.since = mark, now
         if not mark:
             await self._retire(place)
+            await self._rests(place, look, shot, on)
+        elif shot.reading.kind == "unknown" and self._teller.state.sessions[place.session_id].state == "idle":
+            pass  # the turn is over: a menu that the person opened
         elif now - seen.since >= SETTLED_S and not explained(self._teller.state, place.session_id):
             await self._raise(place, look, shot, on)
 
@@ -253,7 +262,7 @@ class Screens:
             link="screen",
             held=bool(offer.questions),
         )
-        await self._teller.post(PromptRaised(prompt.opened_at, prompt, cool_down=False), {body_id: request})
+        await self._teller.post(PromptRaised(prompt.opened_at, prompt), {body_id: request})
 
     # --- sessions that have not told their name -------------------------------------------------------------
 
@@ -273,6 +282,15 @@ class Screens:
         )
         await self._teller.post(SessionSeen(now, session))
         return self._teller.state.sessions.get(session.id, session)
+
+    async def _rests(self, place: Place, look: Look, shot: Shot, on: OnScreen) -> None:
+        """A session without hooks is known by its screen alone, if that shows the agent at all."""
+        session = self._teller.state.sessions.get(place.session_id)
+        if session is None or any(link.kind != "tmux" for link in session.links) or on.draft(look.screen) is None:
+            return
+        state: SessionState = "working" if shot.reading.state == "working" else "idle"
+        if session.state != state:
+            await self._teller.post(SessionSeen(time.time(), replace(session, state=state, seen_at=time.time())))
 
     async def _retire(self, place: Place) -> None:
         """Once a session has told its own id, the one we made up for its pane is over."""

@@ -27,7 +27,7 @@ from yourcall.events import (
 )
 from yourcall.links.foreground import in_pane
 from yourcall.links.screens import Screens
-from yourcall.links.tmux import Gone, Servers, Tmux
+from yourcall.links.tmux import Gone, Look, Servers, Tmux
 from yourcall.model import Answer, Prompt, Refused, Session, Verdict
 
 LOOK_S = 0.02
@@ -190,7 +190,7 @@ class Speaker:
             *(["it is read when the running turn allows"] if queued else []),
             *([typed.note] if typed.note else []),
         ]
-        if rested and not queued and await self._begins(session.id):
+        if rested and not queued and await self._begins(session, scene):
             return Verdict("confirmed", "; ".join(["the turn has begun", *words]))
         return Verdict("sent", "; ".join(words))
 
@@ -198,11 +198,15 @@ class Speaker:
         known = self._teller.state.sessions.get(session_id)
         return known is not None and known.state != "working"
 
-    async def _begins(self, session_id: str) -> bool:
-        """Do the session's own hooks tell that a turn began?"""
+    async def _begins(self, session: Session, scene: Scene) -> bool:
+        """Do the session's own hooks tell that a turn began? If it has none, its screen does."""
+        hooked = any(link.kind == "hook" for link in session.links)
         deadline = time.monotonic() + HEARD_S
         while time.monotonic() < deadline:
-            if not self._rests(session_id):
+            if not self._rests(session.id):
+                return True
+            look = None if hooked else await scene.server.look(scene.pane)
+            if isinstance(look, Look) and scene.on.read(look.screen).reading.state == "working":
                 return True
             await asyncio.sleep(LOOK_S)
         return False

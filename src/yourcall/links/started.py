@@ -100,7 +100,7 @@ class Started:
             return program
         cwd = Path(wish.cwd)
         try:
-            piped = await Piped.start([program, *known.headless.arguments(wish)], {**env, "PWD": str(cwd)}, cwd)
+            piped = Piped.start([program, *known.headless.arguments(wish)], {**env, "PWD": str(cwd)}, cwd)
         except OSError as error:
             return Refused(f"{known.headless.program} could not be started: {error.strerror}.")
         running = Running(piped, known.headless.talk(wish, Child(piped.pid, piped.started, str(cwd))))
@@ -149,7 +149,7 @@ class Started:
     async def _tell(self, running: Running, event: AnyEvent, bodies: Mapping[str, bytes]) -> None:
         match event:
             case PromptRaised():
-                await self._teller.post(replace(event, cool_down=self._policy.cool_down), dict(bodies))
+                await self._teller.post(event, dict(bodies))
             case DialogClosed() | CallSettled() if event.prompt_id in running.unwritten:
                 running.unwritten[event.prompt_id].append(event)
             case _:

@@ -15,8 +15,10 @@ import contextlib
 import logging
 import os
 import signal
+import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 from yourcall.links import processes
 
@@ -26,6 +28,8 @@ CHUNK = 1 << 16
 LONGEST_LINE = 64 << 20  # a picture in a tool's result is some megabytes; beyond this nobody shows it
 MOST_QUEUED = 32 << 20  # what waits for a program that does not read
 LAST_WORDS = 4_000
+LOOK_S = 0.1
+DRAINED_S = 1.0
 ENDS_S = 3.0  # Claude is gone 0.2 s after SIGTERM, its commands with it
 
 # `$$` is the program itself, after the `exec`. A trap set before it would hold in the program too.
@@ -45,7 +49,7 @@ Written = Callable[[str], Awaitable[None]]  # told with an empty string, or with
 class Piped:
     """One program. `lines()` gives its output until it ends; `send` never waits and never blocks anybody."""
 
-    def __init__(self, process: asyncio.subprocess.Process, life: int, cwd: Path) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], life: int, cwd: Path) -> None:
         self._process = process
         self._life = life
         self.pid, self.cwd = process.pid, cwd
@@ -53,24 +57,27 @@ class Piped:
         self._queue: asyncio.Queue[tuple[bytes, Written | None] | None] = asyncio.Queue()
         self._queued = 0
         self._words = bytearray()
-        self._tasks = [asyncio.create_task(self._write()), asyncio.create_task(self._listen())]
         self._ended = asyncio.Event()
+        self._outputs: list[asyncio.ReadTransport] = []
+        self._tasks = [asyncio.create_task(work) for work in (self._write(), self._listen())]
+        self._reaped = asyncio.create_task(self._reap())
 
     @classmethod
-    async def start(cls, argv: Sequence[str], env: Mapping[str, str], cwd: Path) -> Piped:
+    def start(cls, argv: Sequence[str], env: Mapping[str, str], cwd: Path) -> Piped:
+        # Not by the event loop: uvloop lets a child inherit both ends of its pipes, and then no end is ever seen.
         ours, life = os.pipe()
         try:
             guard = GUARD.format(life=ours, ends=int(ENDS_S))
-            process = await asyncio.create_subprocess_exec(
-                "/bin/sh", "-c", guard, "yourcall", *argv,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
+            process = subprocess.Popen(
+                ["/bin/sh", "-c", guard, "yourcall", *argv],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
                 env=dict(env),
                 cwd=cwd,
                 pass_fds=(ours,),
                 start_new_session=True,
-            )  # fmt: skip
+            )
         except BaseException:
             os.close(life)
             raise
@@ -90,7 +97,7 @@ class Piped:
         """What it says, line by line. A line beyond all measure is left out."""
         assert self._process.stdout is not None
         rest, skipping = bytearray(), False
-        while chunk := await self._process.stdout.read(CHUNK):
+        async for chunk in self._chunks(self._process.stdout):
             *whole, last = chunk.split(b"\n")
             for part in whole:
                 if not skipping:
@@ -107,15 +114,40 @@ class Piped:
 
     async def ended(self) -> int:
         """Wait for its end; then nothing of its group is left, and nothing that was not written ever will be."""
-        code = await self._process.wait()
+        code = await asyncio.shield(self._reaped)
+        await asyncio.wait(self._tasks)
+        return code
+
+    async def _reap(self) -> int:
+        code = await self._code()
         self._ended.set()
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)  # its watcher, which holds the group's number for us until now
-        if self._life >= 0:
-            os.close(self._life)
-            self._life = -1
+            os.killpg(self.pid, signal.SIGKILL)  # its watcher, which has held the group's number for us
+        os.close(self._life)
         self._queue.put_nowait(None)
-        await asyncio.wait(self._tasks)
+        # Something it left running may hold its output open; what it said itself is read by then.
+        for output in self._outputs:
+            asyncio.get_running_loop().call_later(DRAINED_S, output.close)
+        return code
+
+    async def _code(self) -> int:
+        """Its exit code, as soon as it has one."""
+        exits = asyncio.Event()
+        try:
+            handle = os.pidfd_open(self.pid) if hasattr(os, "pidfd_open") else -1
+        except OSError:
+            handle = -1
+        if handle >= 0:
+            asyncio.get_running_loop().add_reader(handle, exits.set)
+        try:
+            while (code := self._process.poll()) is None:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(None if handle >= 0 else LOOK_S):
+                        await exits.wait()
+        finally:
+            if handle >= 0:
+                asyncio.get_running_loop().remove_reader(handle)
+                os.close(handle)
         return code
 
     async def stop(self) -> None:
@@ -138,37 +170,46 @@ class Piped:
     async def _write(self) -> None:
         pipe = self._process.stdin
         assert pipe is not None
-        # Without this, "drained" would mean that it lies in a buffer of ours.
-        pipe.transport.set_write_buffer_limits(high=0)
+        os.set_blocking(pipe.fileno(), False)
         broken = ""
         while (entry := await self._queue.get()) is not None:
             line, written = entry
-            if not broken:
-                broken = await self._put(pipe, line)
+            if not broken and not await self._put(pipe.fileno(), line):
+                broken = "the session has ended"
             self._queued -= len(line)
             if written is not None:
                 await written(broken)
         with contextlib.suppress(OSError):
             pipe.close()
-            await pipe.wait_closed()
 
-    async def _put(self, pipe: asyncio.StreamWriter, line: bytes) -> str:
-        """Write it; what went wrong, if anything did."""
-        gone = "the session has ended"
-        if self._ended.is_set():
-            return gone
-        pipe.write(line)
-        draining, end = asyncio.ensure_future(pipe.drain()), asyncio.ensure_future(self._ended.wait())
-        await asyncio.wait((draining, end), return_when=asyncio.FIRST_COMPLETED)
-        end.cancel()
-        if not draining.done():
-            draining.cancel()
-            return gone
-        return gone if draining.exception() is not None else ""
+    async def _put(self, pipe: int, line: bytes) -> bool:
+        """Write the whole line; False if it can no longer be written whole."""
+        loop, rest = asyncio.get_running_loop(), memoryview(line)
+        while rest and not self._ended.is_set():
+            try:
+                rest = rest[os.write(pipe, rest) :]
+            except BlockingIOError:
+                room = asyncio.ensure_future(self._ended.wait())
+                loop.add_writer(pipe, room.cancel)
+                await asyncio.wait((room,))
+                loop.remove_writer(pipe)
+            except OSError:
+                return False
+        return not rest
 
     async def _listen(self) -> None:
         """Its error output is read to the end, so that it can never block, and the last of it is kept."""
         assert self._process.stderr is not None
-        while chunk := await self._process.stderr.read(CHUNK):
+        async for chunk in self._chunks(self._process.stderr):
             self._words += chunk
             del self._words[:-LAST_WORDS]
+
+    async def _chunks(self, pipe: IO[bytes]) -> AsyncIterator[bytes]:
+        loop, reader = asyncio.get_running_loop(), asyncio.StreamReader(CHUNK)
+        output, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
+        self._outputs.append(output)
+        try:
+            while chunk := await reader.read(CHUNK):
+                yield chunk
+        finally:
+            output.close()

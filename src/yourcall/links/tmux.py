@@ -20,7 +20,7 @@ from msgspec import Struct
 from yourcall.links.control import Control, Failed, Silent, run
 
 PANE_ID = re.compile(r"%\d{1,9}")
-TRY_AGAIN_S = 2.0  # between two attempts to attach
+TRY_AGAIN_S = 5.0  # between two attempts to attach
 
 # The height comes first: it tells how many lines the screen behind it has.
 _ABOUT = "#{pane_height} #{pane_dead} #{pane_pid}"

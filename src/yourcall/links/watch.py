@@ -14,6 +14,7 @@ from typing import Protocol
 
 from yourcall.agents.agent import Agent
 from yourcall.agents.sightings import AgentStatus, CallResult, CallSeen
+from yourcall.core.identity import since as came_to
 from yourcall.core.identity import unsettled
 from yourcall.core.state import State
 from yourcall.events import AnyEvent, CallBound, CallSettled, DialogClosed, DialogStillOpen, SessionEnded
@@ -58,15 +59,23 @@ class Watch:
         self._wake.set()
 
     async def run(self) -> None:
-        while (prompt := self._prompt()) and (session := self._teller.state.sessions.get(prompt.session_id)):
-            self._wake.clear()
-            for event in self._look(prompt, session, time.time()):
-                await self._teller.post(event)
+        while prompt := await self.look():
             try:
                 async with asyncio.timeout(self._pace(prompt)):
                     await self._wake.wait()
             except TimeoutError:
                 pass
+
+    async def look(self) -> Prompt | None:
+        """One look; None when nothing is left to look for."""
+        self._wake.clear()
+        prompt = self._prompt()
+        session = self._teller.state.sessions.get(prompt.session_id) if prompt else None
+        if prompt is None or session is None:
+            return None
+        for event in self._look(prompt, session, time.time()):
+            await self._teller.post(event)
+        return prompt
 
     def _prompt(self) -> Prompt | None:
         prompt = self._teller.state.prompts.get(self._id)
@@ -148,7 +157,7 @@ class Watch:
             if prompt.state == "open":
                 self._saw_waiting = True
                 return None
-            since = prompt.history[-1].at
+            since = came_to(prompt)
             # Waiting since before we wrote: our answer did nothing. Waiting since later: that is the next dialog.
             if status.since < since:
                 return DialogStillOpen(now, prompt.id) if now - since > IGNORED_S else None
@@ -198,6 +207,12 @@ class Watches:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
             task.add_done_callback(lambda _: self._running.pop(prompt.id, None))
+
+    async def last_look(self, session_id: str) -> None:
+        """A session says that it ends: what its record still tells is read before it is believed."""
+        for prompt in self._teller.state.of_session(session_id):
+            if watch := self._running.get(prompt.id):
+                await watch.look()
 
     def watching(self, session_id: str) -> bool:
         return any(p.id in self._running for p in self._teller.state.of_session(session_id))

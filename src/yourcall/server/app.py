@@ -6,7 +6,6 @@ for the user's own Unix socket and never for a network.
 
 from __future__ import annotations
 
-import mimetypes
 from collections.abc import Awaitable, Callable
 from functools import cache
 from pathlib import Path
@@ -27,6 +26,20 @@ from yourcall.server.route import Call, Route
 from yourcall.server.routes import LIVE, ROUTES
 
 ASSETS = Path(__file__).parent / "assets"
+
+# The app as tools/build_web.sh makes it; where it was not built, the small page beside it does.
+BUILT = ASSETS / "app"
+
+# Said by us: the machine's own table knows some of these, or none.
+KINDS = {
+    ".css": "text/css",
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain",
+    ".webmanifest": "application/manifest+json",
+}
 
 
 def _nothing() -> None:
@@ -73,22 +86,29 @@ def make_app(
 
 
 @cache
-def page_files() -> dict[str, Path]:
+def page_files(folder: Path | None = None) -> dict[str, Path]:
     """The files of the page by the path they are served at. Looked up, never joined: no path leads elsewhere."""
-    files = {f"/{file.relative_to(ASSETS).as_posix()}": file for file in ASSETS.rglob("*") if file.is_file()}
+    root = folder or (BUILT if (BUILT / "index.html").is_file() else ASSETS)
+    found = [file for file in (root.rglob("*") if root == BUILT else root.glob("*")) if file.suffix in KINDS]
+    files = {f"/{file.relative_to(root).as_posix()}": file for file in found}
     if "/index.html" in files:
         files["/"] = files.pop("/index.html")
     return files
 
 
 def _page(file: Path) -> Callable[[Request], Awaitable[Response]]:
-    kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+    # Read now, a few hundred kB in all: an upgrade under a running daemon must not mix two versions of the app.
+    packed = file.with_name(f"{file.name}.gz")
+    plain, small = file.read_bytes(), packed.read_bytes() if packed.is_file() else None
+    # A name with a hash in it never means anything else.
+    forever = file.parent == BUILT / "assets"
+    headers = {"Cache-Control": "public, max-age=31536000, immutable" if forever else "no-cache"}
+    headers["Vary"] = "Accept-Encoding"
 
-    def read() -> bytes:
-        return file.read_bytes()  # small and local: quicker than asking a thread for it
-
-    async def serve(_request: Request) -> Response:
-        return Response(read(), headers={"Cache-Control": "no-cache"}, media_type=kind)
+    async def serve(request: Request) -> Response:
+        if small is not None and "gzip" in request.headers.get("accept-encoding", ""):
+            return Response(small, headers={**headers, "Content-Encoding": "gzip"}, media_type=KINDS[file.suffix])
+        return Response(plain, headers=headers, media_type=KINDS[file.suffix])
 
     return serve
 

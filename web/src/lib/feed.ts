@@ -89,7 +89,7 @@ export class Feed {
     if (status === 401) return this.to.line("unpaired", "");
     if (!this.wanted || this.socket) return;
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.connect(), this.pause * (0.5 + Math.random()));
+    this.timer = window.setTimeout(() => this.connect(), this.pause * (0.5 + Math.random()));
     this.pause = Math.min(this.pause * 2, LONGEST);
   }
 

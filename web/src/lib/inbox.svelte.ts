@@ -197,7 +197,7 @@ class Inbox {
       if (!(error instanceof NoLine)) throw error;
       if (card.mine === mine) card.mine = { ...mine, stage: "waiting" };
       clearTimeout(this.retry);
-      this.retry = setTimeout(() => void this.flush(), RETRY);
+      this.retry = window.setTimeout(() => void this.flush(), RETRY);
     }
   }
 
@@ -223,7 +223,7 @@ class Inbox {
         }
       } catch {
         clearTimeout(this.retry);
-        this.retry = setTimeout(() => void this.flush(), RETRY);
+        this.retry = window.setTimeout(() => void this.flush(), RETRY);
         return;
       }
     }
@@ -251,8 +251,10 @@ class Inbox {
       return now - card.doneAt > (ours ? LINGER : ELSEWHERE);
     };
     for (const card of this.cards) {
+      // What is about to go is not made small first: one move, not two.
+      const leaves = card.prompt.state === "confirmed" && card.prompt.answered_by === this.me && card.note === null;
       const over = DONE.has(card.prompt.state) || card.prompt.state === "accepted";
-      if (over !== card.slim) card.slim = over;
+      if (over !== card.slim && !leaves) card.slim = over;
     }
     if (this.cards.some(gone)) this.cards = this.cards.filter((card) => !gone(card));
   }

@@ -38,7 +38,7 @@ export function sentence(prompt: PromptView): string {
     case "plan":
       return `${who} has a plan and wants to start`;
     case "elicitation":
-      return "A server wants something from you";
+      return line(prompt.title) || "A server wants something from you";
     case "trust":
       return `${who} asks whether to trust this folder`;
     case "ready":

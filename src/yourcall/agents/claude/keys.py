@@ -85,6 +85,8 @@ ENOUGH_SEEN = 60
 
 def draft(screen: str) -> str | None:
     """What is written in the input box; a greyed hint in it is not. None: there is no input box."""
+    if read_screen(screen).state == "waiting":
+        return None  # whatever looks like an input box there is the text of a dialog
     lines = _styled(screen)
     plain = ["".join(char for char, _ in line).rstrip(" ") for line in lines]
     for at in range(len(lines) - 1, 0, -1):

@@ -37,8 +37,6 @@ OUR_WORDS = (DECLINED, ask.OUTLINE)
 STATE_AFTER: dict[str, SessionState] = {
     "SessionStart": "idle",
     "UserPromptSubmit": "working",
-    "PostToolUse": "working",
-    "PostToolUseFailure": "working",
     "Stop": "idle",
     "StopFailure": "idle",
 }

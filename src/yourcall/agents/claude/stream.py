@@ -353,7 +353,7 @@ class ClaudeTalk:
             self._subagents[spoken.agent_id] = spoken.subagent_type[:100]
         if told.type == "assistant":
             if not spoken.parent_tool_use_id:
-                self._error, self.speaking = (spoken.error or "")[:80], Speaking()
+                self._error = (spoken.error or "")[:80]
             return NOTHING
         if spoken.isReplay:
             return Spoke(tuple(self._went_on(at, told.uuid or "")))

@@ -11,11 +11,13 @@ from yourcall.agents.gemini.box import Box, inner_box
 from yourcall.agents.gemini.lines import joined, unwrapped
 from yourcall.agents.gemini.rows import Rows, choices, find_rows
 from yourcall.agents.gemini.target import Header, header_of, target_of
+from yourcall.agents.screens import paragraphs
 from yourcall.reading import Kind, Reading
 
 _HIDDEN = re.compile(r"\W*(?:first |last )?\d+ (?:more )?(?:lines? )?hidden\b|.*\bhidden \(", re.I)
 _FIELD = re.compile(r"> ?(?!\d+\.)")
 _KEYS = re.compile(r"\b(?:enter|esc|tab|ctrl\+\w|shift\+tab|space|↑/↓|←/→)\b[^.]* to \w|\bpress (?:enter|any key)\b", re.I)
+_SUBMITS = re.compile(r"Enter to submit\b", re.I)
 _SELECT_ALL = re.compile(r"\s*\(Select all that apply\)\s*$", re.I)
 _OFFERS_TEXT = re.compile(r"Enter a custom value|Type your (?:feedback|answer)|Type something", re.I)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
@@ -66,7 +68,9 @@ def _parts(box: Box) -> Parts:
     if rows:
         return Parts(box, rows, None, box.lines[: rows.first])
     field = next((n for n in range(len(box.lines) - 1, -1, -1) if _FIELD.match(box.lines[n])), None)
-    return Parts(box, None, field, box.lines[:field] if field is not None else box.lines)
+    last = max((n for n, line in enumerate(box.lines[:-1]) if not line), default=-1)
+    ends = last if last >= 0 and _KEYS.search(" ".join(box.lines[last:])) else len(box.lines)
+    return Parts(box, None, field, box.lines[:ends] if field is None else box.lines[:field])
 
 
 def _kind(parts: Parts, header: Header, question: str | None, footer: bool) -> Kind:
@@ -92,6 +96,8 @@ def _takes_text(parts: Parts, kind: Kind, options: tuple[object, ...]) -> bool:
         return False
     if kind in ("question", "plan") and not parts.rows.scrolls:
         return True  # the last row is always the person's own words
+    if any(_SUBMITS.match(line) for line in parts.box.lines[parts.rows.end :]):
+        return True  # the cursor is in the row for own words
     return any(_OFFERS_TEXT.match(getattr(option, "label", "")) for option in options)
 
 
@@ -101,6 +107,8 @@ def _question(parts: Parts, header: Header) -> str | None:
     after = body[inside[1] :] if inside else body[header.end :]
     if re.match(r"Answer\b", header.title or ""):
         said = [line for line in body[header.end :] if not _TABS.match(line)]
+        if parts.rows is None and parts.field is None and any(" → " in line for line in said):
+            said = paragraphs(said)[0]  # the review page: the answers below are the person's own
         return _SELECT_ALL.sub("", joined(said, parts.box.width)) or None
     if header.title and header.title.endswith("?"):
         return header.title

@@ -11,12 +11,13 @@ from yourcall.agents.screens import indent
 from yourcall.reading import Choice
 
 _ROW = re.compile(r" *(?:([●❯>›]) +)?(\d{1,2})\.(?: +|$)(?:\[([^\]])\] *)?")
+_BARE = re.compile(r"(?:([●❯›]) | {2}) (?=[^\s▲▼])")
 _ARROW = re.compile(r" *[▲▼](?: |$)")
 _SHORTCUT = re.compile(r" \((?:[a-z]|esc|enter|tab|space|(?:shift|ctrl|alt|cmd|meta) ?\+ ?\S{1,5})\)$", re.I)
 
 
 class Row(NamedTuple):
-    key: str
+    key: str | None  # None: the row has no digit
     start: int  # column of the label
     cursor: bool
     ticked: bool | None  # None: the row has no check box
@@ -71,15 +72,29 @@ def _rows(lines: list[str], chain: list[int]) -> Rows:
             continue
         stop = chain[nth + 1] if nth + 1 < len(chain) else len(lines)
         end = at + 1
-        while end < stop and lines[end] and indent(lines[end]) > match.start(2):
+        while end < stop and lines[end] and indent(lines[end]) > match.end(2):
             end += 1
         ticked = None if match[3] is None else match[3] != " "
         items.append(Row(match[2], match.end(), bool(match[1]), ticked, lines[at:end]))
+        if nth + 1 == len(chain) and (bare := _bare_row(lines, end)):
+            items.append(bare)
+            end += len(bare.lines)
     first = chain[0]
     up = next((n for n in range(first - 1, max(first - 3, -1), -1) if lines[n]), -1)
     down = next((n for n in range(end, min(end + 2, len(lines))) if lines[n]), -1)
     above, under = up >= 0 and bool(_ARROW.match(lines[up])), down >= 0 and bool(_ARROW.match(lines[down]))
     return Rows(items, up if above else first, down + 1 if under else end, above or under)
+
+
+def _bare_row(lines: list[str], at: int) -> Row | None:
+    """A row without a digit under the others: the one that ends a multiple choice."""
+    match = _BARE.match(lines[at]) if at < len(lines) else None
+    if match is None:
+        return None
+    end = at + 1
+    while end < len(lines) and lines[end] and indent(lines[end]) == match.end():
+        end += 1
+    return Row(None, match.end(), bool(match[1]), None, lines[at:end])
 
 
 def choices(rows: Rows, width: int, *, described: bool) -> tuple[Choice, ...]:

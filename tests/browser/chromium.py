@@ -1,0 +1,245 @@
+"""A real Chromium, driven over its own protocol: one browser for many tests, a fresh profile for each page.
+
+The rule it keeps: what a test does, a thumb could do (touches and keys go in as input events, never as calls of the
+page's own functions); and the browser talks to nobody but this machine.
+"""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import json
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+from kit.poll import until
+
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-extensions",
+    "--disable-default-apps",
+    "--disable-dev-shm-usage",
+    "--hide-scrollbars",
+    # Nothing but this machine has a name or an address.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
+    "--remote-debugging-port=0",
+)
+
+# A press counts half a second after its button came to rest (web/src/lib/calm.ts); this is a little more.
+STEADY = 0.6
+
+
+class Chromium:
+    """`with Chromium(folder) as browser: page = browser.page(url)`."""
+
+    def __init__(self, folder: Path) -> None:
+        program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+        assert program, "no Chromium here; see: tools/need.sh chromium"
+        self._process = subprocess.Popen(
+            [program, *FLAGS, f"--user-data-dir={folder}", "about:blank"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        port = folder / "DevToolsActivePort"
+        address = until(lambda: port.exists() and port.read_text().split(), 30, what="Chromium")
+        self._socket = connect(f"ws://127.0.0.1:{address[0]}{address[1]}", max_size=None, compression=None)
+        self._numbers = itertools.count(1)
+        self._replies: dict[int, dict[str, Any]] = {}
+        self._news = threading.Condition()
+        self._pages: dict[str, Page] = {}
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def __enter__(self) -> Chromium:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.call("Browser.close")
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.send_signal(signal.SIGKILL)
+            self._process.wait(10)
+        self._socket.close()
+
+    def _listen(self) -> None:
+        try:
+            for text in self._socket:
+                message = json.loads(text)
+                with self._news:
+                    if "id" in message:
+                        self._replies[message["id"]] = message
+                    elif page := self._pages.get(message.get("sessionId", "")):
+                        page.heard(message["method"], message["params"])
+                    self._news.notify_all()
+        except (OSError, ConnectionClosed):
+            pass  # the browser has closed
+
+    def call(self, method: str, session: str = "", **params: Any) -> dict[str, Any]:
+        number = next(self._numbers)
+        message = {"id": number, "method": method, "params": params} | ({"sessionId": session} if session else {})
+        self._socket.send(json.dumps(message))
+        with self._news:
+            assert self._news.wait_for(lambda: number in self._replies, 30), f"no reply to {method}"
+            reply = self._replies.pop(number)
+        assert "error" not in reply, f"{method}: {reply['error']}"
+        return reply["result"]
+
+    def page(self, url: str, *, width: int = 390, height: int = 844, dark: bool = False) -> Page:
+        """A phone of its own: cookies, caches and workers are shared with no other page."""
+        context = self.call("Target.createBrowserContext")["browserContextId"]
+        target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
+        session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        page = Page(self, session, context)
+        self._pages[session] = page
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            page.call(f"{domain}.enable")
+        page.resize(width, height)
+        page.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=1)
+        page.theme(dark)
+        page.go(url)
+        return page
+
+
+class Page:
+    """One tab. `errors` holds what the browser complained about, `asked` every address it asked for."""
+
+    def __init__(self, browser: Chromium, session: str, context: str) -> None:
+        self._browser = browser
+        self._session = session
+        self._context = context
+        self.errors: list[str] = []
+        self.asked: list[str] = []
+
+    def close(self) -> None:
+        self._browser.call("Target.disposeBrowserContext", browserContextId=self._context)
+
+    def heard(self, method: str, params: dict[str, Any]) -> None:
+        match method:
+            case "Runtime.exceptionThrown":
+                details = params["exceptionDetails"]
+                self.errors.append(details.get("exception", {}).get("description") or json.dumps(details))
+            case "Log.entryAdded" if params["entry"]["source"] in ("security", "violation", "javascript"):
+                self.errors.append(params["entry"]["text"])
+            case "Network.requestWillBeSent":
+                self.asked.append(params["request"]["url"])
+            case "Network.webSocketCreated":
+                self.asked.append(params["url"])
+            case _:
+                pass
+
+    def call(self, method: str, **params: Any) -> dict[str, Any]:
+        return self._browser.call(method, self._session, **params)
+
+    def go(self, url: str) -> None:
+        self.call("Page.navigate", url=url)
+
+    def reload(self) -> None:
+        self.call("Page.reload")
+
+    def resize(self, width: int, height: int) -> None:
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=2, mobile=True)
+
+    def theme(self, dark: bool) -> None:
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.call("Emulation.setEmulatedMedia", features=[scheme])
+
+    def line(self, up: bool) -> None:
+        """Cut the phone's line, or give it back. Sockets that are open are cut by the page itself, which hears it."""
+        self.call(
+            "Network.emulateNetworkConditions", offline=not up, latency=0, downloadThroughput=-1, uploadThroughput=-1
+        )
+
+    def js(self, code: str) -> Any:
+        reply = self.call("Runtime.evaluate", expression=code, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in reply, reply["exceptionDetails"]
+        return reply["result"].get("value")
+
+    def text(self) -> str:
+        return self.js("document.body?.innerText ?? ''")
+
+    def sees(self, words: str, timeout: float = 15) -> str:
+        """The page's text, once it holds these words."""
+        return until(lambda: words in (now := self.text()) and now, timeout, what=repr(words), show=self.text)
+
+    def loses(self, words: str, timeout: float = 15) -> None:
+        until(lambda: words not in self.text(), timeout, what=f"{words!r} to go", show=self.text)
+
+    def box(self, label: str, within: str = "body") -> dict[str, float] | None:
+        """Where the first button or link lies whose name starts like this; None while there is none."""
+        return self.js(f"""(() => {{
+            const said = (e) => (e.getAttribute("aria-label") ?? e.querySelector(".label")?.textContent ?? e.textContent).trim();
+            const all = [...document.querySelectorAll({json.dumps(within)})].flatMap((w) => [...w.querySelectorAll("button, a, label, summary")]);
+            const found = all.find((e) => said(e).startsWith({json.dumps(label)}) && e.getClientRects().length && !e.disabled);
+            if (!found) return null;
+            const r = found.getBoundingClientRect();
+            return {{ x: r.x, y: r.y, width: r.width, height: r.height }};
+        }})()""")
+
+    def find(self, label: str, within: str = "body", timeout: float = 10) -> dict[str, float]:
+        """The same, brought into view, and at rest for as long as a person looks before they press."""
+
+        def still() -> dict[str, float] | None:
+            nonlocal last, since
+            now = self.box(label, within)
+            if now != last:
+                last, since = now, time.monotonic()
+            return now if now and time.monotonic() - since > STEADY else None
+
+        last: dict[str, float] | None = None
+        since = 0.0
+        seen = until(lambda: self.box(label, within), timeout, what=f"the button {label!r}", show=self.text)
+        height = self.js("innerHeight")
+        if not 70 < seen["y"] < height - 140:
+            self.js(f"scrollBy(0, {seen['y'] - height / 2})")
+        return until(still, timeout, what=f"the button {label!r} to rest", show=self.text)
+
+    def tap(self, label: str, within: str = "body") -> None:
+        self.touch(self.find(label, within))
+
+    def hold(self, label: str, seconds: float = 0.9, within: str = "body") -> None:
+        self.touch(self.find(label, within), seconds)
+
+    def touch(self, box: dict[str, float], seconds: float = 0.03) -> None:
+        """A finger, at the middle of a box."""
+        point = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+        self.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[point])
+        time.sleep(seconds)  # how long the finger stays is what is tested
+        self.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+
+    def write(self, label: str, text: str) -> None:
+        """Type into the field whose label starts like this."""
+        found = self.js(f"""(() => {{
+            const label = [...document.querySelectorAll("label, fieldset")].find((e) => e.textContent.trim().startsWith({json.dumps(label)}) && e.querySelector("input:not([type=radio],[type=checkbox]), textarea"));
+            const field = label?.querySelector("input:not([type=radio],[type=checkbox]), textarea");
+            if (!field) return false;
+            field.focus();
+            field.select();
+            return true;
+        }})()""")
+        assert found, f"no field {label!r} in: {self.text()}"
+        self.call("Input.insertText", text=text)
+
+    def key(self, name: str, code: int) -> None:
+        for kind in ("keyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=name, code=name, windowsVirtualKeyCode=code)
+
+    def picture(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))

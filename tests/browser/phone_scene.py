@@ -1,0 +1,127 @@
+"""Agents that ask for everything there is, for a phone to answer: the scripted Claude Code, and bare held requests.
+
+The rule it keeps: prompts come in through the hooks' own socket, as they always do; nothing of yourcall is replaced.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+from scripted_claude import ScriptedClaude
+
+from kit.yourcall import Yourcall
+
+PLAN = """# Move the shop to the new prices
+
+The limit for free shipping moves into `settings.toml`.
+
+1. Read the limit in `prices.py`, with **30** as the default
+2. Write a test for orders of 29.99 and 30.00
+3. Run the whole suite
+
+| file | change |
+|---|---|
+| `prices.py` | reads the limit |
+| `settings.toml` | new |
+
+> Nothing is deployed.
+"""
+
+QUESTION = {
+    "question": "Which colour shall the kite have?",
+    "header": "Colour",
+    "multiSelect": False,
+    "options": [
+        {"label": "Sky blue", "description": "Calm, and easy to lose sight of."},
+        {"label": "Signal red", "description": "Seen from everywhere."},
+        {"label": "Black", "description": "Looks fast."},
+    ],
+}
+SEVERAL = {
+    "question": "Which sizes shall we offer?",
+    "header": "Sizes",
+    "multiSelect": True,
+    "options": [
+        {"label": "Small", "description": "For the beach."},
+        {"label": "Medium", "description": "For most people."},
+        {"label": "Large", "description": "For strong arms."},
+    ],
+}
+COMPARE = {
+    "question": "Which layout for the front page?",
+    "header": "Layout",
+    "multiSelect": False,
+    "options": [
+        {"label": "Grid", "description": "All kites at once.", "preview": "+----+ +----+\n| A  | | B  |\n+----+ +----+"},
+        {"label": "List", "description": "One by one.", "preview": "A ........ 20\nB ........ 35"},
+    ],
+}
+FORM: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "title": "Name", "description": "who the parcel is for"},
+        "count": {"type": "integer", "title": "Kites", "minimum": 1, "maximum": 9},
+        "size": {"type": "string", "title": "Size", "enum": ["small", "large"]},
+        "gift": {"type": "boolean", "title": "Gift wrap"},
+        "note": {"type": "string", "title": "Note"},
+    },
+    "required": ["name", "count", "size"],
+}
+RULE = {
+    "type": "addRules",
+    "rules": [{"toolName": "Bash", "ruleContent": "npm test:*"}],
+    "behavior": "allow",
+    "destination": "localSettings",
+}
+
+
+class Agent(ScriptedClaude):
+    """A scripted session in a project of this name."""
+
+    def __init__(self, folder: Path, yourcall: Yourcall, project: str = "kite-shop", mode: str = "default") -> None:
+        super().__init__(folder / project, yourcall, mode)
+        self.project = folder / project
+        self.yourcall = yourcall
+        self._lines: list[socket.socket] = []
+
+    def __exit__(self, *gone: object) -> None:
+        for line in self._lines:
+            line.close()
+        super().__exit__(*gone)
+
+    def raises(self, event: str, request_id: str = "-", **payload: Any) -> socket.socket:
+        """One hook call over a bare line; who holds the line, holds the request."""
+        told = {"session_id": self.session_id, "cwd": str(self.project), "permission_mode": self.mode, **payload}
+        body, env = json.dumps(told).encode(), "idle=9999"
+        line = socket.socket(socket.AF_UNIX)
+        line.settimeout(10)
+        folder = os.open(self.yourcall.home, os.O_PATH)
+        line.connect(f"/proc/self/fd/{folder}/hook.sock")
+        os.close(folder)
+        line.sendall(f"yourcall/1 claude {event} {request_id} {len(env)} {len(body)}\n{env}".encode() + body)
+        self._lines.append(line)
+        return line
+
+    def form(self, request_id: str = "formaaaa22", **schema: Any) -> socket.socket:
+        words = "Where shall the parcel go?"
+        return self.raises(
+            "Elicitation", request_id, mcp_server_name="parcels", message=words, requested_schema=schema or FORM
+        )
+
+    def bash(self, request_id: str, command: str) -> socket.socket:
+        """A command that nobody but the test's own line holds."""
+        return self.raises("PermissionRequest", request_id, tool_name="Bash", tool_input={"command": command})
+
+
+def answered(line: socket.socket) -> dict[str, Any]:
+    """What the holder of a request is told to write, once it is told."""
+    read = b""
+    while b"answer " not in read or not read.partition(b"answer ")[2].partition(b"\n")[2].endswith(b"}"):
+        part = line.recv(1 << 16)
+        assert part, f"hung up on after {read!r}"
+        read += part
+    return json.loads(read.partition(b"answer ")[2].partition(b"\n")[2])["hookSpecificOutput"]

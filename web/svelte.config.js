@@ -1,0 +1,2 @@
+// Runes everywhere; nothing else to say.
+export default { compilerOptions: { runes: true } };
