@@ -14,6 +14,7 @@ import signal
 import subprocess
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,9 @@ class Chromium:
         )
         port = folder / "DevToolsActivePort"
         address = until(lambda: port.exists() and port.read_text().split(), 30, what="Chromium")
-        self._socket = connect(f"ws://127.0.0.1:{address[0]}{address[1]}", max_size=None, compression=None)
+        self._open = ExitStack()
+        where = f"ws://127.0.0.1:{address[0]}{address[1]}"
+        self._socket = self._open.enter_context(connect(where, max_size=None, compression=None))
         self._numbers = itertools.count(1)
         self._replies: dict[int, dict[str, Any]] = {}
         self._news = threading.Condition()
@@ -76,7 +79,7 @@ class Chromium:
         except subprocess.TimeoutExpired:
             self._process.send_signal(signal.SIGKILL)
             self._process.wait(10)
-        self._socket.close()
+        self._open.close()
 
     def _listen(self) -> None:
         try:
@@ -101,8 +104,8 @@ class Chromium:
         assert "error" not in reply, f"{method}: {reply['error']}"
         return reply["result"]
 
-    def page(self, url: str, *, width: int = 390, height: int = 844, dark: bool = False) -> Page:
-        """A phone of its own: cookies, caches and workers are shared with no other page."""
+    def page(self, url: str, *, width: int = 390, height: int = 844, dark: bool = False, token: str = "") -> Page:
+        """A phone of its own: cookies, caches and workers are shared with no other page. `token`: it is paired."""
         context = self.call("Target.createBrowserContext")["browserContextId"]
         target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -113,6 +116,8 @@ class Chromium:
         page.resize(width, height)
         page.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=1)
         page.theme(dark)
+        if token:
+            page.call("Network.setCookie", name="yourcall", value=token, url=url, httpOnly=True, sameSite="Strict")
         page.go(url)
         return page
 
@@ -154,7 +159,9 @@ class Page:
         self.call("Page.reload")
 
     def resize(self, width: int, height: int) -> None:
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=2, mobile=True)
+        self.call(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=2, mobile=True
+        )
 
     def theme(self, dark: bool) -> None:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
@@ -163,7 +170,11 @@ class Page:
     def line(self, up: bool) -> None:
         """Cut the phone's line, or give it back. Sockets that are open are cut by the page itself, which hears it."""
         self.call(
-            "Network.emulateNetworkConditions", offline=not up, latency=0, downloadThroughput=-1, uploadThroughput=-1
+            "Network.emulateNetworkConditions",
+            offline=not up,
+            latency=0,
+            downloadThroughput=-1,
+            uploadThroughput=-1,
         )
 
     def js(self, code: str) -> Any:
@@ -237,8 +248,17 @@ class Page:
         self.call("Input.insertText", text=text)
 
     def key(self, name: str, code: int) -> None:
-        for kind in ("keyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", type=kind, key=name, code=name, windowsVirtualKeyCode=code)
+        self.press(name, code)
+        self.release(name, code)
+
+    def press(self, name: str, code: int) -> None:
+        typed = {"text": "\r"} if name == "Enter" else {}
+        self.call(
+            "Input.dispatchKeyEvent", type="keyDown", key=name, code=name, windowsVirtualKeyCode=code, **typed
+        )
+
+    def release(self, name: str, code: int) -> None:
+        self.call("Input.dispatchKeyEvent", type="keyUp", key=name, code=name, windowsVirtualKeyCode=code)
 
     def picture(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)

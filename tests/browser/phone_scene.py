@@ -56,7 +56,11 @@ COMPARE = {
     "header": "Layout",
     "multiSelect": False,
     "options": [
-        {"label": "Grid", "description": "All kites at once.", "preview": "+----+ +----+\n| A  | | B  |\n+----+ +----+"},
+        {
+            "label": "Grid",
+            "description": "All kites at once.",
+            "preview": "+----+ +----+\n| A  | | B  |\n+----+ +----+",
+        },
         {"label": "List", "description": "One by one.", "preview": "A ........ 20\nB ........ 35"},
     ],
 }
@@ -82,7 +86,9 @@ RULE = {
 class Agent(ScriptedClaude):
     """A scripted session in a project of this name."""
 
-    def __init__(self, folder: Path, yourcall: Yourcall, project: str = "kite-shop", mode: str = "default") -> None:
+    def __init__(
+        self, folder: Path, yourcall: Yourcall, project: str = "kite-shop", mode: str = "default"
+    ) -> None:
         super().__init__(folder / project, yourcall, mode)
         self.project = folder / project
         self.yourcall = yourcall

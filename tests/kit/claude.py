@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 
 API_KEY = "sk-ant-dummy"
 COMPOSER = "❯\u00a0"  # the input box; a dialog's pointer is followed by a plain space
+OLD_COMPOSER = ">\u00a0"  # 2.0.x
 MANUAL = ("--permission-mode", "manual")  # the default mode, auto, asks nobody
+
+
+def has_composer(screen: str) -> bool:
+    return COMPOSER in screen or any(line.startswith(OLD_COMPOSER) for line in screen.splitlines())
 
 
 @dataclass(frozen=True)
@@ -134,7 +139,7 @@ class Claude:
 
     def wait_ready(self, timeout: float = 30.0) -> None:
         """Wait until the input box is there and the screen has settled."""
-        until(lambda: self._at_rest() and self.session, timeout, what="the input box", show=self._show)
+        until(lambda: self._at_rest() and self._known(), timeout, what="the input box", show=self._show)
         self.terminal.settle()
 
     def type(self, words: str) -> None:
@@ -183,15 +188,19 @@ class Claude:
         assert pid in self.hooks()
         os.kill(pid, number)
 
+    def _known(self) -> bool:
+        """It has written its session file; 2.0.x never does."""
+        return bool(self.session) or not (self.home.config / "sessions").is_dir()
+
     def _at_rest(self) -> bool:
         if isinstance(self.terminal, Pane):
-            return COMPOSER in self.terminal.screen()
+            return has_composer(self.terminal.screen())
         return self.status == "idle" and COMPOSER.encode() in self.terminal.raw
 
     def _dialog(self, words: str) -> bool:
         if isinstance(self.terminal, Pane):
             screen = self.terminal.screen()
-            return COMPOSER not in screen and squeezed(words) in squeezed(screen)
+            return not has_composer(screen) and squeezed(words) in squeezed(screen)
         return self.status == "waiting" and self.terminal.shows(words)
 
     def _show(self) -> str:

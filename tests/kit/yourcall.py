@@ -190,7 +190,9 @@ class Yourcall:
 
     def wait_prompt(self, count: int = 1, timeout: float = 20) -> dict[str, Any]:
         """The newest open prompt, once there are this many."""
-        found = until(lambda: len(now := self.prompts()) == count and now, timeout, what=f"{count} open prompts")
+        found = until(
+            lambda: len(now := self.prompts()) == count and now, timeout, what=f"{count} open prompts", show=self.waiting
+        )
         return max(found, key=lambda prompt: prompt["opened_at"])
 
     def wait_state(self, prompt_id: str, *states: str, timeout: float = 20) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import subprocess
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -154,6 +155,32 @@ def test_the_persons_clients_notice_nothing(tmux: Tmux, tmp_path: Path) -> None:
         asyncio.run(act())
         until(lambda: pane.variable("session_attached") == "2")
         assert seen() == before
+
+
+def test_who_types_into_a_pane_is_told_from_who_types_elsewhere(tmux: Tmux, tmp_path: Path) -> None:
+    drawn = Drawn(tmp_path, {"a": "here"}, {})
+    pane = drawn.start(tmux)
+    (tmp_path / "b").mkdir()
+    other = Drawn(tmp_path / "b", {"b": "there"}, {}).start(tmux)
+    env = {"PATH": os.environ["PATH"], "TERM": "xterm", "LANG": "C.UTF-8"}
+    with Ptys() as ptys:
+        began = int(time.time())
+        desk = ptys.start(["tmux", "-u", "-S", str(tmux.socket), "attach", "-t", "t0"], cwd=tmp_path, env=env)
+        until(lambda: pane.variable("session_attached") == "1")
+        desk.key("x")
+        until(lambda: drawn.typed == b"x")
+
+        async def act() -> None:
+            link = linked(tmux)
+            try:
+                at = await link.last_typed(pane.id)
+                assert isinstance(at, int)
+                assert at >= began
+                assert await link.last_typed(other.id) == 0
+            finally:
+                await link.close()
+
+        asyncio.run(act())
 
 
 def test_a_session_that_ends_with_its_last_client_is_not_joined(tmux: Tmux, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from kit.drawn import Drawn
 from kit.poll import until
@@ -285,6 +286,42 @@ def test_an_unknown_dialog_comes_with_its_screen_and_a_key_bar(tmux: Tmux, tmp_p
 
     asyncio.run(act())
     assert drawn.typed == b"\x1b"
+
+
+def test_a_menu_in_a_session_that_is_idle_is_the_persons_own(tmux: Tmux, tmp_path: Path) -> None:
+    drawn = Drawn(tmp_path, {"menu": STRANGE}, {})
+    pane = drawn.start(tmux)
+
+    async def act() -> None:
+        async with house(tmp_path, pane) as at:
+            (session,) = at.daemon.state.sessions.values()
+            await at.daemon.post(SessionSeen(time.time(), replace(session, state="idle")))
+            deadline = time.monotonic() + 3 * SETTLED_S
+            while time.monotonic() < deadline:
+                await at.daemon.screens.look_around()
+                assert at.open == []
+                await asyncio.sleep(0.02)
+            await at.daemon.post(SessionSeen(time.time(), replace(session, state="working")))
+            assert (await at.shown()).kind == "unknown"
+
+    asyncio.run(act())
+
+
+def test_where_focus_is_told_each_look_is_a_process_and_works_all_the_same(tmux: Tmux, tmp_path: Path) -> None:
+    drawn = Drawn(
+        tmp_path, {"no": TRUST, "yes": TRUSTED, "idle": IDLE}, {("no", DOWN): ["yes"], ("yes", "\r"): ["idle"]}
+    )
+    pane = drawn.start(tmux)
+    tmux.run("set-option", "-s", "focus-events", "on")
+
+    async def act() -> None:
+        async with house(tmp_path, pane) as at:
+            prompt = await at.shown()
+            assert not at.daemon.tmux.at(str(tmux.socket)).attached
+            assert (await at.answer(prompt, "yes")).result == "confirmed"
+
+    asyncio.run(act())
+    assert drawn.typed == (DOWN + "\r").encode()
 
 
 def child_of(pid: int) -> list[str]:

@@ -17,7 +17,7 @@ from kit.terminal import Ptys, Tmux
 from kit.yourcall import Yourcall
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 TESTS = Path(__file__).resolve().parent.parent
 
@@ -37,18 +37,28 @@ def missing(reason: str) -> NoReturn:
 
 
 @pytest.fixture(scope="session")
-def claude_bin() -> Path:
-    """The pinned Claude Code, fetched once."""
+def fetched() -> Callable[..., Path]:
+    """Fetch an agent's CLI, once: `fetched("claude")` the pinned one, `fetched("claude", "2.0.76")` another."""
     where = TESTS.parent / "tools" / "fetch_clis.py"
     spec = importlib.util.spec_from_file_location("fetch_clis", where)
     assert spec is not None
     assert spec.loader is not None
     fetch_clis = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(fetch_clis)
-    try:
-        return fetch_clis.fetch("claude")
-    except fetch_clis.CannotFetch as failure:
-        missing(f"Claude Code cannot be fetched ({failure}); try: python3 tools/fetch_clis.py claude")
+
+    def fetch(agent: str, version: str | None = None) -> Path:
+        try:
+            return fetch_clis.fetch(agent, version)
+        except fetch_clis.CannotFetch as failure:
+            missing(f"{agent} cannot be fetched ({failure}); try: python3 tools/fetch_clis.py {agent}")
+
+    return fetch
+
+
+@pytest.fixture(scope="session")
+def claude_bin(fetched: Callable[..., Path]) -> Path:
+    """The pinned Claude Code."""
+    return fetched("claude")
 
 
 @pytest.fixture

@@ -170,3 +170,25 @@ def test_without_hooks_a_question_is_answered_by_its_digit(start: Any, bare: You
     (result,) = model.wait_for(lambda m: m.tool_results())
     assert "Blue" in result.text
     assert "Red" not in result.text
+
+
+def test_a_session_found_by_its_process_is_trusted_and_then_goes_by_its_own_id(
+    claude_bin: Path, model: ModelServer, claude_home: ClaudeHome, yourcall: Yourcall, tmux: Tmux
+) -> None:
+    """Hooks are installed, but the first dialog comes before any hook: nobody told of the pane."""
+    forget(claude_home, "projects")
+    claude = start_claude(tmux, claude_bin, claude_home, model)
+    yourcall.discovery = "tmux"
+    yourcall.configure(f"[discovery]\nroot_pid = {claude.pid}\n")
+    prompt = yourcall.wait_prompt()
+    assert (prompt["kind"], prompt["session_id"].startswith("pid-")) == ("trust", True)
+    assert yourcall.run("answer", prompt["id"], "yes").code == 0
+    claude.say(model.script("work", [TOUCH], [text("Made it.")]))
+    asked = yourcall.wait_prompt()
+    assert (asked["tool"]["name"], asked["session_id"]) == ("Bash", claude.session["sessionId"])
+    claude.wait_dialog()
+    # The hook's prompt is the only one, as long as its dialog stands; and the made-up session is over.
+    until(lambda: [s["id"] for s in yourcall.http("GET", "/api/sessions")[1]] == [asked["session_id"]])
+    assert [p["id"] for p in yourcall.prompts()] == [asked["id"]]
+    assert yourcall.run("answer", asked["id"], "allow").code == 0
+    until(lambda: (claude_home.project / "marker").exists())

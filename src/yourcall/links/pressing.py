@@ -27,8 +27,7 @@ from yourcall.links.tmux import Gone, Servers, Tmux
 from yourcall.model import Answer, Effect, Outcome, Prompt, Refused
 
 MOST_KEYS = 20  # no dialog has more rows than this; a highlight that runs in circles is not chased
-PATIENCE_S = 1.0  # for a highlight
-TAKEN_S = 3.0  # for an answer: on a busy machine Claude may need more than one second
+PATIENCE_S = 3.0  # Claude needs 0.1 s, and on a busy machine nearly one; only then is a key called without effect
 LOOK_S = 0.01  # Claude needs 50 ms and more from one dialog to the next: in between this sees that it was gone
 AGAIN_S = 0.03
 BY_A_PERSON = frozenset({"trust", "startup", "unknown"})
@@ -122,7 +121,7 @@ class Keyboard:
             return
         stopped = effect == "stop"
         await post(DialogClosed(time.time(), prompt.id, "idle" if stopped else "busy"))
-        typed_at = await self._servers.at(basis.server).last_typed()
+        typed_at = await self._servers.at(basis.server).last_typed(basis.pane)
         if isinstance(typed_at, int) and typed_at >= int(pressed_at):
             return  # somebody typed at the desk in that very second: it may have been their key
         outcome = OUTCOMES.get(effect, "allowed")
@@ -130,7 +129,7 @@ class Keyboard:
 
     async def _gone(self, basis: Basis, on: OnScreen) -> bool:
         """Is the dialog gone, seen twice? A screen is drawn in pieces, and a look may fall between two of them."""
-        deadline = time.monotonic() + TAKEN_S
+        deadline = time.monotonic() + PATIENCE_S
         known, server = fingerprint(basis.shot), self._servers.at(basis.server)
         times = 0
         while time.monotonic() < deadline:

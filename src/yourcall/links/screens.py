@@ -97,14 +97,12 @@ class Screens:
         self._on_screen = on_screen
         self._seen: dict[tuple[str, str], _Seen] = {}
         self._looked: dict[str, float] = {}
+        self._bases: dict[str, Basis | None] = {}
 
     async def run(self) -> None:
         await self._adopt()
         while True:
-            try:
-                await self.look_around()
-            except Exception:  # one strange pane must not blind us for all the others
-                log.exception("looking at the panes failed")
+            await self.look_around()
             await asyncio.sleep(TICK_S)
 
     async def watch(self, server: str, pane: str, agent: str = "claude") -> Session | Gone:
@@ -123,19 +121,25 @@ class Screens:
         for place in self._places():
             servers.setdefault(place.server, []).append(place)
         self._seen = {key: seen for key, seen in self._seen.items() if key[0] in servers}
-        for server, places in servers.items():
-            now = time.monotonic()
-            if not self._servers.at(server).attached and now - self._looked.get(server, -PLAIN_S) < PLAIN_S:
-                continue
-            self._looked[server] = now
-            rows = await self._servers.at(server).panes()
-            for place in places:
-                row = rows.get(place.pane) if not isinstance(rows, Gone) else None
-                if row is None or row.dead:
-                    why = rows.why if isinstance(rows, Gone) else "its pane is closed"
-                    await self._lost(place, why)
-                elif self._matters(place, row):
-                    await self._look(place)
+        self._bases = {id: basis for id, basis in self._bases.items() if id in self._teller.state.prompts}
+        # Side by side: a server that hangs must not keep the others waiting.
+        done = await asyncio.gather(*(self._look_at(*each) for each in servers.items()), return_exceptions=True)
+        for error in done:
+            if error is not None:  # one strange pane must not blind us for all the others
+                log.error("looking at the panes failed", exc_info=error)
+
+    async def _look_at(self, server: str, places: list[Place]) -> None:
+        now = time.monotonic()
+        if not self._servers.at(server).attached and now - self._looked.get(server, -PLAIN_S) < PLAIN_S:
+            return
+        self._looked[server] = now
+        rows = await self._servers.at(server).panes()
+        for place in places:
+            row = rows.get(place.pane) if not isinstance(rows, Gone) else None
+            if row is None or row.dead:
+                await self._lost(place, rows.why if isinstance(rows, Gone) else "its pane is closed")
+            elif self._matters(place, row):
+                await self._look(place)
 
     # --- where to look --------------------------------------------------------------------------------------
 
@@ -181,7 +185,7 @@ class Screens:
         if not mark:
             await self._retire(place)
             await self._rests(place, look, shot, on)
-        elif shot.reading.kind == "unknown" and self._teller.state.sessions[place.session_id].state == "idle":
+        elif shot.reading.kind == "unknown" and self._idle(place.session_id):
             pass  # the turn is over: a menu that the person opened
         elif now - seen.since >= SETTLED_S and not explained(self._teller.state, place.session_id):
             await self._raise(place, look, shot, on)
@@ -191,16 +195,20 @@ class Screens:
     def _prompt_at(self, place: Place) -> tuple[Prompt, Basis] | None:
         """The prompt that stands for this pane's dialog, if there is one that is not settled."""
         for prompt in self._teller.state.prompts.values():
-            basis = self.basis(prompt) if prompt.link == "screen" else None
+            waits = prompt.link == "screen" and prompt.state in ("open", "answering", "sent", "unsure")
+            basis = self.basis(prompt) if waits else None
             if basis is not None and (basis.server, basis.pane) == (place.server, place.pane):
                 return prompt, basis
         return None
 
     def basis(self, prompt: Prompt) -> Basis | None:
-        try:
-            return msgspec.json.decode(self._teller.body(prompt.request) or b"", type=Basis)
-        except msgspec.DecodeError:
-            return None
+        if prompt.id not in self._bases:
+            try:
+                found = msgspec.json.decode(self._teller.body(prompt.request) or b"", type=Basis)
+            except msgspec.DecodeError:
+                found = None
+            self._bases[prompt.id] = found
+        return self._bases[prompt.id]
 
     async def _judge(self, place: Place, mine: tuple[Prompt, Basis], shot: Shot, on: OnScreen) -> bool:
         """What the screen says about the prompt that stands for it; True if its dialog is still there."""
@@ -241,7 +249,9 @@ class Screens:
             await self._teller.post(CallSettled(now, prompt.id, "unknown", "desk", detail))
 
     async def _raise(self, place: Place, look: Look, shot: Shot, on: OnScreen) -> None:
-        session = self._teller.state.sessions[place.session_id]
+        session = self._teller.state.sessions.get(place.session_id)
+        if session is None:
+            return  # it ended while we looked
         offer = on.offer(shot)
         basis = Basis(place.server, place.pane, in_front(look.pid), shot.reading, shot.text)
         request = msgspec.json.encode(basis)
@@ -282,6 +292,10 @@ class Screens:
         )
         await self._teller.post(SessionSeen(now, session))
         return self._teller.state.sessions.get(session.id, session)
+
+    def _idle(self, session_id: str) -> bool:
+        session = self._teller.state.sessions.get(session_id)
+        return session is not None and session.state == "idle"
 
     async def _rests(self, place: Place, look: Look, shot: Shot, on: OnScreen) -> None:
         """A session without hooks is known by its screen alone, if that shows the agent at all."""

@@ -70,6 +70,7 @@ class Running:
     def __init__(self, piped: Piped, talk: Talk) -> None:
         self.piped, self.talk = piped, talk
         self.known: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self.over = asyncio.Event()
         self.asked: dict[str, asyncio.Future[Done]] = {}
         self.unwritten: dict[str, list[AnyEvent]] = {}  # prompts whose answer is not on record as written yet
 
@@ -145,6 +146,7 @@ class Started:
             if talk.session_id:
                 why = "" if code == 0 else piped.last_words or f"its process ended ({code})"
                 await self._teller.post(SessionEnded(time.time(), talk.session_id, why[:200]))
+            running.over.set()
 
     async def _tell(self, running: Running, event: AnyEvent, bodies: Mapping[str, bytes]) -> None:
         match event:
@@ -234,6 +236,7 @@ class Started:
         if running is None:
             return Verdict("refused", "This session was not started by yourcall, or it has ended.")
         await running.piped.stop()
+        await running.over.wait()
         return Verdict("confirmed", "the session has ended")
 
     def speaking(self, session: Session) -> Speaking | None:

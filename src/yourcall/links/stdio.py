@@ -56,6 +56,7 @@ class Piped:
         self.started = processes.started(process.pid)
         self._queue: asyncio.Queue[tuple[bytes, Written | None] | None] = asyncio.Queue()
         self._queued = 0
+        self._read = False
         self._words = bytearray()
         self._ended = asyncio.Event()
         self._outputs: list[asyncio.ReadTransport] = []
@@ -96,6 +97,7 @@ class Piped:
     async def lines(self) -> AsyncIterator[bytes]:
         """What it says, line by line. A line beyond all measure is left out."""
         assert self._process.stdout is not None
+        self._read = True
         rest, skipping = bytearray(), False
         async for chunk in self._chunks(self._process.stdout):
             *whole, last = chunk.split(b"\n")
@@ -116,6 +118,8 @@ class Piped:
         """Wait for its end; then nothing of its group is left, and nothing that was not written ever will be."""
         code = await asyncio.shield(self._reaped)
         await asyncio.wait(self._tasks)
+        if not self._read and self._process.stdout is not None:
+            self._process.stdout.close()
         return code
 
     async def _reap(self) -> int:

@@ -84,14 +84,14 @@ class Tmux:
         except (Failed, ValueError) as error:
             return Gone(str(error))
 
-    async def last_typed(self) -> int | Gone:
-        """When somebody last typed into a client of this server, in whole seconds."""
+    async def last_typed(self, pane: str) -> int | Gone:
+        """When somebody last typed who has this pane in front of them, in whole seconds."""
+        wanted = "#{pane_id} #{client_control_mode} #{client_activity}"
         try:
-            lines = await self._ask([["list-clients", "-F", "#{client_control_mode} #{client_activity}"]])
+            rows = [line.split(" ") for line in await self._ask([["list-clients", "-F", wanted]])]
         except Failed as error:
             return Gone(str(error))
-        typed = [words[1] for line in lines if (words := line.split(" "))[0] == "0" and len(words) == 2]
-        return max((int(at) for at in typed if at.isdecimal()), default=0)
+        return max((int(row[2]) for row in rows if row[:2] == [pane, "0"] and row[2].isdecimal()), default=0)
 
     async def write(self, pane: str, data: str, *, bracketed: bool = False) -> Gone | None:
         """Hand these characters to the program in the pane, all at once.

@@ -192,7 +192,7 @@ ROUTES: tuple[Route, ...] = (
         "Look after a tmux pane in which an agent is about to start, for the dialogs that come before its hooks.",
         {201: SessionView, 422: SpokenReply},
         takes=PaneRequest,
-        refuses=(400, 413),
+        refuses=(400, 404, 413),
         key="local",
     ),
     Route(

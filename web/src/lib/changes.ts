@@ -53,17 +53,14 @@ export function rowsOf(old: string, next: string): Row[] {
   const out: Row[] = [];
   for (const hunk of patch.hunks) {
     if (out.length || hunk.oldStart > 1) out.push(row("gap", "⋯"));
+    const all = hunk.lines.filter((text) => !text.startsWith("\\")); // "\ No newline at end of file"
     let at = 0;
-    while (at < hunk.lines.length) {
-      const olds = run(hunk.lines, at, "-");
-      const news = run(hunk.lines, at + olds.length, "+");
-      at += olds.length + news.length;
+    while (at < all.length) {
+      const olds = run(all, at, "-");
+      const news = run(all, at + olds.length, "+");
       out.push(...paired(olds, news));
-      const text = hunk.lines[at];
-      if (!olds.length && !news.length) {
-        if (text?.startsWith(" ")) out.push(row("same", text.slice(1)));
-        at++; // also steps over "\ No newline at end of file"
-      }
+      if (!olds.length && !news.length) out.push(row("same", all[at]!.slice(1)));
+      at += olds.length + news.length || 1;
     }
   }
   return out;

@@ -3,7 +3,7 @@
 // shown by its number. Text only ever becomes text nodes, so markup needs no care here.
 
 // Control, format, surrogate, private and unassigned letters, line and paragraph marks, every blank but the plain one.
-const HIDDEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]|(?! )\p{Zs}|[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu;
+const HIDDEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]|(?! )\p{Zs}|[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu;
 
 // An emoji may be made of several letters joined by these; after a picture they hide nothing.
 const JOINED = /(?<=\p{Extended_Pictographic}\u{1f3fb}?|[\u{1f3fb}-\u{1f3ff}]|\ufe0f)(?:\ufe0f|\u200d(?=\p{Extended_Pictographic}))/gu;

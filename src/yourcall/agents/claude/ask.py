@@ -68,7 +68,7 @@ def body(tool: str, fields: dict[str, object]) -> str:
 def asked_of(fields: dict[str, object]) -> list[Asked]:
     try:
         return msgspec.convert(fields.get("questions"), list[Asked])
-    except msgspec.ValidationError:
+    except (ValueError, RecursionError):
         return []
 
 
@@ -98,7 +98,7 @@ def _decision(payload: HookPayload) -> Question:
 def suggestion_of(raw: msgspec.Raw) -> Suggestion | None:
     try:
         return msgspec.json.decode(raw, type=Suggestion)
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         return None
 
 

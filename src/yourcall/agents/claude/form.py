@@ -54,7 +54,7 @@ def questions(schema: bytes) -> tuple[Question, ...] | None:
     """The form's fields, or None if it has one that we cannot ask for."""
     try:
         form = msgspec.json.decode(schema, type=Schema)
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         return None
     if len(form.properties) > MOST_FIELDS or ACTION in form.properties:
         return None
@@ -104,7 +104,7 @@ def content(schema: bytes, answer: Answer) -> dict[str, object] | Refused:
     """The answers as the server wants them: typed, and only the fields that were answered."""
     try:
         form = msgspec.json.decode(schema, type=Schema)
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         return Refused("The form is no longer on record; answer it at the desk.")
     filled: dict[str, object] = {}
     for name, field in form.properties.items():

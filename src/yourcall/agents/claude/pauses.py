@@ -118,6 +118,6 @@ def form_ending(payload: HookPayload) -> Ending:
 def _task(raw: msgspec.Raw) -> str:
     try:
         task = msgspec.json.decode(raw, type=Task)
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         return ""
     return " ".join(part for part in (task.type, task.description or task.command) if part)[: words.LONGEST_TITLE]

@@ -33,7 +33,7 @@ def plan(prompt: Prompt, answer: Answer, request: bytes) -> Plan | Refused:
     """The one reply that carries this answer, or the reason why there is none."""
     try:
         asked = _request.decode(request)
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         return Refused("What the agent asked is no longer on record; answer it at the desk.")
     if prompt.kind == "elicitation":
         return _form(prompt, answer, bytes(asked.elicitation))
@@ -62,7 +62,7 @@ def _allow(option_id: str, answer: Answer, asked: Request) -> Plan | Refused:
     if answer.input is not None:
         try:
             given = msgspec.Raw(msgspec.json.encode(msgspec.json.decode(answer.input, type=dict[str, object])))
-        except msgspec.DecodeError:
+        except (ValueError, RecursionError):
             return Refused("The edited input is not a JSON object.")
     decision: dict[str, object] = {"behavior": "allow", "updatedInput": given}
     number = option_id.removeprefix("remember")

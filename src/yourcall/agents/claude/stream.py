@@ -11,9 +11,8 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from yourcall.agents.claude import form, pauses
-from yourcall.agents.claude.plan import plan
-from yourcall.agents.claude.read import AGENT, LONGEST_PATH, SAFE_ID, read_hook
+from yourcall.agents.claude import pauses, stdio_asks
+from yourcall.agents.claude.read import AGENT, LONGEST_PATH, SAFE_ID
 from yourcall.agents.claude.stdio_wire import (
     Line,
     Request,
@@ -28,15 +27,13 @@ from yourcall.agents.claude.stdio_wire import (
     control_error,
     control_request,
     control_response,
-    derived_id,
     derived_uuid,
     mended,
+    plain,
     user_message,
 )
 from yourcall.agents.claude.wire import Block, HookPayload
-from yourcall.agents.sightings import HookCall
 from yourcall.agents.talk import Child, Done, Headless, Speaking, Spoke, Wish
-from yourcall.core.safety import chosen
 from yourcall.core.step import PAUSES
 from yourcall.events import (
     AnyEvent,
@@ -47,9 +44,8 @@ from yourcall.events import (
     SessionEnded,
     SessionSeen,
 )
-from yourcall.model import Answer, Kind, Link, Option, Outcome, Prompt, Question, Refused, Session, SessionState
+from yourcall.model import Answer, Kind, Link, Outcome, Prompt, Refused, Session, SessionState
 
-LINK = "stdio"
 NOTHING = Spoke()
 MOST_SPOKEN = 200_000
 T = TypeVar("T")
@@ -57,30 +53,9 @@ T = TypeVar("T")
 # Told once a turn, before the turn begins: where the conversation is written. Answered at once, with nothing.
 HOOKS = {"UserPromptSubmit": [{"hookCallbackIds": ["yourcall"]}]}
 
-REFUSE = Question(
-    "decision",
-    "This cannot be shown as questions. What now?",
-    (
-        Option("deny", "Deny", "deny", "Refuses this call, with your reason if you give one; Claude goes on."),
-        Option("stop", "Deny and stop", "stop", "Refuses this call and stops the turn; Claude waits for you."),
-    ),
-    free_text=True,
-)
-
-
-class _Outer(msgspec.Struct, frozen=True):
-    class Output(msgspec.Struct, frozen=True):
-        decision: msgspec.Raw = msgspec.Raw(b"")
-        action: str = ""
-        content: msgspec.Raw = msgspec.Raw(b"null")
-
-    hookSpecificOutput: Output
-
-
 _line = msgspec.json.Decoder(Line)
 _blocks = msgspec.json.Decoder(list[Block])
 _payload = msgspec.json.Decoder(HookPayload)
-_outer = msgspec.json.Decoder(_Outer)
 
 
 def arguments(wish: Wish) -> list[str]:
@@ -106,7 +81,7 @@ class ClaudeTalk:
         self._wish, self._child = wish, child
         self.session_id = ""
         self.speaking = Speaking()
-        self._seen = Session("", AGENT, child.cwd, mode="headless", links=(Link(LINK),), pid=child.pid)
+        self._seen = Session("", AGENT, child.cwd, mode="headless", links=(Link(stdio_asks.LINK),), pid=child.pid)
         self._count = 0
         self._asked: dict[str, str] = {}  # request id -> prompt id, while it is asked
         self._requests: dict[str, str] = {}  # prompt id -> request id
@@ -117,6 +92,7 @@ class ClaudeTalk:
         self._wishes: dict[str, str] = {}  # ids of requests of ours
         self._subagents: dict[str, str] = {}
         self._tasks: list[msgspec.Raw] = []
+        self._unheard: set[str] = set()  # messages that Claude has not echoed yet
         self._error = ""
         self._pause = ""  # the prompt that waits for the next instruction
         self._next = ""  # the uuid of the instruction that answers it
@@ -125,19 +101,20 @@ class ClaudeTalk:
 
     def open(self) -> list[bytes]:
         first = control_request(self._new("initialize"), {"subtype": "initialize", "hooks": HOOKS})
-        return [first, user_message(_inert(self._wish.prompt), self._uuid())]
+        return [first, self._message(self._wish.prompt)]
 
     def say(self, text: str, command: bool) -> bytes | Refused:
         if not text.strip():
             return Refused("Write what Claude shall do.")
-        return user_message(text if command else _inert(text), self._uuid())
+        # A command may have no echo, and no turn.
+        return user_message(text, self._uuid()) if command else self._message(text)
 
     def ask(self, wish: str, value: str) -> tuple[str, bytes]:
         match wish:
             case "mode":
-                request = {"subtype": "set_permission_mode", "mode": value.replace("manual", "default")}
+                request = {"subtype": "set_permission_mode", "mode": plain(value).replace("manual", "default")}
             case "model":
-                request = {"subtype": "set_model", "model": value}
+                request = {"subtype": "set_model", "model": plain(value)}
             case _:
                 request = {"subtype": "interrupt"}
         request_id = self._new(wish)
@@ -149,21 +126,14 @@ class ClaudeTalk:
         request_id = self._requests.get(prompt.id)
         if request_id is None:
             return Refused("Claude no longer asks this.")
-        planned = plan(prompt, answer, request)
-        if isinstance(planned, Refused):
-            return planned
-        told = _outer.decode(planned.output).hookSpecificOutput
-        reply: object = told.decision
-        if prompt.kind == "elicitation":
-            reply = {"action": told.action}
-            if told.action == "accept":
-                reply = {"action": told.action, "content": told.content}
+        decision = stdio_asks.reply(prompt, answer, request)
+        if isinstance(decision, Refused):
+            return decision
         try:
-            line = control_response(request_id, reply)
+            line = control_response(request_id, decision)
         except Unsendable as error:
             return Refused(f"This answer cannot be sent: {error}")
-        effects = {option.effect for option in chosen(prompt, answer)}
-        self._said[prompt.id] = "stopped" if "stop" in effects else "denied" if "deny" in effects else "allowed"
+        self._said[prompt.id] = stdio_asks.wanted(prompt, answer)
         return line
 
     def _instruct(self, prompt: Prompt, answer: Answer) -> bytes | Refused:
@@ -173,6 +143,11 @@ class ClaudeTalk:
         if isinstance(line, bytes):
             self._next = self._last_uuid
         return line
+
+    def _message(self, text: str) -> bytes:
+        uuid = self._uuid()
+        self._unheard.add(uuid)
+        return user_message(_inert(text), uuid)
 
     def _new(self, wish: str) -> str:
         self._count += 1
@@ -243,38 +218,18 @@ class ClaudeTalk:
         )
 
     def _raise(self, request_id: str, request: Request, at: float) -> Spoke | None:
-        """The request as a hook would have told it: the same words, questions and options."""
-        prompt_id = derived_id(self.session_id, request_id)
-        agent_id = request.agent_id or ""
-        event = "Elicitation" if request.subtype == "elicitation" else "PermissionRequest"
-        payload: dict[str, object] = {
-            "session_id": self.session_id,
-            "cwd": self._seen.cwd,
-            "permission_mode": self._seen.permission_mode,
-            "tool_name": request.tool_name,
-            "tool_input": request.input,
-            "permission_suggestions": request.permission_suggestions,
-            "agent_id": agent_id,
-            "agent_type": self._subagents.get(agent_id, ""),
-            "mcp_server_name": request.mcp_server_name,
-            "message": request.message,
-            "mode": request.mode or "",
-            "url": request.url or "",
-            "requested_schema": request.requested_schema,
-        }
-        heard = read_hook(HookCall(at, event, msgspec.json.encode(payload), {}, prompt_id, prompt_id))
-        raised = next((e for e in heard.events if isinstance(e, PromptRaised)), None)
-        if raised is None:
+        agent_type = self._subagents.get(request.agent_id or "", "")
+        told = stdio_asks.raised(self._seen, request_id, request, agent_type, at)
+        if told is None:
             return None
-        prompt = replace(raised.prompt, link=LINK, call_id=request.tool_use_id or "")
-        if not prompt.questions:
-            prompt = replace(prompt, questions=(_unfillable() if prompt.kind == "elicitation" else REFUSE,))
-        self._asked[request_id] = prompt_id
-        self._requests[prompt_id] = request_id
-        self._kinds[prompt_id] = prompt.kind
+        raised, bodies = told
+        prompt = raised.prompt
+        self._asked[request_id] = prompt.id
+        self._requests[prompt.id] = request_id
+        self._kinds[prompt.id] = prompt.kind
         if prompt.call_id:
-            self._calls[prompt.call_id] = prompt_id
-        return Spoke((replace(raised, prompt=prompt),), heard.bodies)
+            self._calls[prompt.call_id] = prompt.id
+        return Spoke((raised,), bodies)
 
     def _cancelled(self, line: bytes, at: float) -> Spoke:
         told = _as(Requested, line)
@@ -293,6 +248,8 @@ class ClaudeTalk:
         response = told.response
         if wish := self._wishes.pop(response.request_id, ""):
             error = (response.error or "Claude refused this.") if response.subtype == "error" else ""
+            if wish == "interrupt":
+                self._unheard.clear()  # what it had not begun with may be dropped
             return Spoke(done=Done(response.request_id, error)) if wish != "initialize" else NOTHING
         # The echo of an answer of ours: it was read, and decides.
         prompt_id = self._asked.pop(response.request_id, "")
@@ -322,7 +279,7 @@ class ClaudeTalk:
             case "task_started" if system.task_id and system.subagent_type:
                 self._subagents[system.task_id] = system.subagent_type[:100]
             case "background_tasks_changed":
-                self._tasks = [_task(raw) for raw in system.tasks or []]
+                self._tasks = system.tasks or []
             case _:
                 pass
         return NOTHING
@@ -356,6 +313,7 @@ class ClaudeTalk:
                 self._error = (spoken.error or "")[:80]
             return NOTHING
         if spoken.isReplay:
+            self._unheard.discard(told.uuid or "")
             return Spoke(tuple(self._went_on(at, told.uuid or "")))
         meta = {each.id: each for each in spoken.tool_result_meta or []}
         events: list[AnyEvent] = []
@@ -378,11 +336,7 @@ class ClaudeTalk:
         if prompt_id not in self._taken:
             return [CallSettled(at, prompt_id, "stopped", "desk", "the turn was stopped first")]
         self._taken.discard(prompt_id)
-        words = {"denied": "it was refused", "stopped": "refused, and the turn stopped"}
-        ran = {"question": "it was answered", "plan": "the plan was approved"}.get(
-            self._kinds[prompt_id], "it ran"
-        )
-        detail = words.get(said, f"{ran}, and ended with an error" if failed else ran)
+        detail = stdio_asks.in_words(self._kinds[prompt_id], said, failed)
         return [CallSettled(at, prompt_id, said, "held", detail)]
 
     def _went_on(self, at: float, uuid: str = "") -> list[AnyEvent]:
@@ -413,75 +367,31 @@ class ClaudeTalk:
         self.speaking = Speaking()
         if result is None or not self.session_id:
             return NOTHING
-        if self._next or (result.queued_turn_count or 0) > 0:
+        if self._unheard or (result.queued_turn_count or 0) > 0:
             return Spoke(self._session(at, self.session_id, "working"))  # more was said already
         events = [*self._went_on(at), *self._session(at, self.session_id, "idle")]
-        pause = self._paused(told, result)
-        self._pause = derived_id(self.session_id, "pause", told.uuid or str(at))
-        prompt = Prompt(
-            id=self._pause,
-            kind=pause.kind,
-            agent=AGENT,
-            session_id=self.session_id,
-            cwd=self._seen.cwd,
-            title=pause.title,
-            opened_at=at,
-            body=pause.body,
-            questions=pause.questions,
-            fingerprint=pause.mark,
-            permission_mode=self._seen.permission_mode,
-            link=LINK,
-            held=True,
-        )
+        prompt = stdio_asks.pause(self._seen, told, result, self._error, self._tasks, at)
+        self._pause = prompt.id
         return Spoke((*events, PromptRaised(at, prompt)))
-
-    def _paused(self, told: Line, result: Result) -> pauses.Pause:
-        said = result.result or "\n".join(result.errors or [])
-        stopped = (result.terminal_reason or "").startswith("aborted") or (
-            not result.is_error and told.subtype == "error_during_execution"
-        )
-        payload = HookPayload(
-            self.session_id,
-            error="" if not result.is_error else self._error or told.subtype or "error",
-            last_assistant_message="The turn was stopped." if stopped else said,
-            background_tasks=self._tasks,
-        )
-        # A person drives it, through us: for them it is ready like one in a terminal.
-        ready = pauses.ready(payload, replace(self._seen, mode="terminal"))
-        assert ready is not None
-        if stopped or not result.is_error:
-            return ready
-        return replace(pauses.problem(payload), questions=ready.questions)
 
 
 def _as(kind: type[T], line: bytes) -> T | None:
     try:
         return msgspec.json.decode(line, type=kind)
-    except (msgspec.DecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return None
 
 
 def _read(decoder: msgspec.json.Decoder[T], line: bytes) -> T | None:
     try:
         return decoder.decode(line)
-    except (msgspec.DecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return None
 
 
 def _inert(text: str) -> str:
     """A leading slash would run a command; after a space it is text."""
     return f" {text}" if text.startswith("/") else text
-
-
-def _unfillable() -> Question:
-    return replace(form.action(False), options=form.action(False).options[1:])
-
-
-def _task(raw: msgspec.Raw) -> msgspec.Raw:
-    """As the Stop hook would name it."""
-    told = _as(dict[str, object], bytes(raw)) or {}
-    kind = told.get("subagent_type") or told.get("task_type") or ""
-    return msgspec.Raw(msgspec.json.encode({"type": str(kind), "description": str(told.get("description", ""))}))
 
 
 HEADLESS = Headless("claude", arguments, ClaudeTalk)

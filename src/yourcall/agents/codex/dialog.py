@@ -16,7 +16,9 @@ from yourcall.reading import Choice, Kind, Reading
 
 _PAGE = re.compile(r"(Question|Field) \d+/\d+(?: \(.*\))?$")
 _ASKED_KIND = re.compile(r"(?:Would you like to|Do you want to|Allow)\b")
-_HEADING = re.compile(r"(?:Would you like|Do you want|Allow|Question \d|Field \d|Implement)\b|.*\bneeds your approval\.$")
+_HEADING = re.compile(
+    r"(?:Would you like|Do you want|Allow|Question \d|Field \d|Implement)\b|.*\bneeds your approval\.$"
+)
 _APPROVAL = re.compile(r".*\bneeds your approval\.$")
 _SERVER = re.compile(r" *Server: ")
 _COUNTED = re.compile(r"\boption \d+/(\d+)")
@@ -44,12 +46,10 @@ class Block(NamedTuple):
 def read_dialog(lines: list[str], *, asked: bool) -> Reading | None:
     """The dialog at the end of the screen, or None. `asked`: the pane title says that Codex waits."""
     block = _find(lines)
-    if block is None:
-        return Reading("waiting", "unknown", clipped=True) if asked else None
-    body = block.body
-    if not body:
-        return None
-    title = _title(body, block.limit)
+    if block is None or not block.body:
+        # A dialog of a version nobody has seen; the last line of Codex's own is always set in, a shell's is not.
+        return Reading("waiting", "unknown", clipped=True) if asked and lines[-1][:1] == " " else None
+    title = _title(block.body, block.limit)
     kind = _kind(block, title, asked)
     if kind is None:
         return None
@@ -60,7 +60,7 @@ def _find(lines: list[str]) -> Block | None:
     limit = max(map(columns, lines), default=0)
     rows = picking.find_rows(lines, limit)
     under = picking.below(lines, rows.end) if rows else None
-    if rows is None or under is None or not (under.footer or any(row.cursor for row in rows.items)):
+    if rows is None or under is None or not under.footer:
         rows, under = _without_rows(lines)
         if rows is None or under is None:
             return None
@@ -95,14 +95,14 @@ def _title(body: list[str], limit: int) -> str:
     if not _PAGE.match(body[0].strip()):
         while end < len(body) and wraps(body[end - 1], body[end], limit):
             end += 1
-    return joined(body[:end], limit)
+    return joined(body[:end])
 
 
 def _kind(block: Block, title: str, asked: bool) -> Kind | None:
     if page := _PAGE.match(title):
         if page[1] == "Question":
             return "question"
-        said = joined(block.body[1:], block.limit)
+        said = joined(block.body[1:])
         return "permission" if _MCP_TOOL.match(said) else "elicitation"
     if _APPROVAL.match(title):
         return "elicitation"
@@ -128,15 +128,15 @@ def _read(block: Block, kind: Kind, title: str) -> Reading:
     )
     question = _asked(block, title)
     if kind == "question" and page:
-        question = joined(block.body[1:], block.limit) or None
+        question = joined(block.body[1:]) or None
     elif _APPROVAL.match(title):
-        question = joined([line for line in block.body[1:] if not _SERVER.match(line)], block.limit) or None
+        question = joined([line for line in block.body[1:] if not _SERVER.match(line)]) or None
     elif page:
         question = _message(block)
     ticks = [row.ticked for row in items]
     multi = any(tick is not None for tick in ticks)
     return Reading(
-        "waiting", kind, title, question, target_of(kind, block.body, block.limit), options,
+        "waiting", kind, title, question, target_of(kind, block.lines, block.top, block.rows.first), options,
         next((n for n, row in enumerate(items) if row.cursor), None),
         tuple(n for n, tick in enumerate(ticks) if tick) if multi else None, multi,
         text_input=block.below.field or (kind == "question" and page),
@@ -148,6 +148,8 @@ def _rows_cut(block: Block, options: tuple[Choice, ...]) -> bool:
     counted = _COUNTED.search(block.below.footer)
     if counted and int(counted[1]) > len(options):
         return True
+    if options and options[0].key != "1":
+        return True
     return any(option.label.endswith("…") for option in options)
 
 
@@ -155,14 +157,14 @@ def _message(block: Block) -> str | None:
     """What an MCP server wrote above the name of its field."""
     runs = paragraphs(block.body[1:])
     said = runs[:-1] if len(runs) > 1 else runs
-    return joined([line for run in said for line in run], block.limit) or None
+    return joined([line for run in said for line in run]) or None
 
 
 def _asked(block: Block, title: str) -> str | None:
     """The sentence with the question mark, or what the page requests."""
     if title.endswith("?"):
         return title
-    texts = [joined(run, block.limit) for run in paragraphs(block.body)]
+    texts = [joined(run) for run in paragraphs(block.body)]
     for text in texts:
         end = text.find("? ") if "? " in text else (len(text) - 1 if text.endswith("?") else -1)
         if end >= 0:

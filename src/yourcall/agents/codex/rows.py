@@ -1,7 +1,7 @@
 """The rows a person can pick in a Codex dialog, and what stands below them.
 
-Rows are digits that count up from 1 in one column; the lowest such list is the live one. Below it only a text
-field and a line of keys may follow: anything else means that the list is part of the conversation.
+Rows are digits that count up in one column, with the cursor beside one; the lowest such list is the live one.
+Below it only a text field and a line of keys may follow: anything else means that it is part of the conversation.
 """
 
 import re
@@ -14,8 +14,11 @@ from yourcall.reading import Choice
 _ROW = re.compile(r" *(?:([›>❯]) +)?(\d{1,2})\. +(?=\S)(?:\[([^\]])\] +)?")
 _FIELD = re.compile(r" *[›>❯](?: |$)")
 _KEYS = re.compile(r"\b(?:enter|esc|tab|space|return|ctrl|backspace)\b|\^[a-z]\b|[←→↑↓]/[←→↑↓]", re.I)
-_SHORTCUT = re.compile(r" \((?:[a-z0-9]|esc|enter|tab|space|(?:shift|ctrl|alt|cmd|meta) ?[+-] ?\S{1,5}|\^[a-z])\)$", re.I)
+_SHORTCUT = re.compile(
+    r" \((?:[a-z0-9]|esc|enter|tab|space|(?:shift|ctrl|alt|cmd|meta) ?[+-] ?\S{1,5}|\^[a-z])\)$", re.I
+)
 _COLUMN_GAP = re.compile(r"(?<=\S) {2,}(?=\S)")
+_LAST_COLUMN = 4  # of a digit; what was wrapped below a row starts further right
 MOST_FOOTER_LINES = 4
 
 
@@ -39,34 +42,32 @@ class _Mark(NamedTuple):
     number: int
     column: int
     dot: int
+    cursor: bool
 
 
 def _mark(line: str, at: int) -> _Mark | None:
     match = _ROW.match(line)
-    return _Mark(at, int(match[2]), match.start(2), match.end(2)) if match else None
+    if match is None or match.start(2) > _LAST_COLUMN:
+        return None
+    return _Mark(at, int(match[2]), match.start(2), match.end(2), bool(match[1]))
 
 
 def find_rows(lines: list[str], limit: int) -> Rows | None:
-    """The lowest list that counts down to 1."""
-    at = len(lines) - 1
-    while at >= 0:
+    """The lowest list with a cursor; in a low window it may start with a later digit than 1."""
+    for at in range(len(lines) - 1, -1, -1):
         last = _mark(lines[at], at)
-        if last is None:
-            if is_head(lines[at]):
-                return None  # the conversation: nothing above it is live
-            at -= 1
+        if last is None and is_head(lines[at]):
+            return None  # the conversation: nothing above it is live
+        chain = _chain_up(lines, last, limit) if last else []
+        if not any(mark.cursor for mark in chain):
             continue
-        chain = _chain_up(lines, last)
-        if chain[0].number != 1:
-            at -= 1
-            continue
-        if len(chain) == 1 and (above := _list_above(lines, last)):
+        if len(chain) == 1 and (above := _list_above(lines, chain[0], limit)):
             chain = above  # what was typed into the text field looks like a row
         return _rows(lines, chain, limit)
     return None
 
 
-def _chain_up(lines: list[str], last: _Mark) -> list[_Mark]:
+def _chain_up(lines: list[str], last: _Mark, limit: int) -> list[_Mark]:
     chain = [last]
     for at in range(last.line - 1, -1, -1):
         if chain[-1].number == 1:
@@ -76,13 +77,13 @@ def _chain_up(lines: list[str], last: _Mark) -> list[_Mark]:
             if mark.number != chain[-1].number - 1:
                 break
             chain.append(mark)
-        elif mark is None and is_head(lines[at]):
+        elif lines[at] and not _belongs(lines, at, last, limit):
             break
     chain.reverse()
     return chain
 
 
-def _list_above(lines: list[str], field: _Mark) -> list[_Mark] | None:
+def _list_above(lines: list[str], field: _Mark, limit: int) -> list[_Mark] | None:
     at = field.line - 1
     if at < 1 or lines[at]:
         return None
@@ -90,8 +91,8 @@ def _list_above(lines: list[str], field: _Mark) -> list[_Mark] | None:
         at -= 1
         last = _mark(lines[at], at)
         if last and last.number > 1:
-            chain = _chain_up(lines, last)
-            return chain if chain[0].number == 1 else None
+            chain = _chain_up(lines, last, limit)
+            return chain if any(mark.cursor for mark in chain) else None
     return None
 
 
@@ -107,16 +108,16 @@ def _rows(lines: list[str], chain: list[_Mark], limit: int) -> Rows:
         if match is None:
             continue
         ticked = None if match[3] is None else match[3] != " "
-        items.append(
-            Row(match[2], mark.column, match.end(), bool(match[1]), ticked, lines[mark.line : end])
-        )
+        items.append(Row(match[2], mark.column, match.end(), bool(match[1]), ticked, lines[mark.line : end]))
     return Rows(items, chain[0].line, end)
 
 
 def _belongs(lines: list[str], at: int, mark: _Mark, limit: int) -> bool:
     """Set in further than the digit; the sign-in page wraps to the left edge."""
     line = lines[at]
-    return indent(line) > mark.column or (indent(line) == 0 and not is_head(line) and wraps(lines[at - 1], line, limit))
+    if indent(line) > mark.column:
+        return True
+    return indent(line) == 0 and at > 0 and not is_head(line) and wraps(lines[at - 1], line, limit)
 
 
 class Below(NamedTuple):
@@ -168,19 +169,16 @@ def _second_column(rows: Rows) -> int | None:
 
 
 def _texts(row: Row, limit: int, gap: int | None, all_label: bool) -> tuple[str, str | None]:
-    first = row.lines[0]
+    first = " " * row.start + row.lines[0][row.start :]  # without digit and cursor, every letter in its column
+    rest, previous = row.lines[1:], first
     if gap is not None:
-        label, described = [""], [""]
-        for nth, line in enumerate(row.lines):
-            left, right = _split(line[row.start :] if nth == 0 else line, gap - (row.start if nth == 0 else 0))
-            label.append(left)
-            described.append(right)
-        return plain_label(_flat(label)), _flat(described) or None
-    label, rest, previous = [first[row.start :]], row.lines[1:], first
+        halves = [_split(line, gap) for line in (first, *rest)]
+        return plain_label(joined([left for left, _ in halves])), joined([right for _, right in halves]) or None
+    label = [first]
     while rest and (all_label or wraps(previous, rest[0], limit)):
         previous = rest.pop(0)
         label.append(previous)
-    return plain_label(joined(label, limit - row.start)), joined(rest, limit) or None
+    return plain_label(joined(label)), joined(rest) or None
 
 
 def _split(line: str, column: int) -> tuple[str, str]:
@@ -191,10 +189,6 @@ def _split(line: str, column: int) -> tuple[str, str]:
             return (line[:n], line[n:]) if line[max(n - 2, 0) : n].isspace() else (line, "")
         at += columns(char)
     return line, ""
-
-
-def _flat(parts: list[str]) -> str:
-    return " ".join(" ".join(parts).split())
 
 
 def plain_label(label: str) -> str:

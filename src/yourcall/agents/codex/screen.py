@@ -22,15 +22,15 @@ _INTERRUPTED = re.compile(r"■ (?:Conversation|Turn|Task|Request)? ?(?:was )?in
 
 
 def read_screen(text: str, title: str | None = None) -> Reading:
-    """Read one captured screen; the pane title tells a request from a menu, and a busy turn from a finished one."""
+    """Read one captured screen; the pane title tells a request from a menu, and work from rest."""
     lines = clean(text)
     title = (title or "").strip()
-    asked = _ACTION.match(title) is not None
     composer = _find_composer(lines)
-    if composer is None or (asked and names_keys(lines[-1])):
-        reading = read_dialog(lines, asked=asked)
+    if composer is None:
+        reading = read_dialog(lines, asked=_ACTION.match(title) is not None)
         if reading is not None:
             return reading
+        composer = _bare_composer(lines)
     above = lines[:composer] if composer is not None else lines
     if _SPINNER.match(title) or _is_busy(above):
         return Reading("working")
@@ -44,6 +44,12 @@ def _find_composer(lines: list[str]) -> int | None:
     if status is None or status < 2 or lines[status - 1]:
         return None
     at = next((n for n in range(status - 1, -1, -1) if lines[n] and not indent(lines[n])), None)
+    return at if at is not None and _COMPOSER.match(lines[at]) else None
+
+
+def _bare_composer(lines: list[str]) -> int | None:
+    """The composer where the person has turned the status line off: the last thing at the left edge."""
+    at = next((n for n in range(len(lines) - 1, -1, -1) if lines[n] and not indent(lines[n])), None)
     return at if at is not None and _COMPOSER.match(lines[at]) else None
 
 

@@ -1,6 +1,6 @@
-"""The box of a Gemini CLI dialog: the last thing on the screen, as wide as the pane.
+"""The box of a Gemini CLI dialog: the last box on the screen, as wide as the pane, with no composer below it.
 
-Boxes of running, finished or cancelled tools are narrower, and below them stand the composer and its footer.
+Boxes of running, finished or cancelled tools are narrower; an old dialog has the composer or other text below it.
 """
 
 import re
@@ -12,47 +12,62 @@ _BOTTOM = re.compile(r"( *)╰(─+)╯$")
 _TOP = re.compile(r"( *)╭(─+)╮$")
 # The right edge of a live dialog is at most this far from that of the pane; that of a tool's box is further off.
 _MOST_MARGIN = 2
+# Older versions draw under a dialog what they draw above the composer: that they wait, and the footer.
+_MOST_BELOW = 8
+_COMPOSER = re.compile(r" ?[>*!$] |─{8}|▀{8}|▄{8}")
+_WAITS = re.compile(r" ?[⠁-⣿] \S")
 
 
 class Box(NamedTuple):
     lines: list[str]  # what is inside, without the frame and its margin
-    whole: bool  # its top is on the screen
+    top: int  # its first line on the screen
+    whole: bool  # that line is its upper edge
     width: int  # columns a line inside can fill
 
 
-def find_box(lines: list[str]) -> Box | None:
-    end = len(lines) - 1
-    bottom = _BOTTOM.match(lines[end]) if end >= 0 else None
-    if bottom is None:
+def find_box(lines: list[str], *, asked: bool) -> Box | None:
+    """The box of the dialog. `asked`: the pane title says that an action is required."""
+    lowest = max(len(lines) - 1 - _MOST_BELOW, -1)
+    end = next((n for n in range(len(lines) - 1, lowest, -1) if _BOTTOM.match(lines[n])), None)
+    bottom = _BOTTOM.match(lines[end]) if end is not None else None
+    if end is None or bottom is None:
+        return None
+    below = [line for line in lines[end + 1 :] if line]
+    if any(map(_COMPOSER.match, below)) or (below and not asked and not any(map(_WAITS.match, below))):
         return None
     edge, right = len(bottom[1]), len(bottom[0])
     # Only plain lines are sure to be as wide as they seem.
     if max((len(line) for line in lines if line.isascii()), default=0) > right + _MOST_MARGIN:
         return None
-    inside: list[str] = []
-    for at in range(end - 1, -1, -1):
-        line = lines[at]
-        top = _TOP.match(line)
-        if top and len(top[1]) == edge and len(top[0]) == right:
-            return Box(_unframed(inside), True, right - edge - 4)
-        if line[edge : edge + 1] != "│" or line[:edge].strip() or line[-1] != "│":
-            return None  # not one frame from top to bottom
-        inside.append(line[edge + 1 : -1])
-    return Box(_unframed(inside), False, right - edge - 4)
+    at = end - 1
+    while at >= 0 and _is_side(lines[at], edge):
+        at -= 1
+    upper = _TOP.match(lines[at]) if at >= 0 else None
+    whole = upper is not None and (len(upper[1]), len(upper[0])) == (edge, right)
+    if at >= 0 and not whole:
+        return None  # not one frame from top to bottom
+    inside = [line[edge + 1 : -1].removeprefix(" ").rstrip() for line in lines[at + 1 : end]]
+    return Box(inside, max(at, 0), whole, right - edge - 4)
 
 
-def _unframed(inside: list[str]) -> list[str]:
-    return [line.removeprefix(" ").rstrip() for line in reversed(inside)]
+def _is_side(line: str, edge: int) -> bool:
+    return line[edge : edge + 1] == "│" and line[-1:] == "│" and len(line) > edge + 1 and not line[:edge].strip()
 
 
-def inner_box(lines: list[str]) -> tuple[int, int, list[str]] | None:
-    """The first box drawn inside: where it starts, where it ends, and its lines. Either end may be missing."""
+class Frame(NamedTuple):
+    """A box inside the box: the call, the diff, a text field."""
+
+    start: int
+    end: int
+    lines: list[str]
+
+
+def inner_frame(lines: list[str]) -> Frame | None:
     for start, line in enumerate(lines):
         if _TOP.match(line):
             width = columns(line)
             for end in range(start + 1, len(lines)):
                 if _BOTTOM.match(lines[end]) and columns(lines[end]) == width:
-                    framed = [text.strip()[1:-1].strip() for text in lines[start + 1 : end]]
-                    return start, end + 1, framed
+                    return Frame(start, end + 1, [text.strip()[1:-1].strip() for text in lines[start + 1 : end]])
             return None
     return None

@@ -1,7 +1,7 @@
 """What one screen of Gemini CLI says: is it waiting for a person, busy, stopped by an error, or ready?
 
-The rule: a dialog is a box as wide as the pane and the last thing on the screen. With the composer and its footer
-below, nothing waits, whatever boxes and lists stand above: old dialogs stay on the screen.
+The rule: a dialog is a box as wide as the pane and stands where the composer would be. With the composer below,
+nothing waits, whatever boxes and lists stand above: old dialogs stay on the screen.
 """
 
 import re
@@ -13,26 +13,34 @@ from yourcall.reading import Reading
 
 _TITLE = re.compile(r"\S+ +(Ready|Working|Action Required)\b")
 _SPINNER = re.compile(r" ?[⠁-⣿] \S")
-_RULE = re.compile(r"─{8,}$|▀{8,}$|▄{8,}$")
+_RULE = re.compile(r"─{8,}$|▀{8,}$")
 _HEAD = re.compile(r"[✦ℹ⚠✕✖✗] | > \S| {0,2}[│╰]")
-
-
 _ERRORS = ("✕", "✖", "✗")
-_FAR = 120  # an error text is long, but not longer than a few screens
+_FAR = 120  # lines; an error text is long, but not longer than a few screens
 
 
 def read_screen(text: str, title: str | None = None) -> Reading:
     """Read one captured screen; the pane title, if it is one of the CLI's, says whether it works or asks."""
     lines = clean(text)
-    named = _TITLE.match((title or "").strip())
-    box = find_box(lines)
-    if box is not None and (reading := read_box(box, asked=named is not None and named[1] == "Action Required")):
-        return reading
+    match = _TITLE.match((title or "").strip())
+    said = match[1] if match else None
+    asked = said == "Action Required"
+    box = find_box(lines, asked=asked)
+    if box is not None and (asked or not _opened_by_person(lines[: box.top])):
+        reading = read_box(box, asked=asked, resting=said == "Ready")
+        if reading is not None:
+            return reading
     rule = next((n for n in range(len(lines) - 1, -1, -1) if _RULE.match(lines[n])), len(lines))
     above = lines[:rule]
-    if (named is not None and named[1] == "Working") or (named is None and any(map(_SPINNER.match, above[-4:]))):
+    if said == "Working" or (said is None and any(map(_SPINNER.match, above[-6:]))):
         return Reading("working")
     return Reading("error" if rule < len(lines) and _ends_in_error(above) else "idle")
+
+
+def _opened_by_person(above: list[str]) -> bool:
+    """A menu: the last thing above it is the slash command that was just given."""
+    head = next((line for line in reversed(above[-_FAR:]) if _HEAD.match(line)), "")
+    return head.startswith(" > /")
 
 
 def _ends_in_error(above: list[str]) -> bool:

@@ -1,0 +1,254 @@
+"""Every kind of prompt, shown on a phone and answered there, against a running daemon."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from phone_scene import COMPARE, PLAN, QUESTION, RULE, SEVERAL, answered
+
+from kit.poll import until
+
+if TYPE_CHECKING:
+    from conftest import Opens
+    from phone_scene import Agent
+
+    from kit.yourcall import Yourcall
+
+pytestmark = pytest.mark.browser
+
+
+def state(yc: Yourcall, prompt_id: str) -> str:
+    return yc.http("GET", f"/api/prompts/{prompt_id}")[1]["state"]
+
+
+def asks(agent: Agent, request_id: str, tool: str, suggestions: list[Any] | None = None, **tool_input: Any) -> Any:
+    return agent.raises(
+        "PermissionRequest", request_id, tool_name=tool, tool_input=tool_input, permission_suggestions=suggestions
+    )
+
+
+def decided(line: Any) -> dict[str, Any]:
+    return answered(line)["decision"]
+
+
+def test_one_tap_in_the_list_allows_and_the_row_goes_when_the_agent_moved_on(
+    yc: Yourcall, agent: Agent, opens: Opens
+) -> None:
+    page = opens("phone")
+    page.sees("Nothing waits for you")
+    held = agent.asks("Bash", command="npm test", description="Run the tests")
+    shown = page.sees("npm test")
+    assert "kite-shop" in shown
+    assert "Claude wants to run" in shown
+    page.tap("Allow")
+    answer = held.answer()
+    assert answer is not None
+    assert answer["hookSpecificOutput"]["decision"]["behavior"] == "allow"
+    page.sees("Sent. Waiting for a sign")
+    assert page.box("Allow") is None  # nothing to press twice
+    agent.goes_on(held)
+    page.sees("Allowed. The agent moved on.")
+    page.loses("npm test\n")
+    page.sees("Nothing waits for you")
+    (line,) = yc.http("GET", "/api/log")[1]
+    assert (line["by"], line["outcome"], line["state"]) == ("phone", "allowed", "confirmed")
+
+
+def test_an_answered_prompt_is_gone_soon_after_the_agent_confirmed_it(agent: Agent, opens: Opens) -> None:
+    page = opens()
+    held = agent.asks("Bash", command="npm test")
+    page.tap("Allow")
+    held.answer()
+    page.sees("Sent.")
+    page.js("""(() => {
+        const row = document.querySelector("li.row");
+        new MutationObserver(() => { if (!row.isConnected) window.gone ??= performance.now(); }).observe(document.body, { childList: true, subtree: true });
+        new MutationObserver(() => { if (row.dataset.state === "confirmed") window.told ??= performance.now(); }).observe(row, { attributes: true });
+    })()""")
+    agent.goes_on(held)
+    took = until(
+        lambda: page.js("window.gone && window.told && (window.gone - window.told)"), what="the row to go"
+    )
+    assert took < 300, f"{took:.0f} ms"
+
+
+def test_a_dangerous_command_needs_a_hold(yc: Yourcall, agent: Agent, opens: Opens) -> None:
+    page = opens()
+    line = agent.bash("dangeraaa2", "rm -rf build/")
+    page.sees("It deletes files.")
+    page.tap("Hold to allow")
+    page.hold("Hold", 0.3)
+    assert state(yc, "dangeraaa2") == "open"
+    page.hold("Hold", 0.9)
+    assert decided(line)["behavior"] == "allow"
+
+
+def test_a_no_needs_no_hold_and_carries_its_reason(agent: Agent, opens: Opens) -> None:
+    page = opens()
+    line = agent.bash("reasonaaa2", "sudo reboot")
+    page.tap("More choices")
+    page.sees("Why not, or what to do instead")
+    page.write("Why not", "Not during <b>work</b>.")
+    page.tap("Deny with this")
+    assert decided(line) == {"behavior": "deny", "message": "Not during <b>work</b>."}
+
+
+def test_the_command_can_be_edited_before_it_is_allowed(agent: Agent, opens: Opens) -> None:
+    page = opens()
+    line = agent.bash("editaaaaa2", "rm -rf build")
+    page.tap("More choices")
+    page.tap("Edit the command")
+    page.write("The command, as you want it", "ls build")
+    page.tap("Allow as edited")  # no hold any more: nothing is deleted now
+    decision = decided(line)
+    assert decision["behavior"] == "allow"
+    assert decision["updatedInput"] == {"command": "ls build"}
+
+
+def test_each_button_says_what_it_does_and_a_lasting_yes_needs_a_hold(agent: Agent, opens: Opens) -> None:
+    page = opens()
+    line = asks(agent, "alwaysaaa2", "Bash", [RULE], command="npm test")
+    page.tap("More choices")
+    text = page.sees("from now on in this project")
+    assert "Runs this one call; the next one is asked again." in text
+    assert "Refuses this call and stops the turn" in text
+    page.hold("Hold to allow and don't ask again")
+    decision = decided(line)
+    assert decision["behavior"] == "allow"
+    assert decision["updatedPermissions"][0]["rules"] == RULE["rules"]
+
+
+def test_a_change_is_shown_as_a_change(agent: Agent, opens: Opens) -> None:
+    page = opens()
+    path = f"{agent.project}/src/prices.py"
+    line = asks(agent, "changeaaa2", "Edit", file_path=path, old_string="a = 1\nb = 50", new_string="a = 1\nb = 5")
+    page.sees("Claude wants to change prices.py")
+    assert page.js("document.querySelector('.diff .old mark').textContent") == "50"
+    assert page.js("document.querySelector('.diff .new mark').textContent") == "5"
+    assert page.js("document.querySelector('.diff .path').textContent") == "src/prices.py"
+    page.tap("Deny")
+    assert decided(line)["behavior"] == "deny"
+
+
+def test_a_long_command_must_be_read_before_it_can_be_allowed(agent: Agent, opens: Opens) -> None:
+    page = opens()
+    line = agent.bash("longaaaaa2", "\n".join(f"echo line {n}" for n in range(200)))
+    shown = page.sees("Not all of it: 200 lines")
+    assert "line 199" not in shown
+    assert page.box("Allow") is None
+    page.tap("Read it all")
+    page.tap("Show all: 200 lines")
+    page.sees("line 199")
+    page.tap("Allow")
+    assert decided(line)["behavior"] == "allow"
+
+
+def test_a_question_is_answered_by_one_tap_in_the_list(agent: Agent, opens: Opens) -> None:
+    page = opens()
+    line = asks(agent, "questaaaa2", "AskUserQuestion", questions=[QUESTION])
+    page.sees("Seen from everywhere.")
+    page.tap("Signal red")
+    assert decided(line)["updatedInput"]["answers"] == {QUESTION["question"]: "Signal red"}
+
+
+def test_a_question_takes_words_of_ones_own(agent: Agent, opens: Opens) -> None:
+    page = opens()
+    line = asks(agent, "ownaaaaaa2", "AskUserQuestion", questions=[QUESTION])
+    page.tap("Something else")
+    page.sees("Or in your own words")
+    page.write("Or in your own words", "Green, with a tail")
+    page.tap("Submit")
+    assert decided(line)["updatedInput"]["answers"] == {QUESTION["question"]: "Green, with a tail"}
+
+
+def test_several_questions_are_sent_together_and_only_when_all_are_answered(
+    yc: Yourcall, agent: Agent, opens: Opens
+) -> None:
+    page = opens()
+    line = asks(agent, "severaaaa2", "AskUserQuestion", questions=[SEVERAL, COMPARE])
+    page.tap("Answer")
+    assert "A ........ 20" in page.sees("Which layout for the front page?")
+    page.tap("Small")
+    page.tap("Large")
+    page.tap("Medium")
+    page.tap("Medium")  # and off again
+    page.tap("Submit")
+    page.sees("Choose one, please.")
+    assert state(yc, "severaaaa2") == "open"
+    page.tap("List")
+    page.tap("Submit")
+    answers = decided(line)["updatedInput"]["answers"]
+    assert answers == {SEVERAL["question"]: "Small, Large", COMPARE["question"]: "List"}
+
+
+def test_a_plan_is_read_first_and_then_decided(agent: Agent, opens: Opens) -> None:
+    page = opens()
+    line = asks(agent, "planaaaaa2", "ExitPlanMode", plan=PLAN)
+    page.tap("Read the plan")
+    until(lambda: page.js("document.querySelectorAll('.markdown li').length") == 3, what="the plan as Markdown")
+    assert page.js("document.querySelector('.markdown h1').textContent") == "Move the shop to the new prices"
+    page.write("Why not", "Default to 25.")
+    page.tap("Keep planning with this")
+    assert decided(line) == {"behavior": "deny", "message": "Default to 25."}
+
+
+def test_a_plan_with_a_wider_yes(agent: Agent, opens: Opens) -> None:
+    page = opens()
+    line = asks(agent, "planbbbbb2", "ExitPlanMode", plan=PLAN)
+    page.tap("Read the plan")
+    page.sees("file edits are no longer asked for until this session ends")
+    page.tap("Approve and accept edits")
+    assert decided(line)["updatedPermissions"][0]["mode"] == "acceptEdits"
+
+
+def test_a_form_is_checked_before_it_is_sent(yc: Yourcall, agent: Agent, opens: Opens) -> None:
+    page = opens()
+    line = agent.form("formaaaaa2")
+    page.sees("parcels asks: Where shall the parcel go?")
+    page.tap("Answer")
+    page.tap("Submit")
+    page.sees("This one is needed.")
+    page.write("1 of 5", "Ada")
+    page.write("2 of 5", "12")
+    page.tap("large")
+    page.tap("Submit")
+    page.sees("At most 9, please.")
+    assert state(yc, "formaaaaa2") == "open"
+    page.write("2 of 5", "3")
+    page.tap("Submit")
+    said = answered(line)
+    assert said["action"] == "accept"
+    assert said["content"] == {"name": "Ada", "count": 3, "size": "large"}
+
+
+def test_a_form_can_be_declined_empty(agent: Agent, opens: Opens) -> None:
+    page = opens()
+    line = agent.form("formbbbbb2")
+    page.tap("Answer")
+    page.tap("Decline")
+    assert answered(line)["action"] == "decline"
+
+
+def test_what_nobody_holds_says_where_to_answer(agent: Agent, opens: Opens) -> None:
+    page = opens()
+    agent.raises("Stop", last_assistant_message="All done; the release is out.")
+    text = page.sees("All done; the release is out.")
+    assert "Claude is done and waits for you" in text
+
+
+def test_the_keyboard_does_all_of_it(agent: Agent, opens: Opens) -> None:
+    page = opens()
+    line = agent.bash("keysaaaaa2", "ls")
+    page.find("Allow")
+    page.js("[...document.querySelectorAll('button')].find((b) => b.textContent.trim() === 'Allow').focus()")
+    page.key("Enter", 13)
+    assert decided(line)["behavior"] == "allow"
+    line = agent.bash("keysbbbbb2", "rm x")
+    page.find("Hold to allow")
+    page.js("[...document.querySelectorAll('button')].find((b) => b.textContent.includes('Hold to')).focus()")
+    page.press("Enter", 13)
+    time.sleep(0.9)  # how long the key is held is what is tested
+    page.release("Enter", 13)
+    assert decided(line)["behavior"] == "allow"

@@ -1,0 +1,108 @@
+"""Pairing, devices and what a paired phone shows besides: sessions and history."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kit.poll import until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from chromium import Chromium
+    from conftest import Opens
+    from phone_scene import Agent
+
+    from kit.yourcall import Yourcall
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_link_pairs_in_one_tap_and_leaves_no_trace(yc: Yourcall, chromium: Chromium) -> None:
+    code = yc.http("POST", "/api/pairing")[1]["code"]
+    page = chromium.page(f"{yc.url}/#pair={code}")
+    page.sees("Pair this device")
+    assert page.js("location.href") == f"{yc.url}/"
+    page.write("Name of this device", "My phone")
+    page.tap("Pair", "form")
+    page.sees("Nothing waits for you")
+    assert page.js("document.cookie") == ""
+    assert page.js("Object.keys(localStorage).length + Object.keys(sessionStorage).length") == 0
+    (device,) = yc.http("GET", "/api/devices")[1]
+    assert device["name"] == "My phone"
+    page.reload()
+    page.sees("Nothing waits for you")
+    assert not page.errors
+    page.close()
+
+
+def test_a_wrong_code_says_so_and_a_typed_one_pairs(yc: Yourcall, chromium: Chromium) -> None:
+    page = chromium.page(yc.url)
+    page.sees("Pair this device")
+    code = yc.http("POST", "/api/pairing")[1]["code"]
+    page.write("Code", "0000-0000")
+    page.tap("Pair", "form")
+    page.sees("That code is wrong.")
+    page.write("Code", code.lower())
+    page.tap("Pair", "form")
+    page.sees("Nothing waits for you")
+    page.close()
+
+
+def test_a_revoked_phone_is_out_at_once_and_shows_nothing_more(yc: Yourcall, agent: Agent, opens: Opens) -> None:
+    first, second = opens("first"), opens("second")
+    agent.bash("revokeaaa2", "secret command")
+    first.sees("secret command")
+    second.tap("Devices", "nav")
+    second.sees("this one")
+    second.tap("Revoke", "li.device:has(b)")
+    second.tap("Revoke now")
+    first.sees("This device was revoked.")
+    assert "secret command" not in first.text()
+    second.loses("first")
+    names = [device["name"] for device in yc.http("GET", "/api/devices")[1] if device["revoked_at"] is None]
+    assert names == ["second"]
+
+
+def test_sessions_warn_of_modes_that_do_not_ask(tmp_path: Path, yc: Yourcall, agent: Agent, opens: Opens) -> None:
+    page = opens()
+    agent.mode = "bypassPermissions"
+    agent.raises("UserPromptSubmit", prompt="go")
+    page.sees("One session runs")
+    page.tap("Sessions", "nav")
+    text = page.sees("asks nothing: all is allowed")
+    assert "kite-shop" in text
+    assert "works" in text
+
+
+def test_the_history_says_who_answered_what(yc: Yourcall, agent: Agent, opens: Opens) -> None:
+    page = opens("phone")
+    held = agent.asks("Bash", command="npm test")
+    page.tap("Allow")
+    held.answer()
+    agent.goes_on(held)
+    page.sees("Nothing waits")
+    page.tap("History", "nav")
+    text = page.sees("npm test")
+    assert "allowed" in text
+    assert "you" in text
+    page.tap("npm test", ".log")
+    page.sees("Allowed. The agent moved on.")
+    assert page.box("Allow") is None
+    page.tap("What happened")
+    page.sees("confirmed")
+
+
+def test_what_was_said_before_is_one_tap_away(yc: Yourcall, agent: Agent, opens: Opens) -> None:
+    page = opens()
+    said = {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": "I will test."}]}}
+    agent._writes(said)
+    agent.asks("Bash", command="npm test")
+    page.tap("More choices")
+    page.tap("What came before")
+    page.sees("I will test.")
+    page.tap("Back")
+    page.sees("May" if "May" in page.text() else "Claude wants to run")
+    until(lambda: page.box("Deny"), what="the card again")

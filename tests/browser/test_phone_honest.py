@@ -1,0 +1,195 @@
+"""What a button says is what is so: answers on their way, taken elsewhere, bounced, without a line, pressed twice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from phone_scene import answered
+
+from kit.poll import until
+
+if TYPE_CHECKING:
+    import socket
+
+    from chromium import Page
+    from conftest import Opens
+    from phone_scene import Agent
+
+    from kit.yourcall import Yourcall
+
+pytestmark = pytest.mark.browser
+
+
+def story(yc: Yourcall, prompt_id: str) -> dict[str, Any]:
+    return yc.http("GET", f"/api/prompts/{prompt_id}")[1]
+
+
+def answer_id(line: socket.socket) -> str:
+    """The id of the answer that the holder of a request is to write."""
+    read = b""
+    while b"answer " not in read:
+        read += line.recv(1 << 16)
+    return read.partition(b"answer ")[2].split(b" ")[0].decode()
+
+
+def row(page: Page, prompt_id: str) -> str:
+    return page.js(f"document.querySelector('li[data-id={prompt_id}]')?.innerText ?? ''")
+
+
+def test_each_step_is_told_and_none_is_claimed_early(agent: Agent, opens: Opens) -> None:
+    page = opens()
+    line = agent.bash("stepsaaaa2", "npm test")
+    page.tap("Allow")
+    number = answer_id(line)
+    page.sees("Taken. On its way to the agent")
+    line.sendall(f"wrote {number}\n".encode())
+    page.sees("Sent. Waiting for a sign")
+    assert "Allowed" not in page.text()
+    line.sendall(b"left busy\n")
+    page.sees("Accepted: the agent goes on.")
+    assert "moved on" not in page.text()
+
+
+def test_an_answer_that_bounced_brings_the_card_back_with_the_reason(yc: Yourcall, agent: Agent, opens: Opens) -> None:
+    page = opens()
+    line = agent.bash("bounceaaa2", "npm test")
+    page.tap("Allow")
+    line.sendall(f"unwritten {answer_id(line)} busy\n".encode())
+    page.sees("It came back: the agent's dialog could not be seen to be open")
+    assert story(yc, "bounceaaa2")["state"] == "open"
+    page.tap("Deny")
+    assert answered(line)["decision"]["behavior"] == "deny"
+
+
+def test_answered_at_the_desk_says_so_and_takes_the_buttons_away(agent: Agent, opens: Opens) -> None:
+    page = opens()
+    held = agent.asks("Bash", command="npm test")
+    page.find("Allow")
+    agent.goes_on(held, source="user_temporary")
+    page.sees("Answered at the desk at ")
+    assert page.box("Allow") is None
+    assert page.box("Deny") is None
+
+
+def test_two_phones_one_answer(yc: Yourcall, agent: Agent, opens: Opens) -> None:
+    first, second = opens("first"), opens("second")
+    line = agent.bash("twoaaaaaa2", "npm test")
+    first.find("Allow")
+    second.find("Allow")
+    first.tap("Allow")
+    second.sees("Answered by first at ")
+    assert second.box("Allow") is None
+    line.sendall(f"wrote {answer_id(line)}\n".encode())
+    line.sendall(b"left busy\n")
+    second.sees("Answered by first at ")
+    assert [m["state"] for m in story(yc, "twoaaaaaa2")["history"]] == ["open", "answering", "sent", "accepted"]
+
+
+def test_an_answer_without_a_line_waits_and_is_sent_when_it_is_back(agent: Agent, opens: Opens) -> None:
+    page = opens()
+    line = agent.bash("offaaaaaa2", "npm test")
+    page.find("Allow")
+    page.line(False)
+    page.sees("No connection")
+    page.tap("Allow")
+    page.sees("“Allow” waits, and is sent when the line is back.")
+    page.line(True)
+    assert answered(line)["decision"]["behavior"] == "allow"
+    page.sees("Live")
+    assert "waits" not in row(page, "offaaaaaa2").replace("waits\n", "")
+
+
+def test_an_answer_that_waited_too_long_is_dropped_and_says_so(yc: Yourcall, agent: Agent, opens: Opens) -> None:
+    page = opens()
+    line = agent.bash("dropaaaaa2", "npm test")
+    page.find("Allow")
+    page.line(False)
+    page.tap("Allow")
+    page.sees("waits, and is sent when the line is back.")
+    yc.http("POST", "/api/prompts/dropaaaaa2/answer", {"option": "deny"})
+    assert answered(line)["decision"]["behavior"] == "deny"
+    page.line(True)
+    page.sees("“Allow” was not sent.")
+    assert "the command line" in page.text()
+    states = [(m["state"], m["by"]) for m in story(yc, "dropaaaaa2")["history"]]
+    assert ("answering", "cli") in states
+    assert all(by != "phone" for _, by in states)
+
+
+def test_an_answer_that_waits_can_be_taken_back(yc: Yourcall, agent: Agent, opens: Opens) -> None:
+    page = opens()
+    agent.bash("backaaaaa2", "npm test")
+    page.find("Allow")
+    page.line(False)
+    page.tap("Allow")
+    page.tap("Take back")
+    page.line(True)
+    page.sees("Live")
+    page.find("Allow")
+    assert story(yc, "backaaaaa2")["state"] == "open"
+
+
+def test_a_double_tap_answers_once_and_nothing_else(yc: Yourcall, agent: Agent, opens: Opens) -> None:
+    page = opens()
+    line = agent.bash("doubleaaa2", "npm test")
+    agent.bash("doublebbb2", "npm run other")
+    page.sees("npm run other")
+    box = page.find("Allow", "li[data-id=doubleaaa2]")
+    for _ in range(4):
+        page.touch(box, 0.01)
+    line.sendall(f"wrote {answer_id(line)}\nleft busy\n".encode())
+    until(lambda: "Accepted" in row(page, "doubleaaa2"), what="the first to be small")
+    page.touch(box, 0.01)  # where the button was, right after the list moved: another one is there now
+    assert story(yc, "doublebbb2")["state"] == "open"
+    assert [m["state"] for m in story(yc, "doubleaaa2")["history"]].count("answering") == 1
+
+
+def test_a_new_prompt_moves_no_button(agent: Agent, opens: Opens) -> None:
+    page = opens()
+    agent.bash("stillaaaa2", "npm test")
+    before = page.find("Allow")
+    for n in range(5):
+        agent.bash(f"still{n}bbb2", f"npm run step{n}")
+    page.sees("step4")
+    assert page.box("Allow") == before
+
+
+def test_nothing_moves_while_a_finger_is_down_and_a_moved_button_takes_no_press(
+    yc: Yourcall, agent: Agent, opens: Opens
+) -> None:
+    page = opens()
+    gone = agent.bash("fingeraaa2", "npm run first")
+    agent.bash("fingerbbb2", "npm run second")
+    page.sees("second")
+    box = page.find("Allow", "li[data-id=fingerbbb2]")
+    finger = {"x": 5, "y": 300}
+    page.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[finger])
+    yc.http("POST", "/api/prompts/fingeraaa2/answer", {"option": "allow"})
+    gone.sendall(f"wrote {answer_id(gone)}\nleft busy\n".encode())
+    until(lambda: "Accepted" in row(page, "fingeraaa2"), what="the first to be answered")
+    assert page.box("Allow", "li[data-id=fingerbbb2]") == box
+    page.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+    moved = until(
+        lambda: (now := page.box("Allow", "li[data-id=fingerbbb2]")) and now != box and now, what="the list to close up"
+    )
+    page.touch(moved, 0.01)  # a tap that was aimed at what had been there
+    assert story(yc, "fingerbbb2")["state"] == "open"
+    page.tap("Allow", "li[data-id=fingerbbb2]")
+    until(lambda: story(yc, "fingerbbb2")["state"] != "open", what="a tap on a button at rest to count")
+
+
+def test_the_feed_comes_back_after_the_daemon_was_away(yc: Yourcall, agent: Agent, opens: Opens) -> None:
+    page = opens()
+    page.sees("Nothing waits")
+    held = agent.asks("Bash", command="npm test")
+    page.find("Allow")
+    port = int(yc.url.rpartition(":")[2])
+    yc.stop()
+    page.sees("No connection")
+    yc.start_on(port)
+    page.sees("Live", 30)
+    page.tap("Allow")
+    answer = held.answer()
+    assert answer is not None
+    assert answer["hookSpecificOutput"]["decision"]["behavior"] == "allow"
