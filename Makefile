@@ -2,6 +2,8 @@
 .DEFAULT_GOAL := help
 .PHONY: help run demo test check format bench soak clean
 BIN := .venv/bin
+# The tests that start no daemon and no agent.
+FAST := tests/agents tests/conformance tests/core tests/docs tests/machine tests/server tests/store
 
 help:            ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 16
@@ -22,11 +24,12 @@ check: .venv/.made ## format, lint, types, import rules and the fast tests: unde
 	$(BIN)/ruff check -q .
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports --no-cache > /dev/null || $(BIN)/lint-imports --no-cache
-	$(BIN)/pytest -q -m "not real and not browser and not soak" -n 2
+	$(BIN)/pytest -q -m "not soak" -n 2 $(FAST)
 
-format: .venv/.made ## let ruff format and mend what it can
+format: .venv/.made ## let ruff format and mend what it can, and write the generated docs anew
 	$(BIN)/ruff format -q .
 	$(BIN)/ruff check -q --fix .
+	$(BIN)/python tools/gen_docs.py
 
 bench: .venv/.made ## every speed and size we claim, side by side, in one table
 	@tools/need.sh tmux npm

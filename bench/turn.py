@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from kit.claude import Claude
 
 CALLS = 20
-BESIDES = 2  # events of a turn beside the PostToolUse of each call: UserPromptSubmit and Stop
 INFORMING = (
     "SessionStart",
     "SessionEnd",
@@ -77,11 +76,11 @@ def twenty_calls(at: Path, size: Size) -> Iterator[Row]:
             yield Row(f"{what}, {name}", "ms", times[name], against, times[NONE], most_ratio=goal, note=note)
             note = ""
     none = statistics.median([*used.pop(AGAIN), *used[NONE]])
-    added = {name: [(each - none) / (count + BESIDES) for each in used[name]] for name in list(used)[1:]}
+    added = {name: [(each - none) / count for each in used[name]] for name in list(used)[1:]}
     for name, each in added.items():
         curl = added.get(CURL, []) if name != CURL else []
         goal = CPU_MS if name.startswith("ours") else None
-        yield Row(f"CPU it adds per event, {name}", "ms", each, CURL if curl else "", curl, most=goal)
+        yield Row(f"CPU added per call, {name}", "ms", each, CURL if curl else "", curl, most=goal)
 
 
 class Side:
@@ -151,6 +150,7 @@ def _contenders(at: Path, calls: int) -> Generator[dict[str, Side]]:
         add("ours", None, stack.enter_context(Yourcall(subfolder(at, "up"))))
         down = Yourcall(subfolder(at, "down"))
         add("ours, daemon down", None, down)
+        add("hooks that run `true` beside it", _hooks({"type": "command", "command": "true", "async": True}))
         add("HTTP hooks", _hooks({"type": "http", "url": url}), bare)
         if shutil.which("curl"):
             add(CURL, _hooks({"type": "command", "command": curl}), bare)
@@ -164,7 +164,7 @@ def subfolder(at: Path, name: str) -> Path:
 
 
 def _hooks(hook: dict[str, Any]) -> dict[str, Any]:
-    """What people write: the same events that we ask for, told by a hook that the agent waits for."""
+    """The same events that we ask for, told in another way."""
     return json.loads(json.dumps({"hooks": {event: [{"hooks": [hook]}] for event in INFORMING}}))
 
 

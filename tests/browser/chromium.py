@@ -1,7 +1,7 @@
 """A real Chromium, driven over its own protocol: one browser for many tests, a fresh profile for each page.
 
-The rule it keeps: what a test does, a thumb could do (touches and keys go in as input events, never as calls of the
-page's own functions); and the browser talks to nobody but this machine.
+The rule it keeps: what a test does, a thumb could do (touches and keys go in as input events, never as calls of
+the page's own functions); and the browser talks to nobody but this machine.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ class Page:
         self.call("Emulation.setEmulatedMedia", features=[scheme])
 
     def line(self, up: bool) -> None:
-        """Cut the phone's line, or give it back. Sockets that are open are cut by the page itself, which hears it."""
+        """Cut the phone's line, or give it back."""
         self.call(
             "Network.emulateNetworkConditions",
             offline=not up,
@@ -195,9 +195,11 @@ class Page:
     def box(self, label: str, within: str = "body") -> dict[str, float] | None:
         """Where the first button or link lies whose name starts like this; None while there is none."""
         return self.js(f"""(() => {{
-            const said = (e) => (e.getAttribute("aria-label") ?? e.querySelector(".label")?.textContent ?? e.textContent).trim();
-            const all = [...document.querySelectorAll({json.dumps(within)})].flatMap((w) => [...w.querySelectorAll("button, a, label, summary")]);
-            const found = all.find((e) => said(e).startsWith({json.dumps(label)}) && e.getClientRects().length && !e.disabled);
+            const said = (e) => e.getAttribute("aria-label") ?? (e.querySelector(".label") ?? e).textContent;
+            const all = [...document.querySelectorAll({json.dumps(within)})]
+                .flatMap((part) => [...part.querySelectorAll("button, a, label, summary")])
+                .filter((e) => e.getClientRects().length && !e.disabled);
+            const found = all.find((e) => said(e).trim().startsWith({json.dumps(label)}));
             if (!found) return null;
             const r = found.getBoundingClientRect();
             return {{ x: r.x, y: r.y, width: r.width, height: r.height }};
@@ -237,12 +239,13 @@ class Page:
     def write(self, label: str, text: str) -> None:
         """Type into the field whose label starts like this."""
         found = self.js(f"""(() => {{
-            const label = [...document.querySelectorAll("label, fieldset")].find((e) => e.textContent.trim().startsWith({json.dumps(label)}) && e.querySelector("input:not([type=radio],[type=checkbox]), textarea"));
-            const field = label?.querySelector("input:not([type=radio],[type=checkbox]), textarea");
-            if (!field) return false;
-            field.focus();
-            field.select();
-            return true;
+            const typed = "input:not([type=radio], [type=checkbox]), textarea";
+            const label = [...document.querySelectorAll("label, fieldset")]
+                .find((e) => e.textContent.trim().startsWith({json.dumps(label)}) && e.querySelector(typed));
+            const field = label?.querySelector(typed);
+            field?.focus();
+            field?.select();
+            return Boolean(field);
         }})()""")
         assert found, f"no field {label!r} in: {self.text()}"
         self.call("Input.insertText", text=text)

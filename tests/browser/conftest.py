@@ -18,10 +18,26 @@ for folder in (TESTS / "browser", TESTS / "cli", TESTS):
 from chromium import Chromium, Page  # noqa: E402
 from phone_scene import Agent  # noqa: E402
 
-from kit.yourcall import Yourcall  # noqa: E402
+from kit.poll import until  # noqa: E402
+from kit.yourcall import COMMAND, Yourcall  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+class Daemon(Yourcall):
+    """One that can come back at the address it had, as a daemon that is restarted does."""
+
+    def start_on(self, port: int) -> None:
+        (self.home / "daemon.json").unlink(missing_ok=True)
+        self._process = subprocess.Popen(
+            [str(COMMAND), "up", "--port", str(port)],
+            env=self.env,
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
+        until(self._listens, 20, what="the daemon")
 
 
 @pytest.fixture(scope="session")
@@ -40,8 +56,9 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
 
 
 @pytest.fixture
-def yc(built: None, tmp_path: Path) -> Iterator[Yourcall]:
-    with Yourcall(tmp_path) as running:
+def yc(built: None, tmp_path: Path) -> Iterator[Daemon]:
+    with Daemon(tmp_path) as running:
+        assert isinstance(running, Daemon)
         yield running
 
 
@@ -51,12 +68,19 @@ def agent(tmp_path: Path, yc: Yourcall) -> Iterator[Agent]:
         yield scripted
 
 
+@pytest.fixture
+def other(tmp_path: Path, yc: Yourcall) -> Iterator[Agent]:
+    """A second session, in another project."""
+    with Agent(tmp_path, yc, "weather-api") as scripted:
+        yield scripted
+
+
 Opens = Callable[..., Page]
 
 
 @pytest.fixture
 def opens(chromium: Chromium, yc: Yourcall) -> Iterator[Opens]:
-    """`opens("phone")`: a phone of that name, paired, with the inbox in front; no page may complain or ask others."""
+    """`opens("phone")`: a paired phone of that name, at its inbox. No page may complain, or ask anybody else."""
     pages: list[Page] = []
 
     def pair(name: str = "phone", **look: object) -> Page:

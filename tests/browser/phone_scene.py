@@ -1,6 +1,6 @@
-"""Agents that ask for everything there is, for a phone to answer: the scripted Claude Code, and bare held requests.
+"""Agents that ask for everything there is, for a phone to answer: the scripted Claude Code, and bare requests.
 
-The rule it keeps: prompts come in through the hooks' own socket, as they always do; nothing of yourcall is replaced.
+The rule it keeps: prompts come in through the hooks' own socket, as always; nothing of yourcall is replaced.
 """
 
 from __future__ import annotations

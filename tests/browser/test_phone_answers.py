@@ -64,8 +64,10 @@ def test_an_answered_prompt_is_gone_soon_after_the_agent_confirmed_it(agent: Age
     page.sees("Sent.")
     page.js("""(() => {
         const row = document.querySelector("li.row");
-        new MutationObserver(() => { if (!row.isConnected) window.gone ??= performance.now(); }).observe(document.body, { childList: true, subtree: true });
-        new MutationObserver(() => { if (row.dataset.state === "confirmed") window.told ??= performance.now(); }).observe(row, { attributes: true });
+        new MutationObserver(() => {
+            if (row.dataset.state === "confirmed") window.told ??= performance.now();
+            if (!row.isConnected) window.gone ??= performance.now();
+        }).observe(document.body, { childList: true, subtree: true, attributes: true });
     })()""")
     agent.goes_on(held)
     took = until(

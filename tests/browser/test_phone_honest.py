@@ -1,4 +1,4 @@
-"""What a button says is what is so: answers on their way, taken elsewhere, bounced, without a line, pressed twice."""
+"""What a button says is so: answers on their way, taken elsewhere, bounced, without a line, pressed twice."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import socket
 
     from chromium import Page
-    from conftest import Opens
+    from conftest import Daemon, Opens
     from phone_scene import Agent
 
     from kit.yourcall import Yourcall
@@ -37,21 +37,25 @@ def row(page: Page, prompt_id: str) -> str:
     return page.js(f"document.querySelector('li[data-id={prompt_id}]')?.innerText ?? ''")
 
 
-def test_each_step_is_told_and_none_is_claimed_early(agent: Agent, opens: Opens) -> None:
+def test_each_step_is_told_and_none_is_claimed_early(agent: Agent, other: Agent, opens: Opens) -> None:
     page = opens()
-    line = agent.bash("stepsaaaa2", "npm test")
+    line = other.bash("stepsaaaa2", "npm run slow")
     page.tap("Allow")
-    number = answer_id(line)
+    answer_id(line)  # it is here, and not written yet
     page.sees("Taken. On its way to the agent")
-    line.sendall(f"wrote {number}\n".encode())
+    held = agent.asks("Bash", command="npm test")
+    page.tap("Allow")
+    held.answer()
     page.sees("Sent. Waiting for a sign")
     assert "Allowed" not in page.text()
-    line.sendall(b"left busy\n")
+    agent.is_("busy")
     page.sees("Accepted: the agent goes on.")
     assert "moved on" not in page.text()
 
 
-def test_an_answer_that_bounced_brings_the_card_back_with_the_reason(yc: Yourcall, agent: Agent, opens: Opens) -> None:
+def test_an_answer_that_bounced_brings_the_card_back_with_the_reason(
+    yc: Yourcall, agent: Agent, opens: Opens
+) -> None:
     page = opens()
     line = agent.bash("bounceaaa2", "npm test")
     page.tap("Allow")
@@ -74,16 +78,17 @@ def test_answered_at_the_desk_says_so_and_takes_the_buttons_away(agent: Agent, o
 
 def test_two_phones_one_answer(yc: Yourcall, agent: Agent, opens: Opens) -> None:
     first, second = opens("first"), opens("second")
-    line = agent.bash("twoaaaaaa2", "npm test")
+    held = agent.asks("Bash", command="npm test")
     first.find("Allow")
     second.find("Allow")
     first.tap("Allow")
     second.sees("Answered by first at ")
     assert second.box("Allow") is None
-    line.sendall(f"wrote {answer_id(line)}\n".encode())
-    line.sendall(b"left busy\n")
-    second.sees("Answered by first at ")
-    assert [m["state"] for m in story(yc, "twoaaaaaa2")["history"]] == ["open", "answering", "sent", "accepted"]
+    held.answer()
+    agent.goes_on(held)
+    second.sees("Allowed by first at ")
+    (line,) = yc.http("GET", "/api/log")[1]
+    assert (line["by"], line["state"]) == ("first", "confirmed")
 
 
 def test_an_answer_without_a_line_waits_and_is_sent_when_it_is_back(agent: Agent, opens: Opens) -> None:
@@ -130,19 +135,24 @@ def test_an_answer_that_waits_can_be_taken_back(yc: Yourcall, agent: Agent, open
     assert story(yc, "backaaaaa2")["state"] == "open"
 
 
-def test_a_double_tap_answers_once_and_nothing_else(yc: Yourcall, agent: Agent, opens: Opens) -> None:
+def test_a_double_tap_answers_once_and_nothing_else(
+    yc: Yourcall, agent: Agent, other: Agent, opens: Opens
+) -> None:
     page = opens()
-    line = agent.bash("doubleaaa2", "npm test")
-    agent.bash("doublebbb2", "npm run other")
+    held = agent.asks("Bash", command="npm test")
+    page.sees("npm test")
+    other.bash("doublebbb2", "npm run other")
     page.sees("npm run other")
-    box = page.find("Allow", "li[data-id=doubleaaa2]")
+    box = page.find("Allow")
     for _ in range(4):
         page.touch(box, 0.01)
-    line.sendall(f"wrote {answer_id(line)}\nleft busy\n".encode())
-    until(lambda: "Accepted" in row(page, "doubleaaa2"), what="the first to be small")
+    held.answer()
+    agent.goes_on(held)
+    page.loses("npm test\n")
     page.touch(box, 0.01)  # where the button was, right after the list moved: another one is there now
     assert story(yc, "doublebbb2")["state"] == "open"
-    assert [m["state"] for m in story(yc, "doubleaaa2")["history"]].count("answering") == 1
+    (line,) = yc.http("GET", "/api/log")[1]
+    assert [m["state"] for m in story(yc, line["id"])["history"]].count("answering") == 1
 
 
 def test_a_new_prompt_moves_no_button(agent: Agent, opens: Opens) -> None:
@@ -156,30 +166,36 @@ def test_a_new_prompt_moves_no_button(agent: Agent, opens: Opens) -> None:
 
 
 def test_nothing_moves_while_a_finger_is_down_and_a_moved_button_takes_no_press(
-    yc: Yourcall, agent: Agent, opens: Opens
+    yc: Yourcall, agent: Agent, other: Agent, opens: Opens
 ) -> None:
     page = opens()
-    gone = agent.bash("fingeraaa2", "npm run first")
-    agent.bash("fingerbbb2", "npm run second")
-    page.sees("second")
+    held = agent.asks("Bash", command="npm run first")
+    page.sees("npm run first")
+    other.bash("fingerbbb2", "npm run second")
+    page.sees("npm run second")
     box = page.find("Allow", "li[data-id=fingerbbb2]")
-    finger = {"x": 5, "y": 300}
-    page.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[finger])
-    yc.http("POST", "/api/prompts/fingeraaa2/answer", {"option": "allow"})
-    gone.sendall(f"wrote {answer_id(gone)}\nleft busy\n".encode())
-    until(lambda: "Accepted" in row(page, "fingeraaa2"), what="the first to be answered")
-    assert page.box("Allow", "li[data-id=fingerbbb2]") == box
+    page.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": 300, "y": 24}])
+    agent.goes_on(held, source="user_temporary")
+    page.sees("Answered at the desk")
+    before = page.js("performance.now()")
+    until(lambda: page.js("performance.now()") > before + 500, what="half a second, in which the list could move")
+    now = page.box("Allow", "li[data-id=fingerbbb2]")
+    assert now is not None
+    assert now["height"] == box["height"]
+    shift = now["y"] - box["y"]  # the first row lost its buttons at once; it must not close up any further
     page.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
     moved = until(
-        lambda: (now := page.box("Allow", "li[data-id=fingerbbb2]")) and now != box and now, what="the list to close up"
+        lambda: (to := page.box("Allow", "li[data-id=fingerbbb2]")) and to["y"] < now["y"] and to,
+        what="the list to close up",
     )
     page.touch(moved, 0.01)  # a tap that was aimed at what had been there
+    assert shift == 0
     assert story(yc, "fingerbbb2")["state"] == "open"
     page.tap("Allow", "li[data-id=fingerbbb2]")
     until(lambda: story(yc, "fingerbbb2")["state"] != "open", what="a tap on a button at rest to count")
 
 
-def test_the_feed_comes_back_after_the_daemon_was_away(yc: Yourcall, agent: Agent, opens: Opens) -> None:
+def test_the_feed_comes_back_after_the_daemon_was_away(yc: Daemon, agent: Agent, opens: Opens) -> None:
     page = opens()
     page.sees("Nothing waits")
     held = agent.asks("Bash", command="npm test")

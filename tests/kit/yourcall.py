@@ -136,10 +136,10 @@ class Yourcall:
         assert said.code == 0, said
 
     def waiting(self) -> list[dict[str, Any]]:
-        """All that is open, as `yourcall ls --json` tells it."""
-        said = self.run("ls", "--json")
-        assert said.code == 0, said
-        return said.json
+        """All that is open: what `yourcall ls --json` prints, without the cost of starting a command to poll it."""
+        status, found = self.http("GET", "/api/prompts")
+        assert status == 200, found
+        return found
 
     def prompts(self) -> list[dict[str, Any]]:
         """The open prompts that ask something: not those that only say that the agent has stopped."""
@@ -158,9 +158,10 @@ class Yourcall:
         return found
 
     def show(self, prompt_id: str) -> dict[str, Any]:
-        said = self.run("show", prompt_id, "--json")
-        assert said.code == 0, said
-        return said.json
+        """What `yourcall show --json` prints."""
+        status, found = self.http("GET", f"/api/prompts/{prompt_id}")
+        assert status == 200, found
+        return found
 
     def connect(self, name: str) -> socket.socket:
         """A connection to one of its Unix sockets, however deep its home lies."""

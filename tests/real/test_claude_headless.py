@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import signal
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from kit.turns import hang, pause, plan_file, text, tool
 from kit.yourcall import Yourcall
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from kit.claude import ClaudeHome
     from kit.model_server import ModelServer
@@ -99,15 +100,21 @@ def shell_files(home: ClaudeHome, claude: Path, model: ModelServer, *without: st
     (home.path / ".profile").write_text('. "$HOME/.bashrc"\n')
 
 
-@pytest.fixture
-def driven(tmp_path: Path, claude_home: ClaudeHome, claude_bin: Path, model: ModelServer) -> Iterator[Driven]:
-    shell_files(claude_home, claude_bin, model)
-    here = Here(tmp_path, claude_home)
+@contextmanager
+def drive(folder: Path, home: ClaudeHome, claude: Path, model: ModelServer) -> Iterator[Driven]:
+    shell_files(home, claude, model)
+    here = Here(folder, home)
     here.home.mkdir(mode=0o700)
     (here.home / "config.toml").write_text("[claude]\nuse_api_billing = true\n")
     with here:
-        here.setup_claude(claude_bin)  # its hooks are there too, and must stay silent
-        yield Driven(model, claude_home, here)
+        here.setup_claude(claude)  # its hooks are there too, and must stay silent
+        yield Driven(model, home, here)
+
+
+@pytest.fixture
+def driven(tmp_path: Path, claude_home: ClaudeHome, claude_bin: Path, model: ModelServer) -> Iterator[Driven]:
+    with drive(tmp_path, claude_home, claude_bin, model) as scene:
+        yield scene
 
 
 def test_allow_deny_and_an_edited_input_in_one_session(driven: Driven) -> None:
@@ -410,3 +417,31 @@ def test_what_a_remote_device_may_not_start(driven: Driven) -> None:
     assert (status, refused["result"]) == (422, "refused")
     status, granted = post(f"/api/sessions/{told['id']}/mode", permission_mode="acceptEdits")
     assert (status, granted["result"]) == (200, "confirmed")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("version", ["2.0.76", "2.1.197"])
+def test_older_versions_speak_the_same(
+    tmp_path: Path, claude_home: ClaudeHome, model: ModelServer, version: str, fetched: Callable[..., Path]
+) -> None:
+    options = [{"label": "SQLite", "description": "One file"}, {"label": "Postgres", "description": "A server"}]
+    asked = [{"question": "Which database?", "header": "DB", "multiSelect": False, "options": options}]
+    with drive(tmp_path, claude_home, fetched("claude", version), model) as driven:
+        session = driven.start([TOUCH], [AGAIN], [tool("AskUserQuestion", questions=asked)], [text("Done.")])
+        assert driven.answer(driven.next(session), option="allow")["result"] == "confirmed"
+        assert driven.made("marker")
+        told = driven.answer(driven.next(session), option="deny", text="No.")
+        assert (told["result"], told["prompt"]["outcome"]) == ("confirmed", "denied")
+        assert driven.answer(driven.next(session, "question"), option="SQLite")["result"] == "confirmed"
+        ready = driven.next(session, "ready")
+        assert driven.post(session, "mode", permission_mode="plan")[1]["result"] == "confirmed"
+        write = tool("Write", file_path=plan_file, content="# Plan\n")
+        words = model.script("plan", [write], [tool("ExitPlanMode", plan="# Plan\n")], [text("Go.")])
+        assert driven.answer(ready, text=words)["result"] == "confirmed"
+        plan = driven.next(session, "plan")
+        assert "# Plan" in plan["body"]
+        assert driven.answer(plan, option="approve")["result"] == "confirmed"
+        driven.next(session, "ready")
+        assert not driven.made("second")
+        assert [r.is_error for r in model.tool_results()][:3] == [False, True, False]
+        assert '"Which database?"="SQLite"' in model.tool_results()[2].text

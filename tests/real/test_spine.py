@@ -28,6 +28,8 @@ def test_allow_is_confirmed_by_the_agent(scene: Scene, terminal: str, request: p
     claude = scene.ask([TOUCH], [text("Made it.")])
     prompt = scene.yourcall.wait_prompt()
     claude.wait_dialog()
+    assert scene.yourcall.run("ls", "--json").json == [prompt]
+    assert scene.yourcall.run("show", prompt["id"][:6], "--json").json == scene.yourcall.show(prompt["id"])
     assert (prompt["kind"], prompt["state"], prompt["agent"]) == ("permission", "open", "claude")
     assert prompt["tool"] == {
         "name": "Bash",

@@ -14,9 +14,11 @@ import contextlib
 import os
 import pwd
 import secrets
+import select
 import shlex
 import shutil
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Mapping
@@ -75,16 +77,16 @@ class LoginShell:
     async def environment(self) -> dict[str, str]:
         async with self._asking:
             if not self._told or time.monotonic() - self._at > FRESH_S:
-                self._told = await login_environment(dict(os.environ))
+                self._told = await asyncio.to_thread(login_environment, dict(os.environ))
                 self._at = time.monotonic()
             return self._told
 
 
-async def login_environment(base: Mapping[str, str]) -> dict[str, str]:
+def login_environment(base: Mapping[str, str]) -> dict[str, str]:
     """What the login shell makes of this environment. Interactive first: nvm stands in files only read then."""
     shell = _shell(base)
     for options in (["-l", "-i"], ["-l"]):
-        told = await _ask(shell, options, base)
+        told = _ask(shell, options, base)
         if told:
             return {name: value for name, value in told.items() if name not in ("SHLVL", "_", "OLDPWD", RESOLVING)}
     return dict(base)
@@ -98,39 +100,38 @@ def _shell(base: Mapping[str, str]) -> str:
     return own if Path(own).name in SHELLS and os.access(own, os.X_OK) else "/bin/sh"
 
 
-async def _ask(shell: str, options: list[str], base: Mapping[str, str]) -> dict[str, str]:
+def _ask(shell: str, options: list[str], base: Mapping[str, str]) -> dict[str, str]:
     """The variables as a command in that shell sees them; empty if it does not come to run one."""
     mark = secrets.token_hex(16)
     command = shlex.join([sys.executable, "-I", "-S", "-c", _TELL.format(mark=mark)])
     try:
-        process = await asyncio.create_subprocess_exec(
-            shell, *options, "-c", command,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
+        process = subprocess.Popen(
+            [shell, *options, "-c", command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             env={**base, RESOLVING: "1"},
             cwd=base.get("HOME") or "/",
             start_new_session=True,
-        )  # fmt: skip
+        )
     except OSError:
         return {}
-    said = b""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(SHELL_S):
-            said = await _between(process, mark.encode())
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()
+    with process:
+        said = _between(process.stdout.fileno(), mark.encode()) if process.stdout else b""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
     pairs = (pair.partition(b"=") for pair in said.split(b"\0") if pair)
     return {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs}
 
 
-async def _between(process: asyncio.subprocess.Process, mark: bytes) -> bytes:
-    """What it printed between the marks. Not to the end: a child of the shell's may keep the pipe open."""
-    assert process.stdout is not None
-    said = bytearray()
+def _between(pipe: int, mark: bytes) -> bytes:
+    """What is said between the marks. Not to the end: a child of the shell's may keep the pipe open."""
+    said, deadline = bytearray(), time.monotonic() + SHELL_S
+    readable = select.poll()
+    readable.register(pipe, select.POLLIN)
     while said.count(mark) < 2:
-        part = await process.stdout.read(1 << 16)
+        patience = max(0.0, deadline - time.monotonic())
+        part = os.read(pipe, 1 << 16) if readable.poll(patience * 1000) else b""
         if not part or len(said) > LONGEST_SAID:
             return b""
         said += part

@@ -134,7 +134,8 @@ class Keyboard:
         times = 0
         while time.monotonic() < deadline:
             look = await server.look(basis.pane)
-            if isinstance(look, Gone) or look.dead:
+            # An agent that leaves may leave its dialog on the screen.
+            if isinstance(look, Gone) or look.dead or in_front(look.pid) != basis.front:
                 return True
             times = times + 1 if fingerprint(on.read(look.screen)) != known else 0
             if times == 2:

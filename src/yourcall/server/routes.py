@@ -38,7 +38,6 @@ from yourcall.server.wire import (
     SpokenReply,
     StartRequest,
     Status,
-    TurnRequest,
 )
 
 LIVE = "/api/live"
@@ -109,9 +108,9 @@ ROUTES: tuple[Route, ...] = (
     Route(
         "POST",
         "/api/sessions/{id}/send",
-        speaking.send,
-        "Give a session in a tmux pane its next instruction, or a follow-up. 200 confirmed or sent, 409 unsure, "
-        "422 refused: nothing was sent.",
+        starting.send,
+        "Give a session in a tmux pane, or one that was started here, its next instruction, or a follow-up. 200 "
+        "confirmed or sent, 409 unsure, 422 refused: nothing was sent.",
         _SPOKEN,
         takes=SendRequest,
         refuses=(400, 404, 413),
@@ -136,7 +135,7 @@ ROUTES: tuple[Route, ...] = (
     Route(
         "POST",
         "/api/sessions",
-        starting.start,
+        starting.start_session,
         "Start a session without a terminal; its prompts are answered like any other's. 422: refused, and why.",
         {201: NewSession, 422: SpokenReply},
         takes=StartRequest,
@@ -146,9 +145,9 @@ ROUTES: tuple[Route, ...] = (
         "POST",
         "/api/sessions/{id}/turn",
         starting.turn,
-        "The next instruction for a session that was started here; it answers what waits for it.",
+        "The same as `send`: the next instruction answers what waits for it.",
         {200: SpokenReply, 409: SpokenReply, 422: SpokenReply},
-        takes=TurnRequest,
+        takes=SendRequest,
         refuses=(400, 404, 413),
     ),
     Route(
@@ -172,7 +171,7 @@ ROUTES: tuple[Route, ...] = (
     Route(
         "POST",
         "/api/sessions/{id}/stop",
-        starting.stop,
+        starting.stop_session,
         "End a session that was started here, and all that it runs.",
         _SPOKEN,
         refuses=(404,),
@@ -180,7 +179,7 @@ ROUTES: tuple[Route, ...] = (
     Route(
         "GET",
         "/api/sessions/{id}/speaking",
-        starting.speaking,
+        starting.saying,
         "What a session that was started here is saying right now, before the message is whole.",
         {200: SpeakingView, 422: SpokenReply},
         refuses=(404,),

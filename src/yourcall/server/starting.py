@@ -9,6 +9,7 @@ import secrets
 
 from yourcall.agents.talk import Wish
 from yourcall.model import Answer, Prompt, Refused, Session, Verdict
+from yourcall.server import speaking
 from yourcall.server.auth import Refusal
 from yourcall.server.conversation import find_session
 from yourcall.server.needs import Starting
@@ -18,18 +19,20 @@ from yourcall.server.wire import (
     ModelRequest,
     ModeRequest,
     NewSession,
+    SendRequest,
     SpeakingView,
     SpokenReply,
     StartRequest,
-    TurnRequest,
 )
+
+LINK = "stdio"
 
 # It was written to the session's own pipe; its echo comes within a second.
 TAKEN_S = 5.0
 _CANNOT = Refusal(404, "No session can be started from here.")
 
 
-async def start(call: Call) -> Reply | Refusal:
+async def start_session(call: Call) -> Reply | Refusal:
     asked = await body(call.request, StartRequest)
     if isinstance(asked, Refusal):
         return asked
@@ -46,19 +49,21 @@ async def start(call: Call) -> Reply | Refusal:
     return Reply(NewSession(begun), 201)
 
 
-async def turn(call: Call) -> Reply | Refusal:
-    """The next instruction answers what waits for it, in the giver's name; with nothing waiting it is told."""
-    asked = await body(call.request, TurnRequest)
+async def send(call: Call) -> Reply | Refusal:
+    """The next instruction, or a follow-up. In a session of ours it answers what waits, in the giver's name."""
+    session = find_session(call.desk.store, call.part("id"))
+    if isinstance(session, Refusal):
+        return session
+    if not any(link.kind == LINK for link in session.links):
+        return await speaking.send(call)
+    asked = await body(call.request, SendRequest)
     if isinstance(asked, Refusal):
         return asked
-    found = _session(call)
-    if isinstance(found, Refusal):
-        return found
-    waiting = _waiting(call, found[1])
-    if waiting is None or call.voice is None:
-        if call.voice is None:
-            return _CANNOT
-        return said(await call.voice.send(found[1], asked.text, False))
+    waiting = None if asked.as_command else _waiting(call, session)
+    if waiting is None:
+        return (
+            _CANNOT if call.voice is None else said(await call.voice.send(session, asked.text, asked.as_command))
+        )
     answer = Answer(
         secrets.token_hex(12),
         call.caller.by,
@@ -67,6 +72,10 @@ async def turn(call: Call) -> Reply | Refusal:
     )
     verdict, _ = await call.desk.answer(waiting.id, answer, TAKEN_S)
     return said(verdict)
+
+
+async def turn(call: Call) -> Reply | Refusal:
+    return await send(call)
 
 
 async def set_mode(call: Call) -> Reply | Refusal:
@@ -91,7 +100,7 @@ async def set_model(call: Call) -> Reply | Refusal:
     return said(await starting.change(session, "model", asked.model, remote=_remote(call)))
 
 
-async def stop(call: Call) -> Reply | Refusal:
+async def stop_session(call: Call) -> Reply | Refusal:
     found = _session(call)
     if isinstance(found, Refusal):
         return found
@@ -99,7 +108,7 @@ async def stop(call: Call) -> Reply | Refusal:
     return said(await starting.stop(session))
 
 
-async def speaking(call: Call) -> Reply | Refusal:
+async def saying(call: Call) -> Reply | Refusal:
     found = _session(call)
     if isinstance(found, Refusal):
         return found
@@ -122,5 +131,5 @@ def _session(call: Call) -> tuple[Starting, Session] | Refusal:
 
 def _waiting(call: Call, session: Session) -> Prompt | None:
     """What waits for the next instruction in a session of ours."""
-    ours = (p for p in call.desk.store.live()[0] if p.session_id == session.id and p.link == "stdio")
+    ours = (p for p in call.desk.store.live()[0] if p.session_id == session.id and p.link == LINK)
     return next((p for p in ours if p.kind in ("ready", "problem") and p.state == "open"), None)

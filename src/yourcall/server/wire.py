@@ -159,10 +159,6 @@ class NewSession(Struct, frozen=True):
     id: str
 
 
-class TurnRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    text: Annotated[str, Meta(min_length=1, max_length=100_000)]
-
-
 class ModeRequest(Struct, frozen=True, forbid_unknown_fields=True):
     permission_mode: Annotated[str, Meta(min_length=1, max_length=40)]
 

@@ -158,8 +158,8 @@ class Inbox {
     if (DONE.has(prompt.state) && !DONE.has(was.state)) {
       card.doneAt = Date.now();
       const told = standing(prompt, this.me, Date.now() / 1000);
-      const waited = card.mine?.stage === "waiting" && prompt.answered_by !== this.me;
-      if (waited) this.drop(card, told.text);
+      const mine = card.mine;
+      if (mine?.stage === "waiting" && prompt.answered_by !== this.me) this.drop(card, mine, told.text);
       else this.say(`${this.short(card)}: ${told.text}`, told.tone === "good" ? "good" : "late");
       card.mine = null;
     }
@@ -210,16 +210,15 @@ class Inbox {
         const now = await get<PromptStory>(`/api/prompts/${part(card.prompt.id)}`);
         if (card.mine !== mine) continue; // taken back, or settled by the feed
         if (now.status === 401) return this.unpair("This device is not paired any more.");
-        if (!now.ok) this.drop(card, now.error);
+        if (!now.ok) this.drop(card, mine, now.error);
         else if (now.data.state === "open" && now.data.held) {
           card.mine = { ...mine, stage: "sending" };
           await this.deliver(card, card.mine);
         } else {
           this.update(card, now.data);
-          if (card.mine === mine) card.mine = null;
-          if (now.data.answered_by !== this.me && card.note === null) {
-            this.drop(card, standing(now.data, this.me, Date.now() / 1000).text);
-          }
+          if (card.mine !== mine) continue; // told already
+          if (now.data.answered_by === this.me) card.mine = { ...mine, stage: "told" };
+          else this.drop(card, mine, standing(now.data, this.me, Date.now() / 1000).text);
         }
       } catch {
         clearTimeout(this.retry);
@@ -229,10 +228,9 @@ class Inbox {
     }
   }
 
-  private drop(card: Card, why: string): void {
-    const label = card.mine?.label ?? "Your answer";
+  private drop(card: Card, mine: Mine, why: string): void {
     card.mine = null;
-    card.note = { text: `“${label}” was not sent. ${why}`, tone: "late" };
+    card.note = { text: `“${mine.label}” was not sent. ${why}`, tone: "late" };
     this.say(`Not sent: ${this.short(card)}`, "late");
   }
 

@@ -28,6 +28,7 @@ _PLAN = re.compile(r"\bplan\b", re.I)
 _TRUST = re.compile(r"\btrust\b|\bfolder access\b", re.I)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _REQUEST = re.compile(r"(?:Please|Choose|Select|Enter|Pick|Paste|Press)\b")
+_NARROWEST = 40  # columns; on a page of short lines the longest says little about the width of the pane
 
 
 class Block(NamedTuple):
@@ -57,7 +58,7 @@ def read_dialog(lines: list[str], *, asked: bool) -> Reading | None:
 
 
 def _find(lines: list[str]) -> Block | None:
-    limit = max(map(columns, lines), default=0)
+    limit = max(_NARROWEST, *map(columns, lines))
     rows = picking.find_rows(lines, limit)
     under = picking.below(lines, rows.end) if rows else None
     if rows is None or under is None or not under.footer:
@@ -93,7 +94,7 @@ def _top(lines: list[str], head: int, first: int) -> int:
 def _title(body: list[str], limit: int) -> str:
     end = 1
     if not _PAGE.match(body[0].strip()):
-        while end < len(body) and wraps(body[end - 1], body[end], limit):
+        while end < len(body) and wraps(body[end - 1], body[end], limit) and body[end].lstrip()[:1] not in "~/":
             end += 1
     return joined(body[:end])
 

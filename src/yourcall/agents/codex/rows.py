@@ -61,8 +61,11 @@ def find_rows(lines: list[str], limit: int) -> Rows | None:
         chain = _chain_up(lines, last, limit) if last else []
         if not any(mark.cursor for mark in chain):
             continue
-        if len(chain) == 1 and (above := _list_above(lines, chain[0], limit)):
-            chain = above  # what was typed into the text field looks like a row
+        # What was typed into the text field may look like a row; it has a cursor of its own.
+        if sum(mark.cursor for mark in chain) > 1:
+            chain.pop()
+        elif len(chain) == 1 and (above := _list_above(lines, chain[0], limit)):
+            chain = above
         return _rows(lines, chain, limit)
     return None
 

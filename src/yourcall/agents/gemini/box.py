@@ -63,11 +63,18 @@ class Frame(NamedTuple):
 
 
 def inner_frame(lines: list[str]) -> Frame | None:
-    for start, line in enumerate(lines):
-        if _TOP.match(line):
-            width = columns(line)
-            for end in range(start + 1, len(lines)):
-                if _BOTTOM.match(lines[end]) and columns(lines[end]) == width:
-                    return Frame(start, end + 1, [text.strip()[1:-1].strip() for text in lines[start + 1 : end]])
-            return None
+    """The first frame; where the dialog starts above the screen, its upper edge may be missing."""
+    start = next((n for n, line in enumerate(lines) if _TOP.match(line) or _BOTTOM.match(line)), None)
+    if start is None:
+        return None
+    if _BOTTOM.match(lines[start]):
+        return Frame(0, start + 1, [_unframed(line) for line in lines[:start]])
+    width = columns(lines[start])
+    for end in range(start + 1, len(lines)):
+        if _BOTTOM.match(lines[end]) and columns(lines[end]) == width:
+            return Frame(start, end + 1, [_unframed(line) for line in lines[start + 1 : end]])
     return None
+
+
+def _unframed(line: str) -> str:
+    return line.strip()[1:-1].strip()

@@ -140,7 +140,7 @@ def _is_cut(parts: Parts, options: tuple[Choice, ...]) -> bool:
 def _question(parts: Parts, header: Header) -> str | None:
     body, width = parts.body, parts.box.width
     if _asks(parts, header):
-        said = [line for line in body[header.end :] if not _TABS.match(line)]
+        said = [line for line in body[header.end :] if not _TABS.match(line) and not HIDDEN.match(line)]
         if parts.rows is None and not parts.field and (runs := paragraphs(said)):
             said = runs[0]  # the review page: what stands below are the person's own answers
         return _SELECT_ALL.sub("", joined(said, width)) or None

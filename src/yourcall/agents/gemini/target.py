@@ -31,6 +31,8 @@ def target_of(
         return match[1]
     if frame and tool != "Shell" and (match := EDITED.match(about)):
         return match[1]
+    if frame and tool is None and not (question or "").startswith("Allow execution"):
+        return None  # a diff whose file has scrolled off
     if frame:
         return joined([line for line in frame.lines if not HIDDEN.match(line)], width - _CODE_MARGIN) or None
     if tool == "Shell":

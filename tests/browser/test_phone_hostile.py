@@ -1,0 +1,134 @@
+"""Words of an agent are words: nothing in them runs, hides, breaks the page or makes it slow."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from phone_scene import QUESTION, answered
+
+from kit.poll import until
+
+if TYPE_CHECKING:
+    from conftest import Opens
+    from phone_scene import Agent
+
+    from kit.yourcall import Yourcall
+
+pytestmark = pytest.mark.browser
+
+MARKUP = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script><b id=evil>bold</b>"
+PLAN = f"""# A plan
+
+{MARKUP}
+
+[click me](javascript:document.title='owned') and [out](https://evil.example/x) ![pic](https://evil.example/p.png)
+
+<a href="https://evil.example" id="evil">link</a> <form action="/api/pair"><input name=a></form>
+<style>body {{ display: none }}</style> <svg onload="document.title='owned'"></svg>
+
+- [x] done
+- [ ] to do
+
+```html
+{MARKUP}
+```
+"""
+
+
+def test_markup_in_every_field_stays_text(agent: Agent, opens: Opens) -> None:
+    page = opens()
+    option = {"label": f"one {MARKUP}", "description": MARKUP, "preview": MARKUP}
+    asked = {**QUESTION, "question": f"Which? {MARKUP}", "options": [option, {"label": "two"}]}
+    agent.raises("PermissionRequest", "markupaaa2", tool_name="AskUserQuestion", tool_input={"questions": [asked]})
+    agent.raises(
+        "PermissionRequest",
+        "markupbbb2",
+        tool_name="Bash",
+        tool_input={"command": f"echo {MARKUP}", "description": MARKUP},
+    )
+    agent.raises("PermissionRequest", "markupccc2", tool_name=f"mcp__x__{MARKUP}", tool_input={MARKUP: MARKUP})
+    page.sees("onerror")
+    page.tap("Answer")
+    page.sees("onerror")
+    page.go(f"{page.js('location.origin')}/#/p/markupccc2")
+    page.sees("onerror")
+    assert page.js("document.querySelectorAll('#evil, img, script:not([src])').length") == 0
+    assert "owned" not in page.js("document.title")
+
+
+def test_a_plan_is_drawn_and_does_nothing(agent: Agent, opens: Opens) -> None:
+    page = opens()
+    agent.raises("PermissionRequest", "hostplana2", tool_name="ExitPlanMode", tool_input={"plan": PLAN})
+    page.tap("Read the plan")
+    until(lambda: page.js("document.querySelector('.markdown h1')?.textContent"), what="the plan")
+    inside = "document.querySelectorAll('.markdown :is(a, img, script, style, form, input, svg, iframe, [id], [href], [onload])')"
+    assert page.js(f"{inside}.length") == 0
+    text = page.text()
+    assert "https://evil.example/x" in text  # a link is shown with where it would have led
+    assert "☑ done" in text
+    assert "owned" not in page.js("document.title")
+    assert page.js("[...document.querySelectorAll('.markdown *')].every((e) => !e.attributes.length)")
+
+
+def test_letters_that_hide_are_shown_and_need_a_hold(agent: Agent, opens: Opens) -> None:
+    page = opens()
+    agent.bash("hiddenaaa2", "echo safe\u200b \u202etxt.exe\u2066 \x1b[8mgone\x1b[0m caf\u00e9 e\u0301")
+    text = page.sees("It holds letters that cannot be seen.")
+    for name in ("U+200B", "U+202E", "U+2066", "U+001B"):
+        assert name in text
+    assert "café" in text
+    page.find("Hold to allow")
+    pre = "document.querySelector('li[data-id=hiddenaaa2] pre')"
+    assert not page.js(f"/[\\u200b\\u202e\\u2066\\u001b]/.test({pre}.textContent)")
+
+
+def test_a_megabyte_in_one_command(agent: Agent, opens: Opens) -> None:
+    page = opens()
+    line = agent.bash("hugeaaaaa2", "echo " + "x" * 1_000_000 + " && rm -rf /")
+    text = page.sees("Not all of it: 1,000,016 letters")
+    assert len(text) < 5000
+    assert "It is too long to be read by eye." in text
+    page.tap("Read it all")
+    page.sees("Show all: 1,000,016 letters")
+    page.tap("Deny")
+    assert answered(line)["decision"]["behavior"] == "deny"
+
+
+def test_a_thousand_prompts(yc: Yourcall, agent: Agent, opens: Opens) -> None:
+    for n in range(1000):
+        line = agent.bash(f"many{n:06d}", f"npm run step{n}")
+        assert line.recv(100) == b"hold\n"
+        if n >= 10:
+            line.close()  # still asked, held by nobody: this process need not keep a thousand lines
+    started = time.monotonic()
+    page = opens()
+    page.sees("1000 waiting", 30)
+    page.find("Allow")
+    took = time.monotonic() - started
+    assert took < 8, f"{took:.1f} s"
+    assert page.js("document.querySelectorAll('li.row').length") == 40
+    page.tap("Show 40 of 960 more")
+    until(lambda: page.js("document.querySelectorAll('li.row').length") == 80, what="more rows")
+    page.js("scrollTo(0, 0)")
+    page.tap("Allow", "li[data-id=many000000]")
+    until(lambda: yc.http("GET", "/api/prompts/many000000")[1]["state"] != "open", what="the answer")
+
+
+def test_a_name_from_another_world(agent: Agent, opens: Opens) -> None:
+    """Right-to-left names, long words and empty ones do not break the page's width."""
+    page = opens(width=360, height=740)
+    agent.raises(
+        "PermissionRequest",
+        "rtlaaaaaa2",
+        cwd="/home/מלך/" + "w" * 300,
+        tool_name="Edit",
+        tool_input={"file_path": "/x/" + "שלום" * 40, "old_string": "", "new_string": "a" * 5000},
+    )
+    agent.raises("PermissionRequest", "rtlbbbbbb2", cwd="", tool_name="Bash", tool_input={"command": ""})
+    page.sees("wwww")
+    for place in ("", "#/p/rtlaaaaaa2", "#/p/rtlbbbbbb2", "#/sessions"):
+        page.go(f"{page.js('location.origin')}/{place}")
+        until(lambda: page.js("document.querySelector('main')?.innerText.length > 20"), what="the view")
+        assert page.js("document.documentElement.scrollWidth") <= 360

@@ -1,0 +1,166 @@
+"""The app around the prompts: small, installable, opens without a line, reachable by thumb and by screen reader."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from phone_scene import FORM, PLAN, QUESTION, RULE
+
+from kit.poll import until
+
+if TYPE_CHECKING:
+    from chromium import Page
+    from conftest import Opens
+    from phone_scene import Agent
+
+    from kit.yourcall import Yourcall
+
+pytestmark = pytest.mark.browser
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+APP = ROOT / "src" / "yourcall" / "server" / "assets" / "app"
+AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
+
+# What a first look costs; the promise is 110 kB, this is where we are plus some room.
+MOST_SCRIPT = 60_000
+MOST_ALL = 75_000
+
+
+def raise_all(agent: Agent) -> None:
+    def permission(request_id: str, tool: str, **tool_input: Any) -> None:
+        agent.raises(
+            "PermissionRequest",
+            request_id,
+            tool_name=tool,
+            tool_input=tool_input,
+            permission_suggestions=[RULE],
+        )
+
+    permission("allbashaa2", "Bash", command="npm test", description="Run the tests")
+    permission("alldanger2", "Bash", command="rm -rf build")
+    permission("alleditaa2", "Edit", file_path="/p/a.py", old_string="a = 1", new_string="a = 2")
+    permission("allplanaa2", "ExitPlanMode", plan=PLAN)
+    permission("allaskaaa2", "AskUserQuestion", questions=[QUESTION])
+    agent.form("allformaa2", **FORM)
+
+
+VIEWS = ("#/", "#/p/allbashaa2", "#/p/alldanger2", "#/p/alleditaa2", "#/p/allplanaa2", "#/p/allaskaaa2",
+         "#/p/allformaa2", "#/sessions", "#/history", "#/devices")  # fmt: skip
+
+
+def visit(page: Page, view: str) -> None:
+    page.js(f"location.hash = {json.dumps(view)}")
+    until(lambda: page.js("document.querySelector('main section, main article') !== null"), what=view)
+    if view.endswith("allplanaa2"):
+        until(lambda: page.js("document.querySelector('.markdown') !== null"), what="the plan")
+
+
+def test_the_first_load_is_small(yc: Yourcall, opens: Opens) -> None:
+    page = opens()
+    page.sees("Nothing waits")
+    own = {url.removeprefix(f"{yc.url}/") or "index.html" for url in page.asked if url.startswith(f"{yc.url}/")}
+    files = [APP / name for name in own if not name.startswith("api/") and (APP / name).is_file()]
+    packed = {file: len(gzip.compress(file.read_bytes(), 9)) for file in files}
+    script = sum(size for file, size in packed.items() if file.suffix == ".js" and file.name != "sw.js")
+    assert 10_000 < script < MOST_SCRIPT
+    assert sum(packed.values()) < MOST_ALL
+    lazy = [file.name for file in files if file.name.startswith(("markdown", "History", "Devices", "Session"))]
+    assert not lazy
+
+
+def test_files_with_a_hash_are_kept_for_good_and_come_packed(yc: Yourcall, opens: Opens) -> None:
+    page = opens()
+    script = page.js("document.querySelector('script[src]').src")
+    headers = page.js(
+        f"fetch({json.dumps(script)}).then((r) => [r.headers.get('cache-control'), r.headers.get('content-encoding'),"
+        " r.headers.get('content-type')])"
+    )
+    assert headers == ["public, max-age=31536000, immutable", "gzip", "text/javascript; charset=utf-8"]
+    page_itself = page.js("fetch('/').then((r) => r.headers.get('cache-control'))")
+    assert page_itself == "no-cache"
+
+
+def test_it_can_be_installed(yc: Yourcall, opens: Opens) -> None:
+    page = opens()
+    told = page.call("Page.getAppManifest")
+    assert told["errors"] == []
+    manifest = json.loads(told["data"])
+    assert (manifest["name"], manifest["display"], manifest["start_url"]) == ("yourcall", "standalone", "/")
+    assert page.call("Page.getInstallabilityErrors")["installabilityErrors"] in (
+        [],
+        [{"errorId": "in-incognito", "errorArguments": []}],
+    )  # noqa: E501
+    for icon in [*manifest["icons"], {"src": "/icon-180.png", "sizes": "180x180", "type": "image/png"}]:
+        size = page.js(
+            f"new Promise((done) => {{ const i = new Image(); i.onload = () => done(i.naturalWidth); "
+            f"i.onerror = () => done(0); i.src = {json.dumps(icon['src'])}; }})"
+        )
+        assert size > 0
+        if icon["sizes"] != "any":
+            assert icon["sizes"] == f"{size}x{size}"
+
+
+def test_it_opens_without_a_line_and_keeps_nothing_of_what_was_asked(
+    yc: Yourcall, agent: Agent, opens: Opens
+) -> None:
+    page = opens()
+    agent.bash("shellaaaa2", "a secret command")
+    page.sees("a secret command")
+    page.js("navigator.serviceWorker.ready.then(() => true)")
+    until(lambda: page.js("navigator.serviceWorker.controller !== null"), what="the worker to be in charge")
+    kept = page.js(
+        "caches.keys().then(async (names) => (await Promise.all(names.map(async (n) => (await (await caches.open(n))"
+        ".keys()).map((r) => new URL(r.url).pathname)))).flat())"
+    )
+    assert "/" in kept
+    assert not [path for path in kept if path.startswith("/api")]
+    page.line(False)
+    page.reload()
+    text = page.sees("No connection")
+    assert "a secret command" not in text
+    page.js("location.hash = '#/devices'")
+    page.sees("Add a device")  # a lazy part: kept too
+    page.line(True)
+    page.js("location.hash = '#/'")
+    page.sees("a secret command")
+
+
+def test_everything_that_can_be_pressed_is_large_enough_for_a_thumb(agent: Agent, opens: Opens) -> None:
+    page = opens(width=360, height=740)
+    raise_all(agent)
+    page.sees("6 waiting")
+    for view in VIEWS:
+        visit(page, view)
+        small = page.js("""[...document.querySelectorAll("button, a, summary, input:not([type=radio],[type=checkbox]), textarea, label.pick")]
+            .filter((e) => e.getClientRects().length && !e.disabled)
+            .map((e) => [e.textContent.trim().slice(0, 30), e.getBoundingClientRect()])
+            .filter(([, r]) => r.height < 43.5 || r.width < 43.5).map(([t, r]) => `${t} ${r.width}x${r.height}`)""")  # noqa: E501
+        assert small == [], view
+        assert page.js("document.documentElement.scrollWidth") <= 360, view
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_axe_finds_nothing(agent: Agent, opens: Opens, dark: bool) -> None:
+    page = opens(dark=dark)
+    raise_all(agent)
+    page.sees("6 waiting")
+    page.js(AXE.read_text())
+    for view in VIEWS:
+        visit(page, view)
+        found = page.js(
+            "axe.run(document, { resultTypes: ['violations'] }).then((r) => r.violations.map((v) => "
+            "`${v.impact} ${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + ' ' + n.failureSummary).join(' | ')}`))"
+        )
+        assert found == [], view
+
+
+def test_what_is_new_is_said_aloud(agent: Agent, opens: Opens) -> None:
+    page = opens()
+    page.sees("Nothing waits")
+    agent.bash("aloudaaaa2", "npm test")
+    said = "document.querySelector('[aria-live=polite]').textContent"
+    until(lambda: "New in kite-shop: Claude wants to run" in page.js(said), what="it to be said")
