@@ -1,6 +1,6 @@
 # Every target sets up what it needs from nothing, and is quick the second time. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help run demo test check format bench soak clean
+.PHONY: help run demo web test check format bench soak clean
 BIN := .venv/bin
 # The tests that start no daemon and no agent.
 FAST := tests/agents tests/conformance tests/core tests/docs tests/machine tests/server tests/store
@@ -8,14 +8,18 @@ FAST := tests/agents tests/conformance tests/core tests/docs tests/machine tests
 help:            ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 16
 
-run: .venv/.made ## start yourcall here, in this terminal (Ctrl-C ends it)
+run: .venv/.made web ## start yourcall here, in this terminal (Ctrl-C ends it)
 	@$(BIN)/yourcall up
 
 demo: .venv/.made ## answer a prompt of a scripted agent, without any agent installed
 	@$(BIN)/yourcall demo
 
-test: .venv/.made ## everything but the long races: needs tmux and npm, fetches the real agents once
-	@tools/need.sh tmux npm
+web:             ## build the phone app (with npm; without it a plain page is served)
+	@if command -v npm >/dev/null; then tools/build_web.sh; else echo "no npm: the plain page is served"; fi
+
+test: .venv/.made ## everything but the long races: needs tmux, npm, chromium; fetches the real agents once
+	@tools/need.sh tmux npm chromium
+	@tools/build_web.sh
 	@$(BIN)/python tools/fetch_clis.py claude
 	YOURCALL_REQUIRE_REAL=1 $(BIN)/pytest -m "not soak" -n 3 --dist worksteal
 
@@ -42,7 +46,7 @@ soak: .venv/.made ## the long races and the wide version matrix (half an hour)
 	YOURCALL_REQUIRE_REAL=1 $(BIN)/pytest -m soak
 
 clean:           ## remove what the other targets made here
-	rm -rf .venv dist build .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv dist build .pytest_cache .ruff_cache .hypothesis web/node_modules src/yourcall/server/assets/app
 
 .venv/.made: requirements.txt pyproject.toml tools/venv.sh
 	@tools/venv.sh

@@ -139,6 +139,7 @@ class Daemon:
         if heard.finished:
             self.watches.finished(session_id, heard.finished)
         for ending in heard.endings:
+            self.speaker.heard(session_id, ending.said)
             for event in ended(self.state, ending, now):
                 await self.post(event)
         if heard.nudged:

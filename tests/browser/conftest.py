@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,28 +15,12 @@ for folder in (TESTS / "browser", TESTS / "cli", TESTS):
         sys.path.insert(0, str(folder))
 
 from chromium import Chromium, Page  # noqa: E402
-from phone_scene import Agent  # noqa: E402
+from phone_scene import Agent, Daemon, Opens, enter  # noqa: E402
 
-from kit.poll import until  # noqa: E402
-from kit.yourcall import COMMAND, Yourcall  # noqa: E402
+from kit.yourcall import Yourcall  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-
-class Daemon(Yourcall):
-    """One that can come back at the address it had, as a daemon that is restarted does."""
-
-    def start_on(self, port: int) -> None:
-        (self.home / "daemon.json").unlink(missing_ok=True)
-        self._process = subprocess.Popen(
-            [str(COMMAND), "up", "--port", str(port)],
-            env=self.env,
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-        )
-        until(self._listens, 20, what="the daemon")
 
 
 @pytest.fixture(scope="session")
@@ -75,9 +58,6 @@ def other(tmp_path: Path, yc: Yourcall) -> Iterator[Agent]:
         yield scripted
 
 
-Opens = Callable[..., Page]
-
-
 @pytest.fixture
 def opens(chromium: Chromium, yc: Yourcall) -> Iterator[Opens]:
     """`opens("phone")`: a paired phone of that name, at its inbox. No page may complain, or ask anybody else."""
@@ -96,11 +76,3 @@ def opens(chromium: Chromium, yc: Yourcall) -> Iterator[Opens]:
         assert not strange
         assert not page.errors
         page.close()
-
-
-def enter(chromium: Chromium, yc: Yourcall, name: str = "phone", **look: object) -> Page:
-    """A paired phone with the inbox in front. (That pairing itself works has tests of its own.)"""
-    token = yc.http("POST", "/api/devices", {"name": name})[1]["token"]
-    page = chromium.page(f"{yc.url}/", token=token, **look)  # type: ignore[arg-type]
-    page.sees("Live")
-    return page

@@ -8,12 +8,18 @@ from __future__ import annotations
 import json
 import os
 import socket
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from chromium import Chromium, Page
 from scripted_claude import ScriptedClaude
 
-from kit.yourcall import Yourcall
+from kit.poll import until
+from kit.yourcall import COMMAND, Yourcall
+
+Opens = Callable[..., Page]
 
 PLAN = """# Move the shop to the new prices
 
@@ -131,3 +137,26 @@ def answered(line: socket.socket) -> dict[str, Any]:
         assert part, f"hung up on after {read!r}"
         read += part
     return json.loads(read.partition(b"answer ")[2].partition(b"\n")[2])["hookSpecificOutput"]
+
+
+class Daemon(Yourcall):
+    """One that can come back at the address it had, as a daemon that is restarted does."""
+
+    def start_on(self, port: int) -> None:
+        (self.home / "daemon.json").unlink(missing_ok=True)
+        self._process = subprocess.Popen(
+            [str(COMMAND), "up", "--port", str(port)],
+            env=self.env,
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
+        until(self._listens, 20, what="the daemon")
+
+
+def enter(chromium: Chromium, yc: Yourcall, name: str = "phone", **look: object) -> Page:
+    """A paired phone with the inbox in front. (That pairing itself works has tests of its own.)"""
+    token = yc.http("POST", "/api/devices", {"name": name})[1]["token"]
+    page = chromium.page(f"{yc.url}/", token=token, **look)  # type: ignore[arg-type]
+    page.sees("Live")
+    return page

@@ -11,8 +11,7 @@ from phone_scene import COMPARE, PLAN, QUESTION, RULE, SEVERAL, answered
 from kit.poll import until
 
 if TYPE_CHECKING:
-    from conftest import Opens
-    from phone_scene import Agent
+    from phone_scene import Agent, Opens
 
     from kit.yourcall import Yourcall
 

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from chromium import Chromium
-    from conftest import Opens
-    from phone_scene import Agent
+    from phone_scene import Agent, Opens
 
     from kit.yourcall import Yourcall
 

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     import socket
 
     from chromium import Page
-    from conftest import Daemon, Opens
-    from phone_scene import Agent
+    from phone_scene import Agent, Daemon, Opens
 
     from kit.yourcall import Yourcall
 

@@ -11,8 +11,7 @@ from phone_scene import QUESTION, answered
 from kit.poll import until
 
 if TYPE_CHECKING:
-    from conftest import Opens
-    from phone_scene import Agent
+    from phone_scene import Agent, Opens
 
     from kit.yourcall import Yourcall
 
@@ -63,7 +62,7 @@ def test_a_plan_is_drawn_and_does_nothing(agent: Agent, opens: Opens) -> None:
     agent.raises("PermissionRequest", "hostplana2", tool_name="ExitPlanMode", tool_input={"plan": PLAN})
     page.tap("Read the plan")
     until(lambda: page.js("document.querySelector('.markdown h1')?.textContent"), what="the plan")
-    inside = "document.querySelectorAll('.markdown :is(a, img, script, style, form, input, svg, iframe, [id], [href], [onload])')"
+    inside = "document.querySelectorAll('.markdown :is(a, img, script, style, form, input, svg, iframe)')"
     assert page.js(f"{inside}.length") == 0
     text = page.text()
     assert "https://evil.example/x" in text  # a link is shown with where it would have led
@@ -87,11 +86,11 @@ def test_letters_that_hide_are_shown_and_need_a_hold(agent: Agent, opens: Opens)
 def test_a_megabyte_in_one_command(agent: Agent, opens: Opens) -> None:
     page = opens()
     line = agent.bash("hugeaaaaa2", "echo " + "x" * 1_000_000 + " && rm -rf /")
-    text = page.sees("Not all of it: 1,000,016 letters")
+    text = page.sees("Not all of it: 1,000,017 letters")
     assert len(text) < 5000
     assert "It is too long to be read by eye." in text
     page.tap("Read it all")
-    page.sees("Show all: 1,000,016 letters")
+    page.sees("Show all: 1,000,017 letters")
     page.tap("Deny")
     assert answered(line)["decision"]["behavior"] == "deny"
 

@@ -1,4 +1,4 @@
-"""The app around the prompts: small, installable, opens without a line, reachable by thumb and by screen reader."""
+"""The app around the prompts: small, installable, opens without a line, in reach of thumb and screen reader."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from kit.poll import until
 
 if TYPE_CHECKING:
     from chromium import Page
-    from conftest import Opens
-    from phone_scene import Agent
+    from phone_scene import Agent, Opens
 
     from kit.yourcall import Yourcall
 
@@ -75,10 +74,8 @@ def test_the_first_load_is_small(yc: Yourcall, opens: Opens) -> None:
 def test_files_with_a_hash_are_kept_for_good_and_come_packed(yc: Yourcall, opens: Opens) -> None:
     page = opens()
     script = page.js("document.querySelector('script[src]').src")
-    headers = page.js(
-        f"fetch({json.dumps(script)}).then((r) => [r.headers.get('cache-control'), r.headers.get('content-encoding'),"
-        " r.headers.get('content-type')])"
-    )
+    wanted = "['cache-control', 'content-encoding', 'content-type'].map((name) => reply.headers.get(name))"
+    headers = page.js(f"fetch({json.dumps(script)}).then((reply) => {wanted})")
     assert headers == ["public, max-age=31536000, immutable", "gzip", "text/javascript; charset=utf-8"]
     page_itself = page.js("fetch('/').then((r) => r.headers.get('cache-control'))")
     assert page_itself == "no-cache"
@@ -93,7 +90,7 @@ def test_it_can_be_installed(yc: Yourcall, opens: Opens) -> None:
     assert page.call("Page.getInstallabilityErrors")["installabilityErrors"] in (
         [],
         [{"errorId": "in-incognito", "errorArguments": []}],
-    )  # noqa: E501
+    )
     for icon in [*manifest["icons"], {"src": "/icon-180.png", "sizes": "180x180", "type": "image/png"}]:
         size = page.js(
             f"new Promise((done) => {{ const i = new Image(); i.onload = () => done(i.naturalWidth); "
@@ -112,10 +109,11 @@ def test_it_opens_without_a_line_and_keeps_nothing_of_what_was_asked(
     page.sees("a secret command")
     page.js("navigator.serviceWorker.ready.then(() => true)")
     until(lambda: page.js("navigator.serviceWorker.controller !== null"), what="the worker to be in charge")
-    kept = page.js(
-        "caches.keys().then(async (names) => (await Promise.all(names.map(async (n) => (await (await caches.open(n))"
-        ".keys()).map((r) => new URL(r.url).pathname)))).flat())"
-    )
+    kept = page.js("""(async () => {
+        const kept = await Promise.all((await caches.keys()).map((name) => caches.open(name)));
+        const requests = await Promise.all(kept.map((cache) => cache.keys()));
+        return requests.flat().map((request) => new URL(request.url).pathname);
+    })()""")
     assert "/" in kept
     assert not [path for path in kept if path.startswith("/api")]
     page.line(False)
@@ -135,10 +133,12 @@ def test_everything_that_can_be_pressed_is_large_enough_for_a_thumb(agent: Agent
     page.sees("6 waiting")
     for view in VIEWS:
         visit(page, view)
-        small = page.js("""[...document.querySelectorAll("button, a, summary, input:not([type=radio],[type=checkbox]), textarea, label.pick")]
+        small = page.js("""[...document.querySelectorAll(
+                "button, a, summary, input:not([type=radio], [type=checkbox]), textarea, label.pick")]
             .filter((e) => e.getClientRects().length && !e.disabled)
             .map((e) => [e.textContent.trim().slice(0, 30), e.getBoundingClientRect()])
-            .filter(([, r]) => r.height < 43.5 || r.width < 43.5).map(([t, r]) => `${t} ${r.width}x${r.height}`)""")  # noqa: E501
+            .filter(([, r]) => Math.min(r.height, r.width) < 43.5)
+            .map(([t, r]) => `${t} ${r.width}x${r.height}`)""")
         assert small == [], view
         assert page.js("document.documentElement.scrollWidth") <= 360, view
 
@@ -151,10 +151,8 @@ def test_axe_finds_nothing(agent: Agent, opens: Opens, dark: bool) -> None:
     page.js(AXE.read_text())
     for view in VIEWS:
         visit(page, view)
-        found = page.js(
-            "axe.run(document, { resultTypes: ['violations'] }).then((r) => r.violations.map((v) => "
-            "`${v.impact} ${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + ' ' + n.failureSummary).join(' | ')}`))"
-        )
+        found = page.js("""axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.map((v) =>
+            `${v.impact} ${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + n.failureSummary)}`))""")
         assert found == [], view
 
 

@@ -6,18 +6,17 @@ import re
 
 from server_house import House
 
-from yourcall.server.app import page_files
+from yourcall.server.app import ASSETS, KINDS, page_files
 
 
 def test_the_page_and_what_it_refers_to_are_served(shared: House) -> None:
-    kinds = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
     with shared.http() as stranger:
         page = stranger.get("/")
         assert page.headers["content-type"] == "text/html; charset=utf-8"
         for path in re.findall(r'(?:src|href)="(/[^"]+)"', page.text):
             got = stranger.get(path)
             assert got.status_code == 200
-            assert got.headers["content-type"].startswith(kinds[path.rpartition(".")[2]])
+            assert got.headers["content-type"].startswith(KINDS[f".{path.rpartition('.')[2]}"])
             assert path in page_files()
 
 
@@ -27,7 +26,8 @@ def test_nothing_in_the_page_needs_more_than_its_policy_allows() -> None:
 
 
 def test_the_words_of_others_only_ever_become_text() -> None:
-    scripts = [file for file in page_files().values() if file.suffix == ".js"]
+    """On the small page; the built app has a test of its sources (tests/browser)."""
+    scripts = [file for file in page_files(ASSETS).values() if file.suffix == ".js"]
     assert scripts
     for file in scripts:
         unsafe = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|setHTML|srcdoc"

@@ -33,7 +33,7 @@ from yourcall.model import Answer, Prompt, Refused, Session, Verdict
 LOOK_S = 0.02
 SHOWN_S = 3.0  # 100 kB take Claude about a second to draw
 TAKEN_S = 3.0
-HEARD_S = 2.0  # the hook that tells of a new turn comes within half a second
+HEARD_S = 4.0  # the hook that tells of a new turn comes within half a second, on a busy machine within two
 CLEARING = "\x15\x7f"  # to the start of the line, and up into the line before
 MOST_LINES = 60
 
@@ -63,6 +63,7 @@ class Speaker:
         self._servers = servers
         self._screens = screens
         self._on_screen = on_screen
+        self._told: dict[str, list[str]] = {}  # what sessions say they were told, while we speak to them
 
     async def send(
         self,
@@ -77,6 +78,11 @@ class Speaker:
         if isinstance(typed, Refused):
             return Verdict("refused", typed.reason)
         return await self._in_pane(session, lambda scene: self._say(session, scene, typed, as_command, written))
+
+    def heard(self, session_id: str, text: str) -> None:
+        """A session's own hook tells what it was told."""
+        if text and session_id in self._told:
+            self._told[session_id].append(text.strip())
 
     async def press(self, session: Session, key: str) -> Verdict:
         """Press one special key, outside of dialogs."""
@@ -171,7 +177,21 @@ class Speaker:
             )
         if scene.draft:
             return Verdict("refused", "There is a draft in its input box at the desk; nothing was typed.")
-        rested = self._rests(session.id)
+        told = self._told[session.id] = []
+        try:
+            return await self._paste(session, scene, typed, as_command, written, told)
+        finally:
+            del self._told[session.id]
+
+    async def _paste(
+        self,
+        session: Session,
+        scene: Scene,
+        typed: Typed,
+        as_command: bool,
+        written: Callable[[], Awaitable[object]] | None,
+        told: list[str],
+    ) -> Verdict:
         failed = await scene.server.write(scene.pane, typed.paste, bracketed=True)
         if failed is not None:
             return _failed(failed, "The text")
@@ -182,34 +202,37 @@ class Speaker:
             return _failed(failed, "Enter")
         if written is not None:
             await written()
-        # A command may open a menu in place of the input box.
-        if not await _until(scene, lambda draft: draft == "" or (as_command and draft is None), TAKEN_S):
+
+        def taken(draft: str | None) -> bool:
+            # A command may open a menu in place of the input box.
+            return draft == "" or (as_command and draft is None) or typed.paste.strip() in told
+
+        if not await _until(scene, taken, TAKEN_S):
             return await _take_back(scene, "Claude did not take the text")
         queued = scene.shot.reading.state == "working"
         words = [
             *(["it is read when the running turn allows"] if queued else []),
             *([typed.note] if typed.note else []),
         ]
-        if rested and not queued and await self._begins(session, scene):
+        if not queued and not as_command and await _begins(session, scene, lambda: typed.paste.strip() in told):
+            # The hook may be ahead of the screen: whoever speaks next must not find our own text for a draft.
+            await _until(scene, lambda draft: draft == "", 1.0)
             return Verdict("confirmed", "; ".join(["the turn has begun", *words]))
         return Verdict("sent", "; ".join(words))
 
-    def _rests(self, session_id: str) -> bool:
-        known = self._teller.state.sessions.get(session_id)
-        return known is not None and known.state != "working"
 
-    async def _begins(self, session: Session, scene: Scene) -> bool:
-        """Do the session's own hooks tell that a turn began? If it has none, its screen does."""
-        hooked = any(link.kind == "hook" for link in session.links)
-        deadline = time.monotonic() + HEARD_S
-        while time.monotonic() < deadline:
-            if not self._rests(session.id):
-                return True
-            look = None if hooked else await scene.server.look(scene.pane)
-            if isinstance(look, Look) and scene.on.read(look.screen).reading.state == "working":
-                return True
-            await asyncio.sleep(LOOK_S)
-        return False
+async def _begins(session: Session, scene: Scene, heard: Callable[[], bool]) -> bool:
+    """Does the session's own hook tell that a turn began with this text? If it has none, its screen does."""
+    hooked = any(link.kind == "hook" for link in session.links)
+    deadline = time.monotonic() + HEARD_S
+    while time.monotonic() < deadline:
+        if heard():
+            return True
+        look = None if hooked else await scene.server.look(scene.pane)
+        if isinstance(look, Look) and scene.on.read(look.screen).reading.state == "working":
+            return True
+        await asyncio.sleep(LOOK_S)
+    return False
 
 
 async def _press(scene: Scene, key: str) -> Verdict:

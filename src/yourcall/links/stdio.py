@@ -38,7 +38,7 @@ GUARD = """(
     read -r _ < /dev/fd/{life}
     kill -TERM -$$
     sleep {ends}
-    kill -KILL -$$
+    :
 ) < /dev/null > /dev/null 2>&1 &
 exec "$@"
 """
@@ -167,9 +167,10 @@ class Piped:
 
     @property
     def last_words(self) -> str:
-        """The last line it wrote to its error output."""
-        said = self._words.decode("utf-8", "replace").strip().splitlines()
-        return said[-1].strip() if said else ""
+        """Why it ended, as far as its error output tells: the last line about an error, or simply the last."""
+        said = [line.strip() for line in self._words.decode("utf-8", "replace").splitlines() if line.strip()]
+        errors = [line for line in said if "error" in line.lower()]
+        return (errors or said or [""])[-1]
 
     async def _write(self) -> None:
         pipe = self._process.stdin

@@ -117,6 +117,14 @@ export interface LogLine {
   detail: string;
 }
 
+export interface ModeRequest {
+  permission_mode: string;
+}
+
+export interface ModelRequest {
+  model: string;
+}
+
 export interface MomentView {
   at: number;
   state: "accepted" | "answering" | "confirmed" | "desk" | "ended" | "open" | "sent" | "unsure";
@@ -129,6 +137,10 @@ export interface NewDevice {
   id: string;
   name: string;
   token: string;
+}
+
+export interface NewSession {
+  id: string;
 }
 
 /** Something the agent's program says, or did, that is neither the person nor the model. */
@@ -286,10 +298,26 @@ export interface SessionView {
   seen_at: number;
 }
 
+/** What the agent is saying right now, before the message is whole; empty between messages. */
+export interface SpeakingView {
+  text: string;
+  thinking: string;
+}
+
 /** `confirmed`: the session's own hooks, or its screen, show that it worked. `sent`: it left us, whole. */
 export interface SpokenReply {
   result: "accepted" | "bounced" | "confirmed" | "refused" | "sent" | "taken" | "too_late" | "unsure";
   detail: string;
+}
+
+/** A session to be started, headless, in the folder `cwd`. `resume`: the id of one that is to go on. */
+export interface StartRequest {
+  prompt: string;
+  cwd?: string;
+  agent?: string;
+  permission_mode?: string;
+  model?: string;
+  resume?: string;
 }
 
 /** `prompts` counts by state what is not closed; `seq` is where a live feed would go on. */

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Take the pictures of the phone app: a real daemon, prompts through the hooks' socket, a real Chromium.
+
+    python tools/phone_pictures.py              # the few for the docs: docs/images/phone-*.png
+    python tools/phone_pictures.py FOLDER       # every screen, at 360 and 390 px, light and dark: to be looked at
+
+Rule: what is shown is what a person would see; nothing is drawn by hand.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "tests" / part) for part in ("browser", "cli", "")]
+
+from chromium import Chromium, Page  # noqa: E402
+from phone_scene import COMPARE, PLAN, QUESTION, RULE, SEVERAL, Agent, Daemon, enter  # noqa: E402
+
+SHOP, WEATHER = "/home/ada/kite-shop", "/home/ada/weather-api"
+EDIT = {
+    "file_path": f"{SHOP}/src/prices.py",
+    "old_string": 'CURRENCY = "EUR"\nFREE_SHIPPING_FROM = 50\nGIFT_WRAP = 3',
+    "new_string": 'CURRENCY = "EUR"\nFREE_SHIPPING_FROM = 30\nGIFT_WRAP = 3',
+}
+
+# Long enough for what was asked to be drawn; there is no sign of "all is painted" to wait for.
+SETTLED = 0.4
+
+
+def permission(agent: Agent, name: str, cwd: str, tool: str, **tool_input: Any) -> None:
+    agent.raises(
+        "PermissionRequest", name, cwd=cwd, tool_name=tool, tool_input=tool_input, permission_suggestions=[RULE]
+    )
+    time.sleep(0.1)  # one after the other, so that they are listed in this order
+
+
+def see(page: Page, place: str, words: str) -> None:
+    page.js(f"location.hash = '#/{place}'")
+    page.sees(words)
+    page.js("scrollTo(0, 0)")
+    time.sleep(SETTLED)
+
+
+def scenes(page: Page, agent: Agent, other: Agent) -> Any:
+    """Each screen in turn: its name, once it is there."""
+    page.sees("Nothing waits")
+    yield "empty"
+    agent.raises("UserPromptSubmit", cwd=SHOP, prompt="go")
+    other.mode = "bypassPermissions"
+    other.raises("UserPromptSubmit", cwd=WEATHER, prompt="go")
+    page.sees("2 sessions run")
+    yield "running"
+    other.mode = "default"
+    permission(
+        agent, "picbashaa2", SHOP, "Bash", command="npm test -- --watch=false", description="Run the tests once"
+    )
+    permission(other, "picdanger2", WEATHER, "Bash", command="rm -rf build/ && make release", description="Make the release anew")  # fmt: skip # noqa: E501
+    permission(agent, "piceditaa2", SHOP, "Edit", **EDIT)
+    see(page, "", "prices.py")
+    yield "inbox"
+    see(page, "p/picbashaa2", "npm test")
+    yield "command"
+    see(page, "p/picdanger2", "A yes needs a hold")
+    yield "danger"
+    see(page, "p/piceditaa2", "src/prices.py")
+    yield "change"
+    permission(agent, "picaskaaa2", SHOP, "AskUserQuestion", questions=[QUESTION])
+    see(page, "p/picaskaaa2", "Seen from everywhere")
+    yield "question"
+    permission(other, "picplanaa2", WEATHER, "ExitPlanMode", plan=PLAN)
+    see(page, "p/picplanaa2", "Nothing is deployed")
+    yield "plan"
+    permission(agent, "picsevera2", SHOP, "AskUserQuestion", questions=[SEVERAL, COMPARE])
+    see(page, "p/picsevera2", "Which layout")
+    page.tap("Small")
+    page.js("scrollTo(0, 0)")
+    yield "several"
+    agent.form("picformaa2")
+    see(page, "p/picformaa2", "Gift wrap")
+    yield "form"
+    see(page, "", "prices.py")
+    page.tap("Allow", "li[data-id=picbashaa2]")
+    page.sees("On its way")
+    page.js("scrollTo(0, 0)")
+    yield "answered"
+    page.line(False)
+    page.tap("Deny", "li[data-id=picdanger2]")
+    page.sees("is sent when the line is back")
+    page.js("scrollTo(0, 0)")
+    yield "offline"
+    page.line(True)
+    page.sees("Live")
+    see(page, "sessions", "kite-shop")
+    yield "sessions"
+    see(page, "history", "waited")
+    yield "history"
+    see(page, "devices", "Add a device")
+    yield "devices"
+
+
+def take(browser: Chromium, width: int, height: int, dark: bool, wanted: dict[str, Path] | Path) -> None:
+    with tempfile.TemporaryDirectory() as folder, Daemon(Path(folder)) as yc:
+        with Agent(Path(folder), yc) as agent, Agent(Path(folder), yc, "weather-api") as other:
+            page = enter(browser, yc, "Ada's phone", width=width, height=height, dark=dark)
+            for name in scenes(page, agent, other):
+                if isinstance(wanted, Path):
+                    page.picture(wanted / f"{name}-{width}-{'dark' if dark else 'light'}.png")
+                elif name in wanted:
+                    page.picture(wanted[name])
+            page.close()
+
+
+def main(arguments: list[str]) -> int:
+    subprocess.run([str(ROOT / "tools" / "build_web.sh")], check=True)
+    images = ROOT / "docs" / "images"
+    with tempfile.TemporaryDirectory() as profile, Chromium(Path(profile)) as browser:
+        if arguments:
+            for width, height, dark in ((360, 740, False), (390, 844, True)):
+                take(browser, width, height, dark, Path(arguments[0]))
+        else:
+            light = {"inbox": images / "phone-inbox.png", "change": images / "phone-change.png"}
+            take(browser, 390, 844, False, light)
+            dark = {"plan": images / "phone-plan.png", "danger": images / "phone-danger.png"}
+            take(browser, 390, 844, True, dark)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
