@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PYTHON = sys.executable
 COMMAND = Path(sys.executable).with_name("yourcall")
 PREFIX = "yc-bench-"
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 

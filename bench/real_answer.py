@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shlex
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -40,26 +40,9 @@ def reached(at: Path, size: Size) -> Iterator[Row]:
         program = shlex.join([PYTHON, "-I", "-S", str(ROOT / "bench" / "bare_hook.py"), str(bare.home), NAME])
         hook = {"type": "command", "command": program, "timeout": 600}
         homes["bare"].write_settings({"hooks": {"PermissionRequest": [{"hooks": [hook]}]}})
-        live = stack.enter_context(Live(ours.port, "/api/live", ours.token))
-        bare_live = stack.enter_context(Live(bare.port, "/live"))
-
-        answered: set[str] = set()
-
-        def through_us() -> tuple[str, bytes]:
-            while True:
-                prompt = live.next().get("prompt")
-                if prompt and prompt["kind"] == "permission" and prompt["id"] not in answered:
-                    answered.add(prompt["id"])
-                    return f"/api/prompts/{prompt['id']}/answer", b'{"option": "allow"}'
-
-        def through_bare() -> tuple[str, bytes]:
-            while bare_live.next()["id"] != NAME:
-                pass
-            return f"/answer/{NAME}?disk", json.dumps(ALLOW).encode()
-
         sides = {
-            "ours": Asking(start_claude(ptys, binary, homes["ours"], model), model, ours, through_us),
-            "bare": Asking(start_claude(ptys, binary, homes["bare"], model), model, bare, through_bare),
+            "ours": Asking(start_claude(ptys, binary, homes["ours"], model), model, ours),
+            "bare": Asking(start_claude(ptys, binary, homes["bare"], model), model, bare),
         }
         taken = in_turn(size.of(12, 1), {name: side.once for name, side in sides.items()})
     against = "a bare held hook, answer on disk first"
@@ -68,21 +51,20 @@ def reached(at: Path, size: Size) -> Iterator[Row]:
 
 
 class Asking:
-    """One Claude Code that asks; `raised` waits for the prompt and says where to answer it."""
+    """One Claude Code that asks, and what its hook talks to."""
 
-    def __init__(
-        self, claude: Claude, model: ModelServer, served: Yourcall | Bare, raised: Callable[[], tuple[str, bytes]]
-    ) -> None:
-        self._claude, self._model, self._served, self._raised = claude, model, served, raised
+    def __init__(self, claude: Claude, model: ModelServer, served: Yourcall | Bare) -> None:
+        self._claude, self._model, self._served = claude, model, served
         self._rounds = 0
+        self._answered: set[str] = set()
 
     def once(self) -> float:
         self._rounds += 1
         name = f"ask{self._claude.pid}x{self._rounds}"
         file = self._claude.home.project / f"{name}.txt"
         words = self._model.script(name, [tool("Write", file_path=str(file), content="made\n")], [text("Made.")])
-        self._claude.say(words)
-        path, body = self._raised()
+        self._claude.wait_ready()
+        path, body = self._asked(words)
         self._claude.wait_status("waiting")
         time.sleep(0.2)  # a person needs longer
         with Poster(self._served.port, self._served.token) as poster:
@@ -93,3 +75,17 @@ class Asking:
             assert poster.reply() in (200, 202)
         self._claude.wait_status("idle")
         return took
+
+    def _asked(self, words: str) -> tuple[str, bytes]:
+        """Say these words; where the prompt that follows is to be answered, and with what."""
+        ours = isinstance(self._served, Yourcall)
+        with Live(self._served.port, "/api/live" if ours else "/live", self._served.token) as live:
+            self._claude.say(words)
+            while True:
+                news = live.next()
+                if not ours and news["id"] == NAME:
+                    return f"/answer/{NAME}?disk", json.dumps(ALLOW).encode()
+                prompt = news.get("prompt")
+                if prompt and prompt["kind"] == "permission" and prompt["id"] not in self._answered:
+                    self._answered.add(prompt["id"])
+                    return f"/api/prompts/{prompt['id']}/answer", b'{"option": "allow"}'

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 def unix(path: Path) -> socket.socket:

@@ -81,7 +81,7 @@ def scenes(page: Page, agent: Agent, other: Agent) -> Any:
     page.tap("Small")
     page.js("scrollTo(0, 0)")
     yield "several"
-    agent.form("picformaa2")
+    agent.form("picformaa2", SHOP)
     see(page, "p/picformaa2", "Gift wrap")
     yield "form"
     see(page, "", "prices.py")
@@ -105,15 +105,16 @@ def scenes(page: Page, agent: Agent, other: Agent) -> Any:
 
 
 def take(browser: Chromium, width: int, height: int, dark: bool, wanted: dict[str, Path] | Path) -> None:
-    with tempfile.TemporaryDirectory() as folder, Daemon(Path(folder)) as yc:
-        with Agent(Path(folder), yc) as agent, Agent(Path(folder), yc, "weather-api") as other:
-            page = enter(browser, yc, "Ada's phone", width=width, height=height, dark=dark)
-            for name in scenes(page, agent, other):
-                if isinstance(wanted, Path):
-                    page.picture(wanted / f"{name}-{width}-{'dark' if dark else 'light'}.png")
-                elif name in wanted:
-                    page.picture(wanted[name])
-            page.close()
+    with tempfile.TemporaryDirectory() as folder, Daemon(place := Path(folder)) as yc, Agent(place, yc) as agent:
+        other = Agent(place, yc, "weather-api")
+        page = enter(browser, yc, "Ada's phone", width=width, height=height, dark=dark)
+        for name in scenes(page, agent, other):
+            if isinstance(wanted, Path):
+                page.picture(wanted / f"{name}-{width}-{'dark' if dark else 'light'}.png")
+            elif name in wanted:
+                page.picture(wanted[name])
+        page.close()
+        other.__exit__()
 
 
 def main(arguments: list[str]) -> int:

@@ -9,6 +9,7 @@ import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig, type Plugin } from "vite";
 
 const BUNDLED = ["svelte", "marked", "dompurify", "diff"];
+const LAZY = /views\/(?:Session|History|Devices)\.svelte|Composer\.svelte|drafts|markdown|marked|dompurify/i;
 const PACKED = /\.(?:js|css|html|svg|txt|webmanifest)$/;
 
 const read = (path: string): string => readFileSync(new URL(path, import.meta.url), "utf8");
@@ -58,6 +59,10 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    rolldownOptions: {
+      // All of the first load in one file: on a slow line each file waits its turn.
+      output: { codeSplitting: { groups: [{ name: "app", test: (id: string) => !LAZY.test(id), entriesAware: false }] } },
+    },
   },
   test: { include: ["tests/**/*.test.ts"], environment: "node" },
 } as import("vitest/config").ViteUserConfig);

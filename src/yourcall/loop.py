@@ -17,6 +17,7 @@ from yourcall.core.state import State, Step
 from yourcall.core.verdicts import final, verdict_of
 from yourcall.events import AnswerGiven, AnyCommand, AnyEvent
 from yourcall.model import Answer, Prompt, Verdict
+from yourcall.store.facts import Encoded
 from yourcall.store.sqlite import Change, Fact, Store
 
 # A client that is this many changes behind is not reading; it is told to resync instead of growing our memory.
@@ -95,10 +96,11 @@ class Loop:
         prompt_id = prompt_of(event)
         settled = self.store.newest(prompt_id) if prompt_id and prompt_id not in self.state.prompts else None
         done = recall(self.state, event, settled)
+        # What cannot be written (half a letter in a folder's name) is its teller's error, and nothing happened.
+        fact = Encoded(Fact(event, done.prompts, done.sessions, dict(bodies or {}))) if done.changed else None
         self.state.take(done)
-        if done.changed:
+        if fact is not None:
             # No await between step and record: facts reach the log in the order in which they were decided.
-            fact = Fact(event, done.prompts, done.sessions, dict(bodies or {}))
             try:
                 changes = await self.store.record([fact])
             except Exception as error:

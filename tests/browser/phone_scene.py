@@ -118,11 +118,9 @@ class Agent(ScriptedClaude):
         self._lines.append(line)
         return line
 
-    def form(self, request_id: str = "formaaaa22", **schema: Any) -> socket.socket:
-        words = "Where shall the parcel go?"
-        return self.raises(
-            "Elicitation", request_id, mcp_server_name="parcels", message=words, requested_schema=schema or FORM
-        )
+    def form(self, request_id: str, cwd: str = "") -> socket.socket:
+        asked = {"mcp_server_name": "parcels", "message": "Where shall the parcel go?", "requested_schema": FORM}
+        return self.raises("Elicitation", request_id, **asked, cwd=cwd or str(self.project))
 
     def bash(self, request_id: str, command: str) -> socket.socket:
         """A command that nobody but the test's own line holds."""

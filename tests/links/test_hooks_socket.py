@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import stat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -139,10 +139,12 @@ def test_a_second_claim_to_the_same_request_is_not_served(yourcall: Yourcall) ->
 
 
 def test_an_id_in_use_by_another_request_names_nothing(yourcall: Yourcall) -> None:
-    with hold(yourcall, "sameidtwice", asked(tool_input={"command": "first"})):
-        until(lambda: yourcall.show("sameidtwice")["held"])
+    with hold(yourcall, "sameidtwice", asked(tool_input={"command": "first"})) as first:
+        assert first.recv(100) == b"hold\n"
+        assert yourcall.show("sameidtwice")["held"]
     until(lambda: not yourcall.show("sameidtwice")["held"])
-    with hold(yourcall, "sameidtwice", asked(tool_input={"command": "other"})):
+    with hold(yourcall, "sameidtwice", asked(tool_input={"command": "other"})) as other:
+        assert other.recv(100)  # it was heard
         shown = yourcall.show("sameidtwice")
         assert shown["tool"]["input"]["command"] == "first"
         assert not shown["held"]
@@ -168,3 +170,21 @@ def test_a_deep_home_is_no_reason_to_fail(tmp_path: Path) -> None:
         assert running.run("ls").code == 0
         with hold(running, "deephomeid", asked()):
             assert running.wait_prompt()["id"] == "deephomeid"
+
+
+def test_a_holder_that_leaves_with_an_answer_in_its_hands_gives_it_back(yourcall: Yourcall) -> None:
+    """Somebody came to the desk at the moment of the answer: nothing was written, and that is known."""
+    with hold(yourcall, "leaveswithit", asked(session_id="leaves")) as sock:
+        until(lambda: yourcall.http("GET", "/api/prompts/leaveswithit")[0] == 200)
+        assert sock.recv(100) == b"hold\n"
+        yourcall.http("POST", "/api/prompts/leaveswithit/answer", {"option": "allow"})
+        assert sock.recv(1000).startswith(b"answer ")
+        sock.sendall(b"leaving somebody is at the desk\n")
+        prompt = until(lambda: _unheld(yourcall, "leaveswithit"))
+    assert prompt["state"] == "open"
+    assert any("bounced: somebody is at the desk" in moment["detail"] for moment in prompt["history"])
+
+
+def _unheld(yourcall: Yourcall, prompt_id: str) -> dict[str, Any] | None:
+    prompt = yourcall.http("GET", f"/api/prompts/{prompt_id}")[1]
+    return None if prompt["held"] else prompt

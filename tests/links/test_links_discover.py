@@ -242,3 +242,22 @@ def test_all_of_this_users_but_nobody_elses_world(tmp_path: Path, monkeypatch: p
     assert process.env == {"HOME": "/home/user", "TMUX": "/t/s,1,0"}
     assert process.started == "12300"
     assert process.started_at == 1000 + 12300 / os.sysconf("SC_CLK_TCK")
+
+
+def test_a_folder_whose_name_is_no_text_is_told_as_far_as_it_is(ptys: Ptys, person: Person) -> None:
+    folder = Path(os.fsdecode(os.fsencode(person.project) + b"/half-\xff"))
+    folder.mkdir()
+    pty = ptys.start(SLEEP, cwd=folder, env=person.env)
+    until(lambda: named(pty.pid))
+    (session,) = look(Desk(), pty.pid).values()
+    assert session.cwd == f"{person.project}/half-\ufffd"
+
+
+def test_a_session_that_cannot_be_put_into_words_is_passed_over(ptys: Ptys, person: Person) -> None:
+    env = {**person.env, "CLAUDE_CONFIG_DIR": f"{person.home}/.claude/half-\udcff"}
+    Path(env["CLAUDE_CONFIG_DIR"], "sessions").mkdir(parents=True)
+    strange = ptys.start(SLEEP, cwd=person.project, env=env)
+    until(lambda: named(strange.pid))
+    file = Path(env["CLAUDE_CONFIG_DIR"], "sessions", f"{strange.pid}.json")
+    file.write_text(json.dumps({"sessionId": "strange", "procStart": processes.started(strange.pid)}))
+    assert look(Desk(), strange.pid) == {}

@@ -102,7 +102,7 @@ def test_the_api_key_is_approved_going_up(start: Any, bare: Yourcall, claude_hom
     assert "API key" in prompt["title"]
     assert bare.run("answer", prompt["id"], "yes").code == 0
     claude.wait_ready()
-    assert state_of(claude_home)["customApiKeyResponses"]["approved"]
+    until(lambda: state_of(claude_home).get("customApiKeyResponses", {}).get("approved"))
 
 
 def test_the_bypass_warning_is_shown_and_refused(start: Any, bare: Yourcall) -> None:

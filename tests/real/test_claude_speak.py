@@ -9,6 +9,7 @@ import pytest
 from kit.claude import start_claude
 from kit.poll import until
 from kit.turns import pause, text, tool
+from yourcall.agents.claude.screen import read_screen
 
 if TYPE_CHECKING:
     from kit.claude import Claude
@@ -68,13 +69,14 @@ TEXTS = [
 def test_a_text_reaches_the_model_as_it_was_written(scene: Scene, claude: Claude) -> None:
     for number, (written, heard) in enumerate(TEXTS):
         status, reply = post(scene, "send", {"text": written})
-        assert (status, reply["result"]) == (200, "confirmed"), (written[:40], reply)
+        assert (status, reply["result"]) == (200, "confirmed"), (written[:40], reply, claude.terminal.screen())
         scene.model.wait_for(lambda m, n=number: len(said(m)) > n)
         assert said(scene.model)[number:] == [heard]
         # Told by its hook, in its own file, and drawn: whatever comes last, the turn is over then.
         until(lambda: sessions(scene)[0]["state"] == "idle")
         claude.wait_status("idle")
-        claude.terminal.settle()
+        claude.terminal.wait_until(lambda screen: read_screen(screen).state == "idle")
+        claude.terminal.settle(quiet=0.5)
     assert not scene.made("marker")
     assert claude.alive
 

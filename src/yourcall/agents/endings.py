@@ -5,6 +5,8 @@ Rule: the oldest open prompt alike is meant; with none, nothing happened that we
 
 from __future__ import annotations
 
+import unicodedata
+
 from yourcall.agents.sightings import Ending
 from yourcall.core.lifecycle import CLOSED
 from yourcall.core.state import State
@@ -22,9 +24,14 @@ def ended(state: State, ending: Ending, at: float) -> list[AnyEvent]:
     prompt = alike[0]
     source = "unknown"
     if ending.said:
-        ours = prompt.answer is not None and ending.said.strip() in map(str.strip, prompt.answer.texts.values())
+        ours = prompt.answer is not None and _letters(ending.said) in map(_letters, prompt.answer.texts.values())
         source = "held" if ours else "desk"
     return [CallSettled(at, prompt.id, ending.outcome, source, ending.detail)]
+
+
+def _letters(text: str) -> str:
+    """What arrives of a text however it is typed: blanks, line ends and invisible characters may not."""
+    return "".join(c for c in text if not c.isspace() and unicodedata.category(c) != "Cf")
 
 
 def nudged(state: State, session_id: str, kind: Kind, at: float) -> list[AnyEvent]:

@@ -359,7 +359,9 @@ def size_of(path: str) -> int:
 
 
 def find_tty(pid: int) -> str:
-    """The terminal that the agent runs in; empty if there is none."""
+    """The terminal that the agent runs in; empty if there is none, or nobody says which."""
+    if not pid:
+        return ""
     try:
         path = os.readlink(f"/proc/{pid}/fd/0")
     except OSError:
@@ -371,7 +373,7 @@ def find_tty(pid: int) -> str:
         except (OSError, subprocess.SubprocessError):
             return ""
         path = "/dev/" + told.decode("ascii", "replace").strip()
-    return path if path.startswith("/dev/") and path != "/dev/null" else ""
+    return path if path.startswith("/dev/") and path not in ("/dev/", "/dev/null") else ""
 
 
 def last_typed(tty: str) -> float:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal, Protocol
 
+import msgspec
 from msgspec.structs import replace
 
 from yourcall.agents.agent import Agent, Finder
@@ -116,7 +117,16 @@ def may_tell(old: Session | None, new: Session) -> bool:
 
 def _sessions(finder: Finder, running: list[Process], panes: list[Pane]) -> list[Session]:
     found = [finder.found(process, _file(Path(finder.session_file(process))), panes) for process in running]
-    return [replace(session, transcript=_there(session.transcript)) for session in found]
+    told = [replace(session, transcript=_there(session.transcript)) for session in found]
+    return [session for session in told if _sayable(session)]
+
+
+def _sayable(session: Session) -> bool:
+    """A socket or a transcript whose path is no text can be neither recorded nor told: passed over."""
+    try:
+        return bool(msgspec.json.encode(session))
+    except UnicodeEncodeError:
+        return False
 
 
 def _file(path: Path) -> bytes:

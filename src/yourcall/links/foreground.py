@@ -38,7 +38,7 @@ def folder(pid: int) -> str:
     """The working folder of the program in front of this process's terminal, or of the process itself."""
     for each in (_foreground_group(pid), pid):
         try:
-            return str(Path(f"/proc/{each}/cwd").readlink())
+            return processes.as_text(str(Path(f"/proc/{each}/cwd").readlink()))
         except OSError:
             continue
     return ""

@@ -95,6 +95,15 @@ class Hooks:
             why = "the hook that held this request is gone; answer it at the desk"
             await self._taker.post(AnswerNotWritten(time.time(), prompt_id, answer_id, why))
 
+    def _handed_to(self, prompt_id: str) -> list[str]:
+        return [answer_id for prompt, answer_id in self._handed if prompt == prompt_id]
+
+    async def _forget(self, prompt_id: str) -> None:
+        """Once nobody can ask any more whether an answer to this request was handed over."""
+        await asyncio.sleep(2 * HOLDER_BACK_S)
+        if prompt_id not in self._holders:
+            self._handed -= {pair for pair in self._handed if pair[0] == prompt_id}
+
     def _later(self, work: Awaitable[None]) -> None:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
@@ -142,6 +151,8 @@ class Hooks:
             told = await self._listen(prompt_id, reader)
         finally:
             del self._holders[prompt_id]
+            if self._handed_to(prompt_id):
+                self._later(self._forget(prompt_id))
             if not told:
                 await self._taker.post(HolderLost(time.time(), prompt_id, "its hook ended without a word"))
 
@@ -163,8 +174,12 @@ class Hooks:
                 case ["dead"]:
                     await self._taker.agent_died(prompt_id)
                     return True
-                case ["leaving", *why]:
-                    await post(HolderLost(now, prompt_id, " ".join(why)))
+                case ["leaving", *words]:
+                    # Whoever leaves like this has written nothing: an answer on its way to it comes back.
+                    why = " ".join(words)
+                    for answer_id in self._handed_to(prompt_id):
+                        await post(AnswerNotWritten(now, prompt_id, answer_id, why))
+                    await post(HolderLost(now, prompt_id, why))
                     return True
                 case other:
                     log.debug("holder of %s said %r", prompt_id, other[0][:40])

@@ -7,6 +7,7 @@ descendants are looked at.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -16,6 +17,9 @@ from yourcall.agents.sightings import Process
 VARIABLES = ("HOME", "CLAUDE_CONFIG_DIR", "TMUX", "TMUX_PANE")
 
 PROC = Path("/proc")
+
+# What Python makes of bytes that are no text.
+_NO_LETTER = re.compile("[\ud800-\udfff]")
 
 Wanted = Callable[[Sequence[str]], bool]
 
@@ -92,13 +96,18 @@ def _process(pid: int, wanted: Wanted) -> Process | None:
             pid=pid,
             started=fields[19],
             argv=argv,
-            cwd=os.readlink(place / "cwd"),
+            cwd=as_text(os.readlink(place / "cwd")),
             tty=_terminal(int(fields[4])),
             started_at=_boot_time() + int(fields[19]) / os.sysconf("SC_CLK_TCK"),
             env={name: value for name, _, value in pairs if name in VARIABLES},
         )
     except (OSError, IndexError, ValueError):
         return None  # it ended while we looked, or is not ours to read
+
+
+def as_text(path: str) -> str:
+    """A path for people and for the record: a name may hold bytes that are no letter, and text may not."""
+    return _NO_LETTER.sub("\ufffd", path)
 
 
 def _read(path: str) -> bytes:
@@ -143,7 +152,7 @@ def _running_elsewhere(wanted: Wanted, root: int) -> Iterator[Process]:
                 pid=each.pid,
                 started=str(each.create_time()),
                 argv=tuple(each.cmdline()),
-                cwd=each.cwd(),
+                cwd=as_text(each.cwd()),
                 tty=each.terminal() or "",
                 started_at=each.create_time(),
                 env={name: value for name, value in each.environ().items() if name in VARIABLES},

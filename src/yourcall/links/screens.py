@@ -44,6 +44,7 @@ TICK_S = 0.25
 SETTLED_S = 0.3  # a hook tells of the same dialog within a tenth of a second: it gets the first word
 AGAIN_S = 0.05  # between two looks at a dialog that seems to have gone
 PLAIN_S = 1.0  # between two looks where each one costs a process
+DOUBT_S = 1.0  # so long must a screen contradict what the hooks said last
 FRESH_S = 2  # tmux tells in whole seconds when a window last changed
 STRANGER = "pid-"  # how the id of a session begins that has not told its own; discovery gives the same ones
 
@@ -86,6 +87,8 @@ class _Seen(Struct):
     mark: str = ""
     since: float = 0.0
     active_at: int = -1
+    state: str = ""
+    state_since: float = 0.0
 
 
 class Screens:
@@ -298,12 +301,16 @@ class Screens:
         return session is not None and session.state == "idle"
 
     async def _rests(self, place: Place, look: Look, shot: Shot, on: OnScreen) -> None:
-        """A session without hooks is known by its screen alone, if that shows the agent at all."""
+        """At work or at rest, as the input box shows. Hooks know sooner, but their words may come in any order."""
         session = self._teller.state.sessions.get(place.session_id)
-        if session is None or any(link.kind != "tmux" for link in session.links) or on.draft(look.screen) is None:
+        if session is None or on.draft(look.screen) is None:
             return
         state: SessionState = "working" if shot.reading.state == "working" else "idle"
-        if session.state != state:
+        seen, now = self._seen.setdefault((place.server, place.pane), _Seen()), time.monotonic()
+        if seen.state != state:
+            seen.state, seen.state_since = state, now
+        hooked = any(link.kind != "tmux" for link in session.links)
+        if session.state != state and now - seen.state_since >= (DOUBT_S if hooked else 0.0):
             await self._teller.post(SessionSeen(time.time(), replace(session, state=state, seen_at=time.time())))
 
     async def _retire(self, place: Place) -> None:

@@ -136,6 +136,11 @@ class Started:
                     await self._tell(running, event, spoke.bodies)
                 if talk.session_id and not running.known.done():
                     running.known.set_result(talk.session_id)
+        except Exception:
+            # A mistake of ours, or a full disk: with nobody to read it, the session must not go on.
+            log.exception("session %s is ended", talk.session_id or piped.pid)
+            await piped.stop()
+            raise
         finally:
             code = await piped.ended()
             self._running.discard(running)

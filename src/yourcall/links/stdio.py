@@ -38,7 +38,7 @@ GUARD = """(
     read -r _ < /dev/fd/{life}
     kill -TERM -$$
     sleep {ends}
-    :
+    kill -KILL -$$
 ) < /dev/null > /dev/null 2>&1 &
 exec "$@"
 """

@@ -117,14 +117,22 @@ class Watch:
     def _bind(self, prompt: Prompt) -> str:
         """The oldest call alike that no other prompt has, and that was not over before this prompt opened."""
         taken = {p.call_id for p in self._teller.state.of_session(prompt.session_id) if p.id != prompt.id}
-        for call in self._calls.values():
-            result = self._results.get(call.call_id)
-            over_before = result is not None and result.at < prompt.opened_at
-            alike = call.fingerprint == prompt.fingerprint
-            alike = alike or bool(call.alike and prompt.fingerprint.startswith(call.alike))
-            if alike and call.call_id not in taken and not over_before:
+        ends = {call_id: result.at for call_id, result in self._results.items()}
+        calls = [
+            call
+            for call in self._calls.values()
+            if call.call_id not in taken and ends.get(call.call_id, prompt.opened_at) >= prompt.opened_at
+        ]
+        for call in calls:
+            if call.fingerprint == prompt.fingerprint:
                 return call.call_id
-        return ""
+        # A form names no call. Of several that may have raised it, the last one to end is the one whose end proves
+        # that the form was answered.
+        around = [c for c in calls if c.alike and prompt.fingerprint.startswith(c.alike)]
+        running = [call for call in around if call.call_id not in ends]
+        if not running:
+            return max(around, key=lambda call: ends[call.call_id]).call_id if around else ""
+        return running[0].call_id if len(running) == 1 else ""
 
     def _settled(self, prompt: Prompt, call_id: str, now: float) -> CallSettled | None:
         if result := self._results.get(call_id):

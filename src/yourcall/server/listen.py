@@ -15,7 +15,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+LARGEST_HEAD = 64 * 1024  # a browser with a thousand cookies sends less
 LARGEST_WS_MESSAGE = 64 * 1024  # clients send next to nothing on the live feed
 
 
@@ -35,6 +37,27 @@ class Listener(uvicorn.Server):
         return asyncio.Event()
 
 
+class Http(HttpToolsProtocol):
+    """HTTP with an end to what comes before a body: anybody may send that, and nobody else limits it."""
+
+    _head = 0  # bytes since the last whole request
+    _in_head = True
+
+    def data_received(self, data: bytes) -> None:
+        self._head += len(data)
+        super().data_received(data)
+        if self._in_head and self._head > LARGEST_HEAD and not self.transport.is_closing():
+            self.send_400_response("The head of this request is too long.")
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._head, self._in_head = 0, True
+        super().on_message_complete()
+
+
 class _NoFalseAlarm(logging.Filter):
     """A WebSocket that we refuse is our decision, not an error of the app."""
 
@@ -47,7 +70,7 @@ def listener(app: Any) -> Listener:
     config = uvicorn.Config(
         app,
         loop="none",
-        http="httptools",
+        http=Http,
         ws="websockets-sansio",
         lifespan="off",
         access_log=False,
@@ -59,7 +82,6 @@ def listener(app: Any) -> Listener:
         ws_max_size=LARGEST_WS_MESSAGE,
         ws_ping_interval=20,
         ws_ping_timeout=20,
-        h11_max_incomplete_event_size=16_384,
     )
     return Listener(config)
 

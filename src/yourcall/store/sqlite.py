@@ -87,12 +87,12 @@ class Store:
 
     # -- writing
 
-    async def record(self, facts: Sequence[Fact]) -> list[Change]:
+    async def record(self, facts: Sequence[Fact | Encoded]) -> list[Change]:
         """Put these facts on disk, in this order, all or none; one change with its own seq for every row."""
-        encoded = [Encoded(fact) for fact in facts]
+        encoded = [fact if isinstance(fact, Encoded) else Encoded(fact) for fact in facts]
         # No await up to here: facts get into the log in the order in which `record` was called.
         future = self._writer.submit(lambda tx: [change for fact in encoded for change in fact.write(tx)])
-        rows = [prompt for fact in facts for prompt in fact.prompts]
+        rows = [prompt for each in encoded for prompt in each.fact.prompts]
         self._unwritten.update((prompt.id, (prompt, future)) for prompt in rows)
         try:
             return await asyncio.wrap_future(future)

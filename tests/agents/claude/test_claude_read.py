@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from yourcall.agents.claude import form, words
 from yourcall.agents.claude.plan import plan
@@ -13,7 +14,7 @@ from yourcall.agents.claude.read import read_hook, read_line, read_status, settl
 from yourcall.agents.claude.wire import Suggestion
 from yourcall.agents.sightings import CallResult, CallSeen, HookCall
 from yourcall.events import PromptRaised, SessionEnded, SessionSeen
-from yourcall.model import Answer, Prompt, Refused
+from yourcall.model import Answer, Moment, Option, Prompt, Refused
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "claude"
 
@@ -207,3 +208,49 @@ def test_a_reply_is_refused_when_what_was_asked_is_gone() -> None:
     (prompt,) = raise_from((DATA / "hook-permission-request.json").read_bytes())
     answer = Answer("a", "x", "y", {"decision": ("allow",)})
     assert isinstance(plan(prompt, answer, b""), Refused)
+
+
+@pytest.mark.parametrize("half", [r"\ud83d", r"\udc00 and on", r"\ud83d\u0041"])
+def test_half_a_letter_does_not_hide_a_request(half: str) -> None:
+    """JavaScript passes on half an emoji, and a model may write one; what is shown is then what would run."""
+    given = f'{{"command":"rm -r x","description":"{half}"}}'
+    payload = f'{{"session_id":"s","tool_name":"Bash","tool_input":{given}}}'
+    heard = read_hook(HookCall(1.0, "PermissionRequest", payload.encode(), {}, "aaaabbbbcc"))
+    (prompt,) = [event.prompt for event in heard.events if isinstance(event, PromptRaised)]
+    assert (prompt.title, "rm -r x" in prompt.body, "\ufffd" in prompt.body) == ("rm -r x", True, True)
+    allowed = plan(prompt, Answer("a", "phone", "http", {"decision": ("allow",)}), heard.bodies[prompt.request])
+    assert not isinstance(allowed, Refused)
+    runs = json.loads(allowed.output)["hookSpecificOutput"]["decision"]["updatedInput"]
+    assert runs["command"] == "rm -r x"
+    assert runs["description"] in prompt.body
+
+
+def test_an_input_that_cannot_be_taken_apart_is_shown_as_it_came() -> None:
+    payload = b'{"session_id":"s","tool_name":"Bash","tool_input":{"command":"rm -r x","n":1e999}}'
+    (prompt,) = raise_from(payload)
+    assert "rm -r x" in prompt.body
+
+
+def test_the_end_of_a_form_is_ours_only_if_our_answer_was_written() -> None:
+    schema = {"type": "object", "properties": {}}
+    payload = {"session_id": "s", "mcp_server_name": "box", "message": "?", "requested_schema": schema}
+    (asked,) = raise_from(json.dumps(payload).encode(), "Elicitation")
+    over = CallResult("call", 9.0, "allowed", "unknown", "it ran")
+    answer = Answer("a1", "phone", "http", {form.ACTION: ("accept",)})
+    on_its_way = replace(asked, state="unsure", answer=answer)
+    written = replace(on_its_way, history=(Moment(5.0, "sent", "phone", "handed to the agent", "a1"),))
+    told = [settled(prompt, over, 9.0) for prompt in (asked, on_its_way, written)]
+    assert [(each.outcome, each.source) for each in told] == [
+        ("unknown", "desk"),
+        ("allowed", "unknown"),
+        ("allowed", "held"),
+    ]
+
+
+def test_only_a_yes_is_a_yes() -> None:
+    (prompt,) = raise_from((DATA / "hook-permission-request.json").read_bytes())
+    (question,) = prompt.questions
+    for effect in ("choose", "reply"):
+        odd = replace(question, options=(Option("allow", "Allow", effect),))
+        answer = Answer("a", "phone", "http", {question.id: ("allow",)})
+        assert isinstance(plan(replace(prompt, questions=(odd,)), answer, b"{}"), Refused)

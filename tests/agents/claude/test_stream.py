@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from yourcall.agents.claude.stdio_wire import (
@@ -239,6 +239,10 @@ def test_every_message_becomes_one_line_or_none(value: object) -> None:
 
 
 @given(st.binary(max_size=60) | JSON.map(lambda v: json.dumps(v, indent=2).encode()))
+@example(b'"\xff"')
+@example(b'{"a":\n1}')
+@example(b"1e999")
+@example(b"}, {")
 def test_what_is_passed_through_unread_is_one_line_or_none(raw: bytes) -> None:
     try:
         line = control_response("r1", {"updatedInput": msgspec.Raw(raw)})

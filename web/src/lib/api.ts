@@ -22,7 +22,7 @@ export async function call<T>(method: string, path: string, body?: unknown): Pro
   try {
     const text = body === undefined ? null : JSON.stringify(body);
     const signal = AbortSignal.timeout(PATIENCE);
-    reply = await fetch(path, { method, body: text, credentials: "same-origin", cache: "no-store", signal });
+    reply = await fetch(path, { method, body: text, credentials: "same-origin", signal });
     data = await reply.json();
   } catch (error) {
     // A reply that is no JSON comes from something between us and yourcall: as good as no line.

@@ -82,6 +82,8 @@ class Inbox {
   start(): void {
     this.line = "connecting";
     this.feed.start();
+    // On a slow line the feed takes a while to open: what waits is shown as soon as it is known.
+    void this.snapshot(true).catch(() => undefined);
   }
 
   find(id: string): Card | undefined {
@@ -104,13 +106,15 @@ class Inbox {
 
   // -- what the server tells
 
-  private async snapshot(): Promise<void> {
+  /** The lists as they are now. `early`: only if nothing better was heard meanwhile. */
+  private async snapshot(early = false): Promise<void> {
     const [prompts, sessions, devices] = await Promise.all([
       get<PromptView[]>("/api/prompts"),
       get<SessionView[]>("/api/sessions"),
       get<DeviceView[]>("/api/devices"),
     ]);
     if (!prompts.ok || !sessions.ok) throw new NoLine("no lists");
+    if (early && (this.loaded || this.line === "unpaired")) return;
     this.sessions = sessions.data;
     if (devices.ok) this.me = devices.data.find((device) => device.current)?.name ?? "";
     const there = new Set(prompts.data.map((prompt) => prompt.id));

@@ -53,8 +53,10 @@ def plan(prompt: Prompt, answer: Answer, request: bytes) -> Plan | Refused:
         case "stop":
             decision = {"behavior": "deny", "message": text or STOPPED, "interrupt": True}
             return msgspec.structs.replace(_reply(decision), strict=True)
-        case _:
+        case "allow_once" | "allow_session" | "allow_always":
             return _allow(option.id, answer, asked)
+        case _:  # whatever an option may say one day: a yes is only ever meant
+            return Refused("This option is neither a yes nor a no; answer it at the desk.")
 
 
 def _allow(option_id: str, answer: Answer, asked: Request) -> Plan | Refused:

@@ -24,6 +24,7 @@ from yourcall.agents.claude.wire import (
     TranscriptLine,
 )
 from yourcall.agents.sightings import AgentStatus, CallResult, CallSeen, Heard, HookCall
+from yourcall.core.identity import handed
 from yourcall.core.safety import chosen
 from yourcall.events import AnyEvent, CallSettled, PromptRaised, SessionEnded, SessionSeen
 from yourcall.model import Link, Outcome, Prompt, Session, SessionState, Tool
@@ -49,10 +50,9 @@ _session_file = msgspec.json.Decoder(SessionFile)
 
 def read_hook(call: HookCall) -> Heard:
     """One hook call. A payload that makes no sense is told as a problem; the agent's dialog is untouched."""
-    try:
-        payload = _payload.decode(call.payload)
-    except (ValueError, RecursionError) as error:
-        return Heard(problem=f"unreadable {call.event} payload: {error}")
+    payload = _heard(call.payload)
+    if isinstance(payload, str):
+        return Heard(problem=f"unreadable {call.event} payload: {payload}")
     if not SAFE_ID.fullmatch(payload.session_id):
         return Heard(problem=f"{call.event} payload with an impossible session id")
     seen = SessionSeen(call.at, _session(call, payload))
@@ -77,6 +77,18 @@ def read_hook(call: HookCall) -> Heard:
             return Heard((seen,), finished=payload.tool_use_id)
         case _:
             return Heard((seen,))
+
+
+def _heard(told: bytes) -> HookPayload | str:
+    """The payload, or why it cannot be read. Half a letter in it, which a model may write and strict readers
+    refuse, must not hide a request: it is read without, and what is shown is then what an answer carries."""
+    try:
+        return _payload.decode(told)
+    except (ValueError, RecursionError):
+        try:
+            return _payload.decode(mended(told))
+        except (ValueError, RecursionError) as error:
+            return str(error)
 
 
 def _session(call: HookCall, payload: HookPayload) -> Session:
@@ -123,7 +135,7 @@ def _permission(call: HookCall, payload: HookPayload, seen: SessionSeen) -> Hear
         cwd=payload.cwd[:LONGEST_PATH],
         title=ask.title(payload.tool_name, fields),
         opened_at=call.at,
-        body=ask.body(payload.tool_name, fields),
+        body=ask.body(payload.tool_name, fields) if fields else words.unread(payload.tool_input),
         tool=Tool(payload.tool_name),
         questions=questions,
         fingerprint=fingerprint(payload.tool_name, fields),
@@ -241,9 +253,10 @@ def settled(prompt: Prompt, result: CallResult, at: float) -> CallSettled:
     answer = prompt.answer
     effects = {option.effect for option in chosen(prompt, answer)} if answer else set[str]()
     if prompt.kind == "elicitation":
-        # The call that asked is over, so its form was answered; while we held it, only by us.
+        # The call that asked is over, so its form was answered: by us if our answer was written, for while it was
+        # held nobody else could. An answer that may never have got there proves nothing.
         outcome: Outcome = "stopped" if "stop" in effects else "denied" if "deny" in effects else "allowed"
-        source = "held" if answer else "desk"
+        source = "desk" if not answer else "held" if handed(prompt) else "unknown"
         return CallSettled(at, prompt.id, outcome if answer else "unknown", source, "the server was answered")
     if result.source == "unknown" and result.outcome == "unknown" and "deny" in effects and answer:
         # Older versions name nobody; our own words in the refusal do.

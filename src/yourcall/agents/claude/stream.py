@@ -336,7 +336,7 @@ class ClaudeTalk:
         if prompt_id not in self._taken:
             return [CallSettled(at, prompt_id, "stopped", "desk", "the turn was stopped first")]
         self._taken.discard(prompt_id)
-        detail = stdio_asks.in_words(self._kinds[prompt_id], said, failed)
+        detail = stdio_asks.in_words(self._kinds.pop(prompt_id), said, failed)
         return [CallSettled(at, prompt_id, said, "held", detail)]
 
     def _went_on(self, at: float, uuid: str = "") -> list[AnyEvent]:

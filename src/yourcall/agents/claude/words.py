@@ -6,6 +6,8 @@ the exact scope, and an offer we cannot put into words is not offered.
 
 from __future__ import annotations
 
+from msgspec import Raw
+
 from yourcall.agents.claude import actions
 from yourcall.agents.claude.actions import LONGEST_TITLE as LONGEST_TITLE
 from yourcall.agents.claude.actions import input_of as input_of
@@ -39,6 +41,16 @@ def body(tool: str, fields: dict[str, object]) -> str:
             said = actions.diff(tool, fields) or "\n".join(actions.paths(fields))
         case _:
             said = actions.spelt(fields)
+    return _cut(said)
+
+
+def unread(given: Raw) -> str:
+    """An input that we could not take apart, as it came: nobody shall allow what was not shown."""
+    said = bytes(given).decode("utf-8", "replace").strip()
+    return "" if said == "{}" else _cut(said)
+
+
+def _cut(said: str) -> str:
     if len(said) <= LONGEST_BODY:
         return said
     return said[:LONGEST_BODY] + f"\n… {len(said) - LONGEST_BODY:,} more characters (in the tool's input)"

@@ -1,0 +1,99 @@
+"""Looking after a prompt: which call a form belongs to, when the transcript shows several that it may be."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from yourcall.agents.claude.agent import CLAUDE
+from yourcall.agents.sightings import HookCall
+from yourcall.core.state import State
+from yourcall.core.step import step
+from yourcall.events import AnyEvent
+from yourcall.links.watch import Watch
+
+SESSION = "0b4f6f0e-1111-2222-3333-444455556666"
+
+
+class Desk:
+    """A core without a disk."""
+
+    def __init__(self) -> None:
+        self.state = State()
+
+    async def post(self, event: AnyEvent) -> None:
+        self.state.take(step(self.state, event))
+
+
+class Scene:
+    """A session with a transcript, and a form of its MCP server `box` that somebody holds."""
+
+    def __init__(self, folder: Path) -> None:
+        self.desk = Desk()
+        self.transcript = folder / "projects" / "p" / f"{SESSION}.jsonl"
+        self.transcript.parent.mkdir(parents=True)
+        self.transcript.touch()
+
+    def writes(self, role: str, block: dict[str, object]) -> None:
+        stamp = datetime.now(UTC).isoformat()
+        line = {"type": role, "timestamp": stamp, "message": {"role": role, "content": [block]}}
+        with self.transcript.open("a") as file:
+            file.write(json.dumps(line) + "\n")
+
+    def calls(self, call: str) -> None:
+        self.writes("assistant", {"type": "tool_use", "id": call, "name": "mcp__box__fill", "input": {"n": call}})
+
+    def ends(self, call: str) -> None:
+        self.writes("user", {"type": "tool_result", "tool_use_id": call, "content": "done"})
+
+    def asks(self) -> Watch:
+        payload = {
+            "session_id": SESSION,
+            "transcript_path": str(self.transcript),
+            "mcp_server_name": "box",
+            "message": "Which?",
+            "requested_schema": {"type": "object", "properties": {}},
+        }
+        heard = CLAUDE.read_hook(
+            HookCall(time.time(), "Elicitation", json.dumps(payload).encode(), {}, "aaaabbbbcc")
+        )
+        for event in heard.events:
+            asyncio.run(self.desk.post(event))
+        return Watch(self.desk, CLAUDE, "aaaabbbbcc")
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Scene:
+    return Scene(tmp_path)
+
+
+def still_asked(scene: Scene, watch: Watch) -> bool:
+    asyncio.run(watch.look())
+    prompt = scene.desk.state.prompts.get("aaaabbbbcc")
+    return prompt is not None and prompt.state == "open"
+
+
+def test_a_form_is_not_closed_by_the_end_of_another_call_of_its_server(scene: Scene) -> None:
+    scene.calls("first")
+    scene.calls("second")
+    watch = scene.asks()
+    assert still_asked(scene, watch)
+    scene.ends("first")
+    assert still_asked(scene, watch)
+    scene.ends("second")
+    assert not still_asked(scene, watch)
+
+
+def test_a_form_is_over_with_the_one_call_that_it_can_belong_to(scene: Scene) -> None:
+    scene.calls("before")
+    scene.ends("before")
+    scene.calls("only")
+    watch = scene.asks()
+    assert still_asked(scene, watch)
+    scene.ends("only")
+    assert not still_asked(scene, watch)
