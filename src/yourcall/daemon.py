@@ -147,12 +147,15 @@ class Daemon:
                 await self.post(event)
 
     async def agent_died(self, prompt_id: str) -> None:
-        """Its holder says so. Another process may have taken the session up since (`--resume`): that one lives."""
+        """Its holder says so. Another process may have taken the session up since (`--resume`): that one lives.
+
+        Of an agent that never told its process only that much is sure: the request is not held any more.
+        """
         prompt = self.state.prompts.get(prompt_id)
         session = self.state.sessions.get(prompt.session_id) if prompt else None
         if prompt is None or session is None:
             return
-        if session.pid_started and processes.started(session.pid) == session.pid_started:
+        if not session.pid or (session.pid_started and processes.started(session.pid) == session.pid_started):
             await self.post(HolderLost(time.time(), prompt_id, "its hook has left"))
         else:
             await self.watches.last_look(session.id)
@@ -173,6 +176,8 @@ class Daemon:
             return self.speaker.reaches(prompt.session_id)
         if not prompt.subagent and prompt.kind != "elicitation":
             return True
+        if not prompt.questions:
+            return False  # nobody could answer it from afar, and at the desk it would not be seen
         try:
             return float(call.env.get("idle", "-1")) >= self.config.claude.away_after_s
         except ValueError:
@@ -222,15 +227,21 @@ class Daemon:
         pruned_at = 0.0
         while True:
             now = time.time()
-            for session in list(self.state.sessions.values()):
-                if self.watches.watching(session.id):
-                    continue  # a watch looks more closely, and reads its last lines first
-                if session.pid_started and processes.started(session.pid) != session.pid_started:
-                    await self.post(SessionEnded(now, session.id, "its process is gone"))
-            if now - pruned_at > 86_400:
-                pruned_at = now
-                await self.loop.store.prune(now - self.config.keep.days * 86_400)
+            try:
+                await self._end_the_gone(now)
+                if now - pruned_at > 86_400:
+                    pruned_at = now
+                    await self.loop.store.prune(now - self.config.keep.days * 86_400)
+            except Exception:  # tidying up is never a reason to stop
+                log.exception("sweeping failed")
             await asyncio.sleep(SWEEP_S)
+
+    async def _end_the_gone(self, now: float) -> None:
+        for session in list(self.state.sessions.values()):
+            if self.watches.watching(session.id):
+                continue  # a watch looks more closely, and reads its last lines first
+            if session.pid_started and processes.started(session.pid) != session.pid_started:
+                await self.post(SessionEnded(now, session.id, "its process is gone"))
 
 
 class Listening(msgspec.Struct, frozen=True):
@@ -300,10 +311,10 @@ async def _serve(home: Path, store: Store, config: Config, announce: Callable[[L
     hooks = await daemon.hooks.serve(home)
     async with asyncio.TaskGroup() as tasks:
         serving = [tasks.create_task(each.serve([sock])) for each, sock in listeners]
-        looking = Discovery(daemon, AGENTS, config.discovery.mode, config.discovery.root_pid)
-        sweeping = [tasks.create_task(daemon.sweep()), tasks.create_task(looking.run())]
-        sweeping.append(tasks.create_task(daemon.screens.run()))
         await daemon.recover()
+        looking = Discovery(daemon, AGENTS, config.discovery.mode, config.discovery.root_pid)
+        sweeping = [tasks.create_task(work.run()) for work in (looking, daemon.screens)]
+        sweeping.append(tasks.create_task(daemon.sweep()))
         for each, _ in listeners:
             await each.listening.wait()
         where = Listening(os.getpid(), actual, url, __version__, time.time(), port)

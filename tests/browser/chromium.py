@@ -202,7 +202,8 @@ class Page:
             const found = all.find((e) => said(e).trim().startsWith({json.dumps(label)}));
             if (!found) return null;
             const r = found.getBoundingClientRect();
-            return {{ x: r.x, y: r.y, width: r.width, height: r.height }};
+            const over = document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2);
+            return {{ x: r.x, y: r.y, width: r.width, height: r.height, clear: found.contains(over) }};
         }})()""")
 
     def find(self, label: str, within: str = "body", timeout: float = 10) -> dict[str, float]:
@@ -211,20 +212,21 @@ class Page:
         def still() -> dict[str, float] | None:
             nonlocal last, since
             now = self.box(label, within)
+            if now and not now["clear"]:  # outside of what is seen, or behind a bar
+                self.js(f"scrollBy(0, {now['y']} - innerHeight / 2)")
             if now != last:
                 last, since = now, time.monotonic()
-            return now if now and time.monotonic() - since > STEADY else None
+            return now if now and now["clear"] and time.monotonic() - since > STEADY else None
 
         last: dict[str, float] | None = None
         since = 0.0
-        seen = until(lambda: self.box(label, within), timeout, what=f"the button {label!r}", show=self.text)
-        height = self.js("innerHeight")
-        if not 70 < seen["y"] < height - 140:
-            self.js(f"scrollBy(0, {seen['y'] - height / 2})")
-        return until(still, timeout, what=f"the button {label!r} to rest", show=self.text)
+        return until(still, timeout, what=f"the button {label!r} at rest", show=self.text)
 
     def tap(self, label: str, within: str = "body") -> None:
         self.touch(self.find(label, within))
+        # On a busy machine what we saw at rest may have moved for the page just now: it says so, and we try again.
+        if self.js("document.querySelector('.nudged') !== null"):
+            self.tap(label, within)
 
     def hold(self, label: str, seconds: float = 0.9, within: str = "body") -> None:
         self.touch(self.find(label, within), seconds)

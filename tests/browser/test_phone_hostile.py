@@ -71,6 +71,21 @@ def test_a_plan_is_drawn_and_does_nothing(agent: Agent, opens: Opens) -> None:
     assert page.js("[...document.querySelectorAll('.markdown *')].every((e) => !e.attributes.length)")
 
 
+def test_an_address_is_opened_only_after_it_was_named(agent: Agent, opens: Opens) -> None:
+    page = opens()
+    where = "https://xn--pypal-4ve.example/login?next=https://paypal.example"
+    agent.raises(
+        "Elicitation", "urlaaaaaa2", mcp_server_name="shop", message="Log in, please.", mode="url", url=where
+    )
+    page.tap("Answer")
+    page.sees("Log in, please.")
+    links = "[...document.querySelectorAll('main a[href^=http]')].map((a) => [a.href, a.rel, a.target])"
+    assert page.js(links) == []
+    page.tap("Open the address")
+    page.sees("This leaves yourcall, for xn--pypal-4ve.example")
+    assert page.js(links) == [[where, "noopener noreferrer", "_blank"]]
+
+
 def test_letters_that_hide_are_shown_and_need_a_hold(agent: Agent, opens: Opens) -> None:
     page = opens()
     agent.bash("hiddenaaa2", "echo safe\u200b \u202etxt.exe\u2066 \x1b[8mgone\x1b[0m caf\u00e9 e\u0301")

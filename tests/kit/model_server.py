@@ -276,7 +276,7 @@ class _Exchange(BaseHTTPRequestHandler):
         if not path.endswith("/messages"):
             return self._json(200, {})
         headers = {k.lower(): v for k, v in self.headers.items()}
-        headers |= {name: "(set)" for name in SECRET_HEADERS & headers.keys()}
+        headers |= dict.fromkeys(SECRET_HEADERS & headers.keys(), "(set)")
         request, blocks = self.server.model.answer_to(path, headers, body)
         for block in blocks:
             if block.kind == "error" and self.server.model.fails_now(request, block):

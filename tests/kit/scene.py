@@ -40,7 +40,9 @@ class Scene:
         return (self.home.project / name).exists()
 
     def states(self, prompt_id: str) -> list[str]:
-        return [moment["state"] for moment in self.yourcall.show(prompt_id)["history"]]
+        """The states it went through; a note that changes none (Claude reminds after 6 s) is not one."""
+        states = [moment["state"] for moment in self.yourcall.show(prompt_id)["history"]]
+        return [state for number, state in enumerate(states) if number == 0 or state != states[number - 1]]
 
     def next_prompt(self, *before: dict[str, Any]) -> dict[str, Any]:
         """The open prompt that is none of these."""

@@ -136,7 +136,7 @@ class Yourcall:
         assert said.code == 0, said
 
     def waiting(self) -> list[dict[str, Any]]:
-        """All that is open: what `yourcall ls --json` prints, without the cost of starting a command to poll it."""
+        """All that is open: what `yourcall ls --json` prints, without the cost of a command for each look."""
         status, found = self.http("GET", "/api/prompts")
         assert status == 200, found
         return found
@@ -192,7 +192,10 @@ class Yourcall:
     def wait_prompt(self, count: int = 1, timeout: float = 20) -> dict[str, Any]:
         """The newest open prompt, once there are this many."""
         found = until(
-            lambda: len(now := self.prompts()) == count and now, timeout, what=f"{count} open prompts", show=self.waiting
+            lambda: len(now := self.prompts()) == count and now,
+            timeout,
+            what=f"{count} open prompts",
+            show=self.waiting,
         )
         return max(found, key=lambda prompt: prompt["opened_at"])
 

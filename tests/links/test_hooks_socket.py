@@ -185,6 +185,27 @@ def test_a_holder_that_leaves_with_an_answer_in_its_hands_gives_it_back(yourcall
     assert any("bounced: somebody is at the desk" in moment["detail"] for moment in prompt["history"])
 
 
+def test_a_holder_that_misses_an_agent_without_a_process_ends_no_session(yourcall: Yourcall) -> None:
+    """Older versions name no process and keep no session file: to their hooks, every end looks like a death."""
+    with hold(yourcall, "pidlessdead", asked(session_id="pidless")) as sock:
+        assert sock.recv(100) == b"hold\n"
+        sock.sendall(b"dead\n")
+        assert until(lambda: _unheld(yourcall, "pidlessdead"))["state"] == "open"
+    assert "pidless" in [session["id"] for session in yourcall.http("GET", "/api/sessions")[1]]
+
+
+@pytest.mark.parametrize(("kind", "word"), [("string", b"hold\n"), ("a kind of tomorrow", b"release\n")])
+def test_a_form_that_nobody_could_fill_in_from_afar_is_left_to_the_desk(
+    yourcall: Yourcall, kind: str, word: bytes
+) -> None:
+    """It shows no dialog while it is held, even if nobody has been at the desk for long."""
+    schema = {"type": "object", "properties": {"name": {"type": kind}}}
+    payload = {"session_id": "forms", "mcp_server_name": "box", "message": "?", "requested_schema": schema}
+    with connect(yourcall) as sock:
+        sock.sendall(greet("Elicitation", f"form{len(kind):04}", json.dumps(payload).encode(), "idle=9999"))
+        assert sock.recv(100) == word
+
+
 def _unheld(yourcall: Yourcall, prompt_id: str) -> dict[str, Any] | None:
     prompt = yourcall.http("GET", f"/api/prompts/{prompt_id}")[1]
     return None if prompt["held"] else prompt

@@ -52,7 +52,7 @@ class Scene:
         self.writes("user", {"type": "tool_result", "tool_use_id": call, "content": "done"})
 
     def asks(self) -> Watch:
-        payload = {
+        payload: dict[str, object] = {
             "session_id": SESSION,
             "transcript_path": str(self.transcript),
             "mcp_server_name": "box",

@@ -79,7 +79,7 @@ def race(scene: Scene, claude: Claude, number: int, first: str, gap_ms: int) -> 
     # The next prompt was touched by neither: it waits, and its command has not run.
     second = scene.next_prompt(prompt)
     assert second["tool"]["input"]["command"] == f"touch {decoy}"
-    assert [m["state"] for m in scene.yourcall.show(second["id"])["history"]] == ["open"]
+    assert scene.states(second["id"]) == ["open"]
     assert not scene.made(decoy)
     assert scene.yourcall.run("answer", second["id"], "deny").code == 0
     claude.wait_status("idle")

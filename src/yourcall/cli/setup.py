@@ -158,8 +158,8 @@ def command(
 
 _DONE = (
     "Done. Sessions you start from now on are connected; restart those that are running.\n"
-    "Claude asks nothing in auto mode, which is the default of new versions. To be asked: claude --permission-mode "
-    "manual, or name the tools with: yourcall setup claude --ask Bash"
+    "Claude asks nothing in auto mode, which is the default of new versions. To be asked: "
+    "claude --permission-mode manual, or name the tools with: yourcall setup claude --ask Bash"
 )
 _UNDONE = "Done: it is out again. Sessions that are running keep the old settings until they are restarted."
 

@@ -122,8 +122,8 @@ class Keyboard:
         stopped = effect == "stop"
         await post(DialogClosed(time.time(), prompt.id, "idle" if stopped else "busy"))
         typed_at = await self._servers.at(basis.server).last_typed(basis.pane)
-        if isinstance(typed_at, int) and typed_at >= int(pressed_at):
-            return  # somebody typed at the desk in that very second: it may have been their key
+        if not isinstance(typed_at, int) or typed_at >= int(pressed_at):
+            return  # somebody typed at the desk in that very second, or it cannot be told: it may have been their key
         outcome = OUTCOMES.get(effect, "allowed")
         await post(CallSettled(time.time(), prompt.id, outcome, "held", "the dialog closed at this key"))
 

@@ -173,12 +173,13 @@ class Screens:
 
     async def _look(self, place: Place) -> None:
         on = self._on_screen(place.agent)
+        looked_at = time.time()
         look = await self._servers.at(place.server).look(place.pane)
-        if on is None or isinstance(look, Gone):
+        if on is None or isinstance(look, Gone) or self._servers.lock(place.server, place.pane).locked():
             return
         shot = on.read(look.screen)
         mine = self._prompt_at(place)
-        if mine is not None and await self._judge(place, mine, shot, on):
+        if mine is not None and await self._judge(place, mine, shot, on, looked_at):
             return
         seen = self._seen.setdefault((place.server, place.pane), _Seen())
         mark = fingerprint(shot) if shot.reading.state == "waiting" else ""
@@ -213,10 +214,13 @@ class Screens:
             self._bases[prompt.id] = found
         return self._bases[prompt.id]
 
-    async def _judge(self, place: Place, mine: tuple[Prompt, Basis], shot: Shot, on: OnScreen) -> bool:
-        """What the screen says about the prompt that stands for it; True if its dialog is still there."""
+    async def _judge(self, place: Place, mine: tuple[Prompt, Basis], shot: Shot, on: OnScreen, now: float) -> bool:
+        """What the screen says about the prompt that stands for it; True if its dialog is still there.
+
+        `now` is from before the look: what was seen before a key was pressed says nothing about that key.
+        """
         prompt, basis = mine
-        post, now = self._teller.post, time.time()
+        post = self._teller.post
         if explained(self._teller.state, place.session_id):
             await post(PromptWithdrawn(now, prompt.id, "its hook has raised it too"))
             return True

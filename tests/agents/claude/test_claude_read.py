@@ -232,8 +232,13 @@ def test_an_input_that_cannot_be_taken_apart_is_shown_as_it_came() -> None:
 
 
 def test_the_end_of_a_form_is_ours_only_if_our_answer_was_written() -> None:
-    schema = {"type": "object", "properties": {}}
-    payload = {"session_id": "s", "mcp_server_name": "box", "message": "?", "requested_schema": schema}
+    schema: dict[str, object] = {"type": "object", "properties": {}}
+    payload: dict[str, object] = {
+        "session_id": "s",
+        "mcp_server_name": "box",
+        "message": "?",
+        "requested_schema": schema,
+    }
     (asked,) = raise_from(json.dumps(payload).encode(), "Elicitation")
     over = CallResult("call", 9.0, "allowed", "unknown", "it ran")
     answer = Answer("a1", "phone", "http", {form.ACTION: ("accept",)})

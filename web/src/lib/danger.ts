@@ -73,9 +73,9 @@ const HEAVY_NAME = /(?:^|[^a-z])(?:delete|remove|drop|destroy|purge|truncate|rev
 
 /** Why this is dangerous, in a sentence; empty if nothing speaks for it. */
 export function danger(prompt: Pick<PromptView, "kind" | "tool">, command?: string): string {
-  if (prompt.kind === "unknown" || prompt.kind === "trust" || prompt.kind === "startup") {
-    return "yourcall cannot read what exactly is asked.";
-  }
+  if (prompt.kind === "unknown") return "yourcall cannot read what exactly is asked.";
+  if (prompt.kind === "trust") return "It lets the agent work here, and run what this folder tells it to.";
+  if (prompt.kind === "startup") return "It changes how the agent works from now on.";
   if (prompt.kind !== "permission" || prompt.tool === null) return "";
   const input = prompt.tool.input;
   const fields = typeof input === "object" && input !== null && !Array.isArray(input) ? (input as Record<string, unknown>) : null;

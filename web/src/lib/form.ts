@@ -8,6 +8,10 @@ export type Effect = Option["effect"];
 export const ALLOWS: ReadonlySet<Effect> = new Set(["allow_once", "allow_session", "allow_always"]);
 export const REFUSES: ReadonlySet<Effect> = new Set(["deny", "stop"]);
 
+/** A yes that lasts, or one to something dangerous (`risk` says why), is held and not tapped; a no never is. */
+export const needsHold = (option: Option, risk: string): boolean =>
+  option.effect === "allow_always" || (risk !== "" && !REFUSES.has(option.effect));
+
 export interface Filled {
   picks: Record<string, string[]>;
   texts: Record<string, string>;

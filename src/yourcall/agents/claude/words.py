@@ -33,7 +33,7 @@ def body(tool: str, fields: dict[str, object]) -> str:
     """All that is needed to decide, as text; never cut silently."""
     match tool:
         case "Bash":
-            parts = [text_of(fields, "description"), text_of(fields, "command")]
+            parts = [text_of(fields, "command"), text_of(fields, "description")]
             said = "\n\n".join(part for part in parts if part)
         case "Write":
             said = f"{text_of(fields, 'file_path')}\n\n{text_of(fields, 'content')}"
