@@ -60,6 +60,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
     rolldownOptions: {
+      checks: { pluginTimings: false },
       // All of the first load in one file: on a slow line each file waits its turn.
       output: { codeSplitting: { groups: [{ name: "app", test: (id: string) => !LAZY.test(id), entriesAware: false }] } },
     },

@@ -1,6 +1,7 @@
 // What needs a hold: each of these was once allowed by a thumb that was too quick, somewhere.
 import { describe, expect, test } from "vitest";
 import { danger, inCommand } from "../src/lib/danger";
+import type { PromptView } from "../src/lib/types";
 
 const DANGEROUS = [
   "rm -rf build/",
@@ -126,7 +127,8 @@ describe("commands", () => {
 });
 
 describe("tools", () => {
-  const asks = (name: string, input: unknown): string => danger({ kind: "permission", tool: { name, input } });
+  const prompt = (kind: string, tool: unknown): PromptView => ({ kind, tool }) as unknown as PromptView;
+  const asks = (name: string, input: unknown): string => danger(prompt("permission", { name, input }));
   test("files that run by themselves, or hold keys", () => {
     expect(asks("Write", { file_path: "/home/me/.ssh/config", content: "x" })).not.toBe("");
     expect(asks("Edit", { file_path: "/p/.git/hooks/pre-commit" })).not.toBe("");
@@ -139,7 +141,10 @@ describe("tools", () => {
     expect(asks("Bash", null)).not.toBe("");
     expect(asks("Bash", { command: 5 })).not.toBe("");
     expect(asks("PowerShell", { command: "ls" })).not.toBe("");
-    expect(danger({ kind: "unknown", tool: null })).not.toBe("");
+    expect(danger(prompt("unknown", null))).not.toBe("");
+    expect(danger(prompt("permission", null))).not.toBe("");
+    expect(danger(prompt("trust", null))).not.toBe("");
+    expect(danger(prompt("question", null))).toBe("");
   });
   test("servers' tools by their names", () => {
     expect(asks("mcp__github__delete_repo", {})).not.toBe("");
@@ -147,8 +152,14 @@ describe("tools", () => {
     expect(asks("mcp__shop__list_orders", {})).toBe("");
   });
   test("a command that was edited is looked at anew", () => {
-    const prompt = { kind: "permission" as const, tool: { name: "Bash", input: { command: "rm x" } } };
-    expect(danger(prompt, "ls")).toBe("");
-    expect(danger(prompt)).not.toBe("");
+    const asked = prompt("permission", { name: "Bash", input: { command: "rm x" } });
+    expect(danger(asked, "ls")).toBe("");
+    expect(danger(asked)).not.toBe("");
+  });
+  test("a command as a list of words, as other agents send it", () => {
+    expect(asks("shell", { command: ["bash", "-lc", "ls -la"] })).toBe("");
+    expect(asks("shell", { command: ["bash", "-lc", "rm -rf x"] })).not.toBe("");
+    expect(asks("shell", { command: ["rm", "x"] })).not.toBe("");
+    expect(asks("shell", { command: ["echo", "; rm x"] })).toBe("");
   });
 });

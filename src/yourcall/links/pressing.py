@@ -123,7 +123,7 @@ class Keyboard:
         await post(DialogClosed(time.time(), prompt.id, "idle" if stopped else "busy"))
         typed_at = await self._servers.at(basis.server).last_typed(basis.pane)
         if not isinstance(typed_at, int) or typed_at >= int(pressed_at):
-            return  # somebody typed at the desk in that very second, or it cannot be told: it may have been their key
+            return  # somebody typed there in that very second, or nobody can tell: it may have been their key
         outcome = OUTCOMES.get(effect, "allowed")
         await post(CallSettled(time.time(), prompt.id, outcome, "held", "the dialog closed at this key"))
 

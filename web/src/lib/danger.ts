@@ -5,6 +5,7 @@
 import { BLANK, parse, type Simple } from "./shell";
 import type { PromptView } from "./types";
 import { hides } from "./visible";
+import { commandOf } from "./words";
 
 const SHELLS = new Set(["sh", "bash", "zsh", "dash", "ksh", "fish", "ash"]);
 const SPEAKERS = new Set([...SHELLS, "python", "python3", "node", "perl", "ruby", "php", "deno", "bun", "osascript", "pwsh"]);
@@ -72,20 +73,20 @@ const OUTSIDE = /^(?:\/(?:etc|usr|bin|sbin|boot|lib|opt|sys|proc|var|root|dev\/(
 const HEAVY_NAME = /(?:^|[^a-z])(?:delete|remove|drop|destroy|purge|truncate|revoke|kill|terminate|shutdown|publish|deploy|transfer|pay|charge|refund|merge|send|exec(?:ute)?|eval|run|shell|sudo)(?:[^a-z]|$)/;
 
 /** Why this is dangerous, in a sentence; empty if nothing speaks for it. */
-export function danger(prompt: Pick<PromptView, "kind" | "tool">, command?: string): string {
+export function danger(prompt: PromptView, command?: string): string {
   if (prompt.kind === "unknown") return "yourcall cannot read what exactly is asked.";
   if (prompt.kind === "trust") return "It lets the agent work here, and run what this folder tells it to.";
   if (prompt.kind === "startup") return "It changes how the agent works from now on.";
-  if (prompt.kind !== "permission" || prompt.tool === null) return "";
+  if (prompt.kind !== "permission") return "";
+  if (prompt.tool === null) return "yourcall knows this only from the screen: read it with care.";
   const input = prompt.tool.input;
   const fields = typeof input === "object" && input !== null && !Array.isArray(input) ? (input as Record<string, unknown>) : null;
   if (fields === null) return "What the tool gets cannot be shown.";
   const tool = prompt.tool.name;
-  if (tool === "Bash" || command !== undefined) {
-    const text = command ?? fields["command"];
-    return typeof text === "string" ? inCommand(text) : "The command cannot be shown.";
-  }
   if (tool === "PowerShell") return "yourcall does not read PowerShell.";
+  const runs = command ?? commandOf(prompt);
+  if (runs) return inCommand(runs);
+  if (tool === "Bash") return "The command cannot be shown.";
   const where = [fields["file_path"], fields["notebook_path"], fields["path"]].filter((p) => typeof p === "string");
   if (/Edit$|^Write$/.test(tool)) {
     if (where.length === 0) return "It does not say which file.";

@@ -3,7 +3,7 @@
 
 import { changesOf } from "./changes";
 import type { PromptView } from "./types";
-import { fieldsOf, textOf } from "./words";
+import { commandOf, fieldsOf } from "./words";
 
 export interface Fold {
   lines: number;
@@ -24,7 +24,7 @@ export function wholeInList(prompt: PromptView): boolean {
   if (prompt.kind !== "permission") return !tooLong(prompt.body, LIST);
   const fields = fieldsOf(prompt);
   const tool = prompt.tool?.name ?? "";
-  const command = tool === "Bash" || tool === "PowerShell" ? textOf(fields, "command") : "";
+  const command = commandOf(prompt);
   if (command) return !tooLong(command, LIST);
   const changes = changesOf(tool, fields);
   if (!changes) return !tooLong(prompt.body, LIST);

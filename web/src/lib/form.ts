@@ -22,6 +22,10 @@ export function decision(prompt: PromptView): Question | null {
   return prompt.questions.find((question) => question.options.some((option) => option.effect !== "choose")) ?? null;
 }
 
+/** The plainest no there is: one that lets the agent go on, or else one that stops it. */
+export const refusal = (question: Question | null): Option | undefined =>
+  question?.options.find((option) => option.effect === "deny") ?? question?.options.find((option) => option.effect === "stop");
+
 export function fields(prompt: PromptView): Question[] {
   const decides = decision(prompt);
   return prompt.questions.filter((question) => question !== decides);

@@ -26,6 +26,20 @@ export function textOf(fields: Fields, ...names: string[]): string {
   return "";
 }
 
+const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+
+/** The command a tool would run, as a shell would be given it; empty for a tool that runs none. */
+export function commandOf(prompt: PromptView): string {
+  if (prompt.kind !== "permission") return "";
+  const fields = fieldsOf(prompt);
+  const list = fields["command"] ?? fields["cmd"];
+  if (!Array.isArray(list)) return textOf(fields, "command", "cmd");
+  const words = list.map(String);
+  // `bash -lc '…'` is how some agents spell what is in the quotes.
+  const shell = words.length === 3 && /(?:^|\/)(?:ba|z|da)?sh$/.test(words[0]!) && /^-l?c$/.test(words[1]!);
+  return shell ? words[2]! : words.map(quoted).join(" ");
+}
+
 const file = (path: string): string => line(path.split("/").pop() ?? path);
 
 /** What will happen, in one plain sentence without the agent's own words. */
@@ -77,7 +91,8 @@ export function sentence(prompt: PromptView): string {
     const [server = "", ...name] = tool.slice(5).split("__");
     return `${who} wants to use ${line(name.join("__"))} of ${line(server)}`;
   }
-  return tool ? `${who} wants to use ${line(tool)}` : `${who} asks`;
+  if (commandOf(prompt)) return `${who} wants to run`;
+  return tool ? `${who} wants to use ${line(tool)}` : `${who} asks for permission`;
 }
 
 /** How long, in the largest unit that says enough. */
