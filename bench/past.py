@@ -56,7 +56,9 @@ def long_past(at: Path, size: Size) -> Iterator[Row]:
     )
     listening = in_turn(size.of(5), {"full": lambda: to_listening(full), "fresh": lambda: to_listening(fresh)})
     weighed = in_turn(
-        size.of(3), {"full": lambda: weight(full, "/api/live"), "fresh": lambda: weight(fresh, "/api/live")}, 0
+        size.of(3),
+        {"full": lambda: weight(full, "/api/live", size), "fresh": lambda: weight(fresh, "/api/live", size)},
+        0,
     )
     with (
         fresh,

@@ -45,8 +45,8 @@ def idle(at: Path, size: Size) -> Iterator[Row]:
     """Each is started anew for every look, with one client that listens."""
     ours, bare = Yourcall(at), Bare(at)
     contenders = {
-        "ours": lambda: weight(ours, "/api/live"),
-        "bare": lambda: weight(bare, "/live"),
+        "ours": lambda: weight(ours, "/api/live", size),
+        "bare": lambda: weight(bare, "/live", size),
     }
     taken = in_turn(size.of(3), contenders, warm_up=0)
     against = "a bare Starlette app"
@@ -59,8 +59,8 @@ def to_listening(served: Served) -> float:
     return took
 
 
-def weight(served: Yourcall | Bare, live: str) -> float:
+def weight(served: Yourcall | Bare, live: str, size: Size) -> float:
     """Megabytes once a client has connected and everything has come to rest."""
     with served, Live(served.port, live, served.token):
-        time.sleep(1)
+        time.sleep(1 if size.part else 0.1)
         return resident(served.pid)

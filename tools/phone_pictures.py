@@ -34,8 +34,9 @@ SETTLED = 0.4
 
 
 def permission(agent: Agent, name: str, cwd: str, tool: str, **tool_input: Any) -> None:
+    offers = [RULE] if str(tool_input.get("command")).startswith("npm test") else []
     agent.raises(
-        "PermissionRequest", name, cwd=cwd, tool_name=tool, tool_input=tool_input, permission_suggestions=[RULE]
+        "PermissionRequest", name, cwd=cwd, tool_name=tool, tool_input=tool_input, permission_suggestions=offers
     )
     time.sleep(0.1)  # one after the other, so that they are listed in this order
 
@@ -63,6 +64,7 @@ def scenes(page: Page, agent: Agent, other: Agent) -> Any:
     permission(other, "picdanger2", WEATHER, "Bash", command="rm -rf build/ && make release", description="Make the release anew")  # fmt: skip # noqa: E501
     permission(agent, "piceditaa2", SHOP, "Edit", **EDIT)
     see(page, "", "prices.py")
+    page.sees("Live")  # once the news of the last one is old
     yield "inbox"
     see(page, "p/picbashaa2", "npm test")
     yield "command"

@@ -237,8 +237,10 @@ class Daemon:
             await asyncio.sleep(SWEEP_S)
 
     async def _end_the_gone(self, now: float) -> None:
-        for session in list(self.state.sessions.values()):
-            if self.watches.watching(session.id):
+        for session_id in list(self.state.sessions):
+            await asyncio.sleep(0)  # a thousand sessions are looked at between people's requests, not before them
+            session = self.state.sessions.get(session_id)
+            if session is None or self.watches.watching(session_id):
                 continue  # a watch looks more closely, and reads its last lines first
             if session.pid_started and processes.started(session.pid) != session.pid_started:
                 await self.post(SessionEnded(now, session.id, "its process is gone"))

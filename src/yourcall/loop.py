@@ -124,10 +124,13 @@ class Loop:
             try:
                 async with asyncio.timeout(wait):
                     async for change in changes:
-                        if change.prompt is not None and change.prompt.id == prompt_id:
-                            prompt = change.prompt
-                            if final(verdict_of(prompt, answer.id)):
-                                break
+                        if change.prompt is None or change.prompt.id != prompt_id:
+                            continue
+                        if not any(moment.answer_id == answer.id for moment in change.prompt.history):
+                            continue  # recorded just before our answer was: it cannot speak of it
+                        prompt = change.prompt
+                        if final(verdict_of(prompt, answer.id)):
+                            break
             except TimeoutError:
                 pass
             return verdict_of(prompt, answer.id), prompt

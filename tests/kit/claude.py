@@ -143,9 +143,20 @@ class Claude:
         self.terminal.settle()
 
     def type(self, words: str) -> None:
-        """Type into the input box and see it there."""
-        self.terminal.text(words)
-        until(lambda: self.terminal.shows(words), 5, what=f"{words!r} in the input box", show=self._show)
+        """Type into the input box and see it there. What is typed right after the start may be swallowed whole."""
+        for patience in (4, 15):
+            self.terminal.text(words)
+            try:
+                until(
+                    lambda: self.terminal.shows(words),
+                    patience,
+                    what=f"{words!r} in the input box",
+                    show=self._show,
+                )
+                return
+            except AssertionError:
+                if patience == 15 or self.terminal.shows(words[:4]):
+                    raise
 
     def say(self, words: str) -> None:
         """Wait for the input box, type, see the words there, and send them."""

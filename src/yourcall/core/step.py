@@ -160,7 +160,16 @@ def _raised(state: State, event: PromptRaised) -> Step:
     opened = replace(new, state="open", history=(asks,), answer=None, outcome=None, closed_at=None)
     if new.kind in PAUSES:
         return _paused(state, opened, event.at)
-    return Step(prompts=(opened,), sessions=sessions.waiting(state, new.session_id))
+    # A subagent may ask after the turn is over: then the session is not ready after all.
+    ready = [p for p in state.of_session(new.session_id) if p.state == "open" and p.kind == "ready"]
+    over = [
+        _move(state, p, "withdrawn", event.at, "agent", "the session asks something else first") for p in ready
+    ]
+    return Step(
+        prompts=(*(p for moved in over for p in moved.prompts), opened),
+        sessions=sessions.waiting(state, new.session_id),
+        commands=tuple(c for moved in over for c in moved.commands),
+    )
 
 
 def _paused(state: State, new: Prompt, at: float) -> Step:

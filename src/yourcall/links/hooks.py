@@ -59,21 +59,30 @@ class Hooks:
     def __init__(self, taker: Taker) -> None:
         self._taker = taker
         self._holders: dict[str, asyncio.StreamWriter] = {}
+        self._greeted: dict[str, bytes] = {}  # what a hook that has just come will be told in one go
         self._handed: set[tuple[str, str]] = set()  # (prompt, answer): once handed over, never "not handed over"
         self._count = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def serve(self, home: Path) -> asyncio.AbstractServer:
-        return await asyncio.start_unix_server(self._accept, sock=bind_unix(home, "hook.sock"), limit=1 << 16)
+        def protocol() -> asyncio.StreamReaderProtocol:
+            return asyncio.StreamReaderProtocol(_ToTheLastWord(limit=1 << 16), self._accept)
+
+        return await asyncio.get_running_loop().create_unix_server(protocol, sock=bind_unix(home, "hook.sock"))
 
     def held(self, prompt_id: str) -> bool:
         return prompt_id in self._holders
 
     def deliver(self, prompt_id: str, answer_id: str, output: bytes, strict: bool) -> None:
         """Hand an answer to the holder; if it is away (a restart), to the holder that comes back."""
-        if writer := self._holders.get(prompt_id):
+        head = f"answer {answer_id} {'strict' if strict else 'plain'} {len(output)}\n"
+        if prompt_id in self._greeted:
+            # It is told "hold" first: a hook that has its answer leaves, and what it has not read by then would
+            # take its last word with it (the system then reports a broken connection instead).
+            self._greeted[prompt_id] += head.encode() + output
             self._handed.add((prompt_id, answer_id))
-            head = f"answer {answer_id} {'strict' if strict else 'plain'} {len(output)}\n"
+        elif writer := self._holders.get(prompt_id):
+            self._handed.add((prompt_id, answer_id))
             writer.write(head.encode() + output)
         else:
             self._later(self._not_back(prompt_id, answer_id))
@@ -139,6 +148,7 @@ class Hooks:
             log.warning("a second hook claims request %s; it is not served", prompt_id)
             return
         self._holders[prompt_id] = writer
+        self._greeted[prompt_id] = b"hold\n"
         told = False
         try:
             if not await self._taker.hook(agent, call):
@@ -147,10 +157,11 @@ class Hooks:
                 await writer.drain()
                 told = True
                 return
-            writer.write(b"hold\n")
+            writer.write(self._greeted.pop(prompt_id))
             told = await self._listen(prompt_id, reader)
         finally:
             del self._holders[prompt_id]
+            self._greeted.pop(prompt_id, None)
             if self._handed_to(prompt_id):
                 self._later(self._forget(prompt_id))
             if not told:
@@ -184,6 +195,16 @@ class Hooks:
                 case other:
                     log.debug("holder of %s said %r", prompt_id, other[0][:40])
         return False
+
+
+class _ToTheLastWord(asyncio.StreamReader):
+    """A hook that leaves breaks the connection off; what it said before that is still heard."""
+
+    def set_exception(self, exc: Exception) -> None:
+        if isinstance(exc, ConnectionError):
+            self.feed_eof()
+        else:
+            super().set_exception(exc)
 
 
 async def _greeting(reader: asyncio.StreamReader) -> tuple[str, HookCall]:

@@ -36,7 +36,7 @@ def started(pid: int) -> str:
 
 def _stat(pid: int) -> list[str]:
     """The fields behind the name, which may hold spaces and brackets; a zombie has none."""
-    fields = (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    fields = _read(f"{PROC}/{pid}/stat").decode("utf-8", "replace").rpartition(")")[2].split()
     return [] if fields[0] == "Z" else fields
 
 

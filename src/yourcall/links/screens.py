@@ -42,6 +42,7 @@ log = logging.getLogger(__name__)
 
 TICK_S = 0.25
 SETTLED_S = 0.3  # a hook tells of the same dialog within a tenth of a second: it gets the first word
+HOOKED_S = 3.0  # a session whose hooks work gets longer: on a busy machine a hook takes its time to start
 AGAIN_S = 0.05  # between two looks at a dialog that seems to have gone
 PLAIN_S = 1.0  # between two looks where each one costs a process
 DOUBT_S = 1.0  # so long must a screen contradict what the hooks said last
@@ -191,8 +192,14 @@ class Screens:
             await self._rests(place, look, shot, on)
         elif shot.reading.kind == "unknown" and self._idle(place.session_id):
             pass  # the turn is over: a menu that the person opened
-        elif now - seen.since >= SETTLED_S and not explained(self._teller.state, place.session_id):
+        elif now - seen.since >= self._patience(place) and not explained(self._teller.state, place.session_id):
             await self._raise(place, look, shot, on)
+
+    def _patience(self, place: Place) -> float:
+        """How long a dialog must stand before the screen alone raises it."""
+        session = self._teller.state.sessions.get(place.session_id)
+        hooked = session is not None and any(link.kind == "hook" for link in session.links)
+        return HOOKED_S if hooked else SETTLED_S
 
     # --- what is there --------------------------------------------------------------------------------------
 

@@ -245,7 +245,7 @@ class Inbox {
   /** Make cards small and take them away: only when nobody touches the page. */
   private settle(): void {
     if (this.said && Date.now() - this.saidAt > SAID_FOR) this.said = null;
-    if (!this.cards.length) return;
+    if (touched() || !this.cards.length) return;
     const now = Date.now();
     const gone = (card: Card): boolean => {
       if (!DONE.has(card.prompt.state) || card.note !== null) return false;

@@ -34,16 +34,15 @@ OLDEST: Version = (2, 0, 45)
 
 # Old versions skip the user's *whole* settings file, permission rules included, when it holds one event name that
 # they do not know. So a name is written only where the oldest Claude Code installed has it in its own list;
-# `since` was read in those lists (2.0.55 lacks PostToolUseFailure, 2.0.58 has it; 2.1.62 lacks Elicitation;
-# 2.1.77 lacks StopFailure). The informing events are the few that the lifecycle needs.
+# `since` was read in those lists (2.1.62 lacks Elicitation; 2.1.77 lacks StopFailure). The informing events are the
+# few that the lifecycle needs, and none of them comes with every tool call: even a hook that does nothing costs
+# Claude some milliseconds a call, and the transcript tells the end of a call better than PostToolUse does.
 EVENTS: dict[str, HookEvent] = {
     "SessionStart": HookEvent(OLDEST),
     "SessionEnd": HookEvent(OLDEST),
     "UserPromptSubmit": HookEvent(OLDEST),
     "Stop": HookEvent(OLDEST),
     "StopFailure": HookEvent((2, 1, 78)),
-    "PostToolUse": HookEvent(OLDEST),
-    "PostToolUseFailure": HookEvent((2, 0, 58)),
     "Notification": HookEvent(OLDEST),
     "PermissionRequest": HookEvent(OLDEST, waits=True),
     "Elicitation": HookEvent((2, 1, 63), waits=True),
