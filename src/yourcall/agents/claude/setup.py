@@ -33,7 +33,7 @@ class HookEvent(Struct, frozen=True):
 OLDEST: Version = (2, 0, 45)
 
 # Old versions skip the user's *whole* settings file, permission rules included, when it holds one event name that
-# they do not know. So a name is written only where the oldest Claude Code installed has it in its own list; `since`
+# they do not know. So a name is written only where the oldest Claude Code installed lists it itself; `since`
 # was read in those lists (2.1.62 lacks Elicitation; 2.1.77 lacks StopFailure). The informing events are the few
 # that the lifecycle needs, and none of them comes with every tool call: even a hook that does nothing costs Claude
 # some milliseconds a call, and the transcript tells the end of a call better than PostToolUse does.
