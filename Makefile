@@ -44,7 +44,7 @@ bench: .venv/.made ## every speed and size we claim, side by side, in one table
 soak: .venv/.made ## the long races and the wide version matrix (half an hour)
 	@tools/need.sh tmux npm
 	@$(BIN)/python tools/fetch_clis.py claude
-	YOURCALL_REQUIRE_REAL=1 $(BIN)/pytest -m soak
+	YOURCALL_SOAK=1 YOURCALL_REQUIRE_REAL=1 $(BIN)/pytest -m soak
 
 clean:           ## remove what the other targets made here
 	rm -rf .venv dist build .pytest_cache .ruff_cache .hypothesis web/node_modules src/yourcall/server/assets/app

@@ -315,7 +315,8 @@ def _settled(state: State, prompt: Prompt, event: CallSettled) -> Step:
         return Step(prompts=(_noted(settled, Moment(event.at, "desk", by, told)),))
     if event.outcome == "unknown" and event.source == "unknown":
         return NOTHING  # a record that names neither what nor who
-    if event.source == "desk" or not _agrees(prompt, event):
+    # Once it has ended, it is known that no answer of ours was written: whoever decided alike, it was not us.
+    if event.source == "desk" or prompt.state == "ended" or not _agrees(prompt, event):
         return _move(state, settled, "proof_desk", event.at, by, told)
     # In `answering` the table knows no such move: the holder must speak first, and the record is told again.
     if event.source == "held" or handed(prompt):
