@@ -239,8 +239,8 @@ class Page:
         self.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
 
     def write(self, label: str, text: str) -> None:
-        """Type into the field whose label starts like this."""
-        found = self.js(f"""(() => {{
+        """Type into the field whose label starts like this, once it is there."""
+        code = f"""(() => {{
             const typed = "input:not([type=radio], [type=checkbox]), textarea";
             const label = [...document.querySelectorAll("label, fieldset")]
                 .find((e) => e.textContent.trim().startsWith({json.dumps(label)}) && e.querySelector(typed));
@@ -248,8 +248,8 @@ class Page:
             field?.focus();
             field?.select();
             return Boolean(field);
-        }})()""")
-        assert found, f"no field {label!r} in: {self.text()}"
+        }})()"""
+        until(lambda: self.js(code), 10, what=f"a field {label!r}", show=self.text)
         self.call("Input.insertText", text=text)
 
     def key(self, name: str, code: int) -> None:

@@ -49,7 +49,13 @@ def test_the_real_claude_code_is_answered_and_spoken_to_from_a_phone(
 
     # It runs in tmux: the next instruction can be given from here too, as an answer or in the conversation.
     words = scene.model.script("again", [text("Good morning.")])
-    page.tap("What next?")
+
+    def opened() -> bool:
+        # The row has just come: a tap on what does not stand still yet is not counted, as it should be.
+        page.tap("What next?")
+        return page.js("Boolean(document.querySelector('fieldset textarea, label textarea'))")
+
+    until(opened, 20, what="the card", every=0.7, show=page.text)
     page.write("What next?", words)
     page.tap("Submit")
     page.sees("The agent moved on.", 30)

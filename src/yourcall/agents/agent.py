@@ -47,7 +47,7 @@ class Agent(Struct, frozen=True):
     read_status: Callable[[bytes], AgentStatus | None]
     transcript_of: Callable[[Session, Prompt], str]
     status_file_of: Callable[[Session], str]
-    settled: Callable[[Prompt, CallResult, float], CallSettled]
+    settled: Callable[[Prompt, CallResult, float], CallSettled | None]
     plan: Callable[[Prompt, Answer, bytes], Plan | Refused]
     read_entry: Callable[[bytes], list[AnyEntry]]
     conversation_of: Callable[[Session, str], str]

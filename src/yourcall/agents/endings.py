@@ -8,7 +8,7 @@ from __future__ import annotations
 import unicodedata
 
 from yourcall.agents.sightings import Ending
-from yourcall.core.lifecycle import CLOSED
+from yourcall.core.identity import unsettled
 from yourcall.core.state import State
 from yourcall.events import AnyEvent, CallSettled, PromptNudged, PromptWithdrawn
 from yourcall.model import Kind, Prompt
@@ -18,7 +18,7 @@ def ended(state: State, ending: Ending, at: float) -> list[AnyEvent]:
     """What an ending means for the prompts of its session. Without an answer, all alike are no longer asked."""
     alike = [p for p in _open(state, ending.session_id) if p.fingerprint.startswith(ending.alike)]
     if ending.outcome is None:
-        return [PromptWithdrawn(at, p.id, ending.detail) for p in alike]
+        return [PromptWithdrawn(at, p.id, ending.detail) for p in alike if p.state == "open"]
     if not alike:
         return []
     prompt = alike[0]
@@ -41,5 +41,5 @@ def nudged(state: State, session_id: str, kind: Kind, at: float) -> list[AnyEven
 
 
 def _open(state: State, session_id: str) -> list[Prompt]:
-    found = (p for p in state.of_session(session_id) if p.state not in CLOSED)
+    found = (p for p in state.of_session(session_id) if unsettled(p))
     return sorted(found, key=lambda p: (p.opened_at, p.id))

@@ -248,16 +248,19 @@ def _text(content: msgspec.Raw) -> str:
     return "\n".join(parts)[:LONGEST_RESULT]
 
 
-def settled(prompt: Prompt, result: CallResult, at: float) -> CallSettled:
-    """What the record of a call means for the prompt that is bound to it."""
+def settled(prompt: Prompt, result: CallResult, at: float) -> CallSettled | None:
+    """What the record of a call means for the prompt that is bound to it; None if it says nothing about it."""
     answer = prompt.answer
     effects = {option.effect for option in chosen(prompt, answer)} if answer else set[str]()
     if prompt.kind == "elicitation":
         # The call that asked is over, so its form was answered: by us if our answer was written, for while it was
-        # held nobody else could. An answer that may never have got there proves nothing.
+        # held nobody else could. An answer that may never have got there proves nothing; and what the desk told
+        # the server is in ElicitationResult alone.
+        if answer is None:
+            return None
         outcome: Outcome = "stopped" if "stop" in effects else "denied" if "deny" in effects else "allowed"
-        source = "desk" if not answer else "held" if handed(prompt) else "unknown"
-        return CallSettled(at, prompt.id, outcome if answer else "unknown", source, "the server was answered")
+        source = "held" if handed(prompt) else "unknown"
+        return CallSettled(at, prompt.id, outcome, source, "the server was answered")
     if result.source == "unknown" and result.outcome == "unknown" and "deny" in effects and answer:
         # Older versions name nobody; our own words in the refusal do.
         said = [text for text in answer.texts.values() if text] or list(OUR_WORDS)
