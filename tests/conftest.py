@@ -1,4 +1,4 @@
-"""For all tests: a busy machine makes a test slow and never red; chance is for `make soak`, which explores anew."""
+"""For all tests: a busy machine makes a test slow, never red; chance is for `make soak`, which explores anew."""
 
 from __future__ import annotations
 
