@@ -66,7 +66,7 @@ def test_4_timeout_resilience(scene: Scene) -> None:
     claude.wait_dialog()
     claude.press("1")
     scene.yourcall.wait_state(prompt["id"], "desk")
-    assert scene.made("marker")
+    until(lambda: scene.made("marker"))
 
 
 def test_5_cross_device(scene: Scene) -> None:

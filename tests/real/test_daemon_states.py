@@ -97,7 +97,7 @@ def test_a_killed_hook_leaves_the_desk_in_charge(scene: Scene) -> None:
     assert scene.yourcall.show(prompt["id"])["state"] == "open"
     claude.press("1")
     scene.yourcall.wait_state(prompt["id"], "desk")
-    assert scene.made("marker")
+    until(lambda: scene.made("marker"), what="the command that the desk allowed")
 
 
 def gone(yourcall: Yourcall) -> None:

@@ -134,9 +134,11 @@ class Watch:
             return max(around, key=lambda call: ends[call.call_id]).call_id if around else ""
         return running[0].call_id if len(running) == 1 else ""
 
-    def _settled(self, prompt: Prompt, call_id: str, now: float) -> CallSettled | None:
+    def _settled(self, prompt: Prompt, call_id: str, now: float) -> CallSettled | DialogClosed | None:
         if result := self._results.get(call_id):
-            return self._agent.settled(prompt, result, now)
+            told = self._agent.settled(prompt, result, now)
+            # The call is over, so what it asked is; how it was answered is for another sign to say.
+            return DialogClosed(now, prompt.id, "busy") if told is None and prompt.state == "open" else told
         finished_at = self._finished_at.get(call_id, now)
         if now - finished_at > RECORD_S:
             return CallSettled(now, prompt.id, "allowed", "unknown", "it ran")
