@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from yourcall.agents.endings import ended, nudged
 from yourcall.agents.sightings import Ending
@@ -85,6 +86,15 @@ def test_what_was_said_next_tells_whose_words_they_were(world: World) -> None:
     (event,) = ended(world.state, given, 3.0)
     done = world.take(event)
     assert (done.prompts[0].state, done.prompts[0].outcome) == ("confirmed", "allowed")
+
+
+def test_the_end_of_a_turn_that_overtakes_its_beginning_stays_ready(world: World) -> None:
+    world.raise_("ready1", "ready", 1.0)
+    (prompt,) = (p for p in world.state.prompts.values() if p.id == "ready1")
+    own = Ending("s", "ready", "allowed", said="go on", turn_id=prompt.turn_id or "turn-1")
+    assert ended(world.state, own, 2.0) != []
+    world.state.prompts["ready1"] = replace(prompt, turn_id="turn-1")
+    assert ended(world.state, own, 2.0) == []
 
 
 def test_a_problem_is_withdrawn_when_the_session_goes_on(world: World) -> None:

@@ -124,8 +124,10 @@ def test_its_last_words_are_kept_and_never_block_it(tmp_path: Path) -> None:
 
 def test_a_program_that_leaves_something_behind_is_over_all_the_same(tmp_path: Path) -> None:
     """A child in its group is ended with it; one that left the group, and holds its output, is not waited for."""
-    left = "while ! [ -e left ]; do sleep 0.01; done"
-    code = f"setsid sh -c ': > left; exec sleep 20' & echo $! > outside; {left}; sleep 60 & echo $! > inside; echo said"
+    outside = (
+        "setsid sh -c ': > left; exec sleep 20' & echo $! > outside; while ! [ -e left ]; do sleep 0.01; done"
+    )
+    code = f"{outside}; sleep 60 & echo $! > inside; echo said"
 
     async def work() -> None:
         piped = start(tmp_path, ["sh", "-c", code])

@@ -24,8 +24,8 @@ def test_ready_shows_the_last_message_and_closes_with_the_next_instruction(scene
     assert (session["state"], session["permission_mode"]) == ("idle", "default")
 
     claude.say(scene.model.script("more", [text("Pushed.")]))
-    shown = scene.yourcall.wait_state(ready["id"], "desk")
-    assert shown["answered_by"] == "desk"
+    # The hooks of a turn run beside it, and its end may overtake its beginning.
+    scene.yourcall.wait_state(ready["id"], "desk", "ended")
     again = until(lambda: [p for p in scene.yourcall.waiting() if p["id"] != ready["id"]])[0]
     assert (again["kind"], again["body"]) == ("ready", "Pushed.")
 

@@ -16,7 +16,8 @@ from yourcall.model import Kind, Prompt
 
 def ended(state: State, ending: Ending, at: float) -> list[AnyEvent]:
     """What an ending means for the prompts of its session. Without an answer, all alike are no longer asked."""
-    alike = [p for p in _open(state, ending.session_id) if p.fingerprint.startswith(ending.alike)]
+    later = [p for p in _open(state, ending.session_id) if not ending.turn_id or p.turn_id != ending.turn_id]
+    alike = [p for p in later if p.fingerprint.startswith(ending.alike)]
     if ending.outcome is None:
         return [PromptWithdrawn(at, p.id, ending.detail) for p in alike if p.state == "open"]
     if not alike:

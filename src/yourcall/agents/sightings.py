@@ -29,6 +29,7 @@ class Ending(Struct, frozen=True):
     """Something this session waited for is over, told without an id: the oldest open prompt alike is meant.
 
     `alike` is a fingerprint, or its beginning. `said`: what was answered, to be compared with what we sent.
+    `turn_id`: the turn that begins with this; what that turn itself has raised is not meant (hooks may overtake).
     """
 
     session_id: str
@@ -36,6 +37,7 @@ class Ending(Struct, frozen=True):
     outcome: Outcome | None  # None: no longer asked, nobody answered
     said: str = ""
     detail: str = ""
+    turn_id: str = ""
 
 
 class Heard(Struct, frozen=True):

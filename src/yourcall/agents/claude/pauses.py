@@ -78,8 +78,9 @@ def problem(payload: HookPayload) -> Pause:
 
 def next_turn(payload: HookPayload) -> tuple[Ending, ...]:
     """The next instruction came: what waited for it is over, wherever it was given."""
-    given = Ending(payload.session_id, READY, "allowed", payload.prompt, "the next instruction was given")
-    over = Ending(payload.session_id, PROBLEM, None, detail="the session went on")
+    turn = payload.prompt_id[:128]
+    given = Ending(payload.session_id, READY, "allowed", payload.prompt, "the next instruction was given", turn)
+    over = Ending(payload.session_id, PROBLEM, None, detail="the session went on", turn_id=turn)
     return given, over
 
 
