@@ -249,5 +249,5 @@ def test_no_file_knows_the_machine_it_was_written_on() -> None:
 
 
 def test_the_check_of_files_sees_what_is_wrong() -> None:
-    bad = b"cd /wo" + b"rk/x\nregistry=https://r.example\n" + b'"resolved": ' + b'"https://r.example/a.tgz"'
+    bad = b"cd /wo" + b"rk/x\nregistry=" + b"https://r.example\n" + b'"resolved": ' + b'"https://r.example/a.tgz"'
     assert all(pattern.search(bad) for pattern in FOREIGN.values())
