@@ -102,7 +102,8 @@ class Loop:
         if fact is not None:
             # No await between step and record: facts reach the log in the order in which they were decided.
             try:
-                changes = await self.store.record([fact])
+                # An answer is a person's: there are few, and the agent waits for each.
+                changes = await self.store.record([fact], at_once=isinstance(event, AnswerGiven))
             except Exception as error:
                 self._failed(error)
                 raise
@@ -117,6 +118,7 @@ class Loop:
         """Take an answer and stay with it, for at most `wait` seconds, until its verdict is final."""
         async with self.subscribe(None) as changes:
             done = await self.post(AnswerGiven(time.time(), prompt_id, answer))
+            await asyncio.sleep(0)  # what goes to the agent is sent before we begin to tell others about it
             verdict = done.verdict or Verdict("refused", "There is no such prompt.")
             prompt = self.state.prompts.get(prompt_id) or self.store.prompt(prompt_id)
             if verdict.result != "taken" or prompt is None or wait <= 0:

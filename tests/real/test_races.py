@@ -21,7 +21,8 @@ GAPS_MS = (0, 5, 10, 20, 35, 50)
 
 def rounds(short: int, long: int) -> list[object]:
     """The same race a few times in `make test`, and many times in `make soak`."""
-    return [pytest.param(short, id=str(short)), pytest.param(long, id=str(long), marks=pytest.mark.soak)]
+    patient = (pytest.mark.soak, pytest.mark.timeout(20 * long))  # a race takes about two seconds
+    return [pytest.param(short, id=str(short)), pytest.param(long, id=str(long), marks=patient)]
 
 
 @pytest.mark.parametrize("first", ["desk", "phone"])

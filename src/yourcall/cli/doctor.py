@@ -19,7 +19,7 @@ import msgspec
 from yourcall import __version__
 from yourcall.cli.daemon_control import standing
 from yourcall.cli.finding import Finding, note, well, wrong
-from yourcall.cli.launcher import launcher_path
+from yourcall.cli.launcher import PROGRAMS, launcher_path
 from yourcall.cli.place import Place, pass_place
 from yourcall.cli.render import style, wrapped
 
@@ -127,7 +127,7 @@ def launcher(place: Place, _told: dict[str, Any]) -> list[Finding]:
     hook = launcher_path(place.home)
     if not hook.exists():
         return []  # nothing was set up from this home; whether it should be is another check
-    if not os.access(hook, os.X_OK) or not (place.home / "hook.py").is_file():
+    if not os.access(hook, os.X_OK) or not all((place.home / name).is_file() for name in PROGRAMS):
         return [wrong("launcher", f"{hook}, which agents call, cannot be run.", place.command("setup claude"))]
     return [well("launcher", f"{hook}, which agents call, is in place.")]
 

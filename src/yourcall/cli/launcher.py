@@ -1,7 +1,7 @@
 """The launcher: the small program in yourcall's home that agents' hooks call.
 
 Rule: the path that stands in an agent's settings never changes. An upgrade that moves the package, or Python,
-only rewrites these two files, so nobody's settings are touched again; and whatever is missing, it is silent.
+only rewrites these files, so nobody's settings are touched again; and whatever is missing, it is silent.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ import sys
 from pathlib import Path
 
 from yourcall.cli.settings_file import write_whole
+
+# The launcher calls the first, which loads the second if it has to.
+PROGRAMS = ("hook.py", "holder.py")
 
 _SCRIPT = """\
 #!/bin/sh
@@ -60,7 +63,8 @@ def launcher_path(home: Path) -> Path:
 def install_launcher(home: Path) -> Path:
     """Make the launcher in `home` call this Python and this version's hook; writes only what differs."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_whole(home / "hook.py", Path(__file__).with_name("hook.py").read_bytes(), 0o600)
+    for name in PROGRAMS:
+        write_whole(home / name, Path(__file__).with_name(name).read_bytes(), 0o600)
     script = _SCRIPT.format(python=shlex.quote(sys.executable or "python3"), ask=_ASK)
     write_whole(launcher_path(home), script.encode("utf-8", "surrogateescape"), 0o755)
     return launcher_path(home)

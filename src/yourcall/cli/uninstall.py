@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from yourcall.agents.claude import settings_text
+from yourcall.agents import settings_text
 from yourcall.cli import changes, service, setup
 from yourcall.cli.client import Problem as ClientProblem
 from yourcall.cli.client import connect
@@ -31,7 +31,10 @@ OURS = (
     "hook.sock",
     "hook",
     "hook.py",
+    "holder.py",
+    "__pycache__",
     ".hook*.yourcall",
+    ".holder*.yourcall",
     "daemon.json",
     "daemon.new",
     "daemon.lock",
@@ -64,7 +67,7 @@ def command(place: Place, ctx: click.Context, yes: bool, keep_home: bool) -> Non
     unit = service.unit_path(home)
     running = _runs(home)
     files, foreign = ([], []) if keep_home else contents(home)
-    plan = [f"take our hooks out of {path}" for _, path in settings]
+    plan = [f"take our hooks out of {path}" for _, _, path in settings]
     plan += [f"stop the service and remove {unit}"] if unit.exists() else []
     plan += ["stop yourcall"] if running else []
     plan += [f"remove {home}: {', '.join(path.name for path in files)}"] if files else []
@@ -78,8 +81,8 @@ def command(place: Place, ctx: click.Context, yes: bool, keep_home: bool) -> Non
         click.echo(f"Not ours, and kept, in {home}: {safe(', '.join(path.name for path in foreign))}")
     if not yes and not click.confirm("Go on?", default=False):
         raise Problem("Nothing was changed.")
-    for scope, path in settings:
-        _disconnect(ctx, scope, path)
+    for agent, scope, path in settings:
+        _disconnect(ctx, agent, scope, path)
     service.take_out(home)
     if running:
         stop(home, force=True)
@@ -99,33 +102,37 @@ def _package() -> str:
     return " To remove that too: pipx uninstall yourcall, or: uv tool uninstall yourcall"
 
 
-def connected(home: Path) -> list[tuple[changes.Scope, Path]]:
+def connected(home: Path) -> list[tuple[str, changes.Scope, Path]]:
     """The settings files whose hooks call this home; those of another instance are not ours to take out."""
-    places: dict[Path, changes.Scope] = {changes.claude_settings("user", Path.cwd()): "user"}
-    places |= {Path(change.path): change.scope for change in changes.noted(home)}
-    return [(scope, path) for path, scope in places.items() if _calls(path, home)]
+    places: dict[Path, tuple[str, changes.Scope]] = {
+        changes.settings_of(agent, "user", Path.cwd()): (agent, "user") for agent in ("claude", "gemini")
+    }
+    places |= {Path(change.path): (change.agent, change.scope) for change in changes.noted(home)}
+    return [(agent, scope, path) for path, (agent, scope) in places.items() if _calls(path, home)]
 
 
 def _calls(path: Path, home: Path) -> bool:
     found = read(path)
     if isinstance(found, Refused) or not found.text:
         return False
-    root = settings_text.parse(found.text)
+    plain = settings_text.uncommented(found.text)
+    root = settings_text.parse(plain)
     if isinstance(root, Refused):
         return False
     ours = shlex.quote(str(launcher_path(home)))
-    return any(entry.launcher == ours for entry in settings_text.entries(found.text, root))
+    return any(entry.launcher == ours for entry in settings_text.entries(plain, root))
 
 
-def _disconnect(ctx: click.Context, scope: changes.Scope, path: Path) -> None:
-    """`yourcall setup claude --undo` for this very file, wherever it lies."""
-    before = os.environ.get("CLAUDE_CONFIG_DIR")
+def _disconnect(ctx: click.Context, agent: str, scope: changes.Scope, path: Path) -> None:
+    """`yourcall setup AGENT --undo` for this very file, wherever it lies."""
+    variable = "GEMINI_CLI_HOME" if agent == "gemini" else "CLAUDE_CONFIG_DIR"
+    before = os.environ.get(variable)
     if scope == "user":
-        os.environ["CLAUDE_CONFIG_DIR"] = str(path.parent)
+        os.environ[variable] = str(path.parent.parent if agent == "gemini" else path.parent)
     try:
         ctx.invoke(
             setup.command,
-            agent="claude",
+            agent=agent,
             scope=scope,
             folder=None if scope == "user" else path.parent.parent,
             clis=(),
@@ -138,9 +145,9 @@ def _disconnect(ctx: click.Context, scope: changes.Scope, path: Path) -> None:
         )
     finally:
         if before is None:
-            os.environ.pop("CLAUDE_CONFIG_DIR", None)
+            os.environ.pop(variable, None)
         else:
-            os.environ["CLAUDE_CONFIG_DIR"] = before
+            os.environ[variable] = before
 
 
 def _runs(home: Path) -> bool:

@@ -18,8 +18,8 @@ import msgspec
 
 from yourcall.core.lifecycle import CLOSED
 from yourcall.events import AnyEvent
-from yourcall.model import Prompt, Session
-from yourcall.store import devices, prune
+from yourcall.model import Prompt, Receipt, Session, Tap
+from yourcall.store import devices, prune, told
 from yourcall.store.devices import Device
 from yourcall.store.facts import EVENT, PROMPT, SESSION, Change, Encoded, Fact
 from yourcall.store.migrations import MIGRATIONS, Migration, connect, prepare
@@ -87,11 +87,17 @@ class Store:
 
     # -- writing
 
-    async def record(self, facts: Sequence[Fact | Encoded]) -> list[Change]:
-        """Put these facts on disk, in this order, all or none; one change with its own seq for every row."""
+    async def record(self, facts: Sequence[Fact | Encoded], *, at_once: bool = False) -> list[Change]:
+        """Put these facts on disk, in this order, all or none; one change with its own seq for every row.
+
+        `at_once`: somebody waits for just this one; everything else may wait for the disk meanwhile.
+        """
         encoded = [fact if isinstance(fact, Encoded) else Encoded(fact) for fact in facts]
         # No await up to here: facts get into the log in the order in which `record` was called.
-        future = self._writer.submit(lambda tx: [change for fact in encoded for change in fact.write(tx)])
+        submit = self._writer.at_once if at_once else self._writer.submit
+        future = submit(lambda tx: [change for fact in encoded for change in fact.write(tx)])
+        if future.done():
+            return future.result()
         rows = [prompt for each in encoded for prompt in each.fact.prompts]
         self._unwritten.update((prompt.id, (prompt, future)) for prompt in rows)
         try:
@@ -194,6 +200,35 @@ class Store:
         """Whether there was such a device; from here on its key opens nothing."""
         now = time.time() if at is None else at
         return await self._write(lambda tx: devices.revoke(tx, device_id, now))
+
+    # -- what people were told
+
+    def receipts(self) -> list[Receipt]:
+        return [told.receipt(row) for row in self._rows(told.ALL)]
+
+    async def put_receipts(self, rows: Sequence[Receipt]) -> None:
+        await self._write(lambda tx: told.put(tx, rows))
+
+    async def drop_receipts(self, keys: Sequence[tuple[str, str, str]]) -> None:
+        """Forget these, by notice, channel and target."""
+        await self._write(lambda tx: told.drop(tx, keys))
+
+    async def put_taps(self, taps: Sequence[tuple[str, Tap]]) -> None:
+        """Single-use answers, each by the hash of its token."""
+        await self._write(lambda tx: told.put_taps(tx, taps))
+
+    async def take_tap(self, token_hash: str) -> Tap | None:
+        """The answer behind this token, which is used up by this."""
+        return await self._write(lambda tx: told.take_tap(tx, token_hash))
+
+    async def drop_taps(self, prompt_id: str) -> None:
+        await self._write(lambda tx: told.drop_taps(tx, prompt_id))
+
+    def remembered(self, channel: str) -> dict[str, bytes]:
+        return dict(self._rows(told.FACTS, channel))
+
+    async def remember(self, channel: str, key: str, value: bytes | None) -> None:
+        await self._write(lambda tx: told.remember(tx, channel, key, value))
 
     # -- how rows are read
 

@@ -1,5 +1,8 @@
 """One thread that writes: everything queued while a commit runs goes into the next transaction.
 
+What somebody waits for is written on their own thread if nothing is queued: to change threads, and back, takes
+as long as the disk.
+
 Rule: a future is resolved only when its transaction is on disk (WAL, synchronous=FULL), in the order of the
 queue. What was queued is written even if the one who queued it no longer waits.
 """
@@ -42,6 +45,8 @@ class Writer:
         self._path = path
         self._queue: SimpleQueue[_Job | None] = SimpleQueue()
         self._gate = threading.Lock()
+        self._working = threading.Lock()  # held for one transaction
+        self._undone = 0  # how many were queued and are not on disk
         self._closed = False
         # A daemon thread: an exit without `close` must not hang; nothing acknowledged can be lost by it.
         self._thread = threading.Thread(target=self._run, name="yourcall-store", daemon=True)
@@ -52,10 +57,29 @@ class Writer:
         future: Future[T] = Future()
         future.set_running_or_notify_cancel()  # from here on nobody can cancel it: it will be written
         with self._gate:
-            if self._closed:
-                raise StoreProblem("The database is closed: yourcall is stopping. Try again when it runs.")
+            self._must_be_open()
+            self._undone += 1
             self._queue.put((work, future))
         return future
+
+    def at_once(self, work: Work[T]) -> Future[T]:
+        """The same, here and now, unless others are before us: then it is queued behind them."""
+        with self._gate:
+            self._must_be_open()
+            if here := self._undone == 0:
+                self._working.acquire()
+        if not here:
+            return self.submit(work)
+        future: Future[T] = Future()
+        try:
+            self._commit([(work, future)])
+        finally:
+            self._working.release()
+        return future
+
+    def _must_be_open(self) -> None:
+        if self._closed:
+            raise StoreProblem("The database is closed: yourcall is stopping. Try again when it runs.")
 
     def close(self) -> None:
         """Write what is queued, then end the thread and the connection. Calling it again does nothing."""
@@ -79,7 +103,10 @@ class Writer:
             except Empty:
                 pass
             if jobs:
-                self._commit(jobs)
+                with self._working:
+                    self._commit(jobs)
+                with self._gate:
+                    self._undone -= len(jobs)
 
     def _commit(self, jobs: Sequence[_Job]) -> None:
         try:

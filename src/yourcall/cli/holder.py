@@ -1,0 +1,355 @@
+"""A request that is held: the life of the hook from its start until somebody answers, here or at the desk.
+
+Stand-alone like `hook.py`, which loads it. It leans on the parts of the standard library that are written in C
+(`_socket`, `_json`, `_signal`): what is not loaded need not be unloaded, and the agent waits for our end.
+
+Rules
+  * A held request watches for its own end: the agent's session file leaves `waiting`, its process dies, our
+    output has no reader, we are told to stop. Then it leaves at once, without a word on its output.
+  * Right before an answer is written, the session file is read again. A request that stops the turn is written
+    only while the dialog is known to be open: late, it kills what runs (docs/reference/agents/claude-code.md).
+  * A subagent's request, and an MCP server's form, show no dialog while they are held. So they are held only if
+    yourcall says that nobody is at the desk, and let go at the first key that is typed there.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    import socket
+    from collections.abc import Callable, Sequence
+    from typing import Any
+else:
+    import _signal as signal
+
+ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # read aloud and typed without a mistake: no i, l, o, 0, 1
+SEND_S = 1.0  # how long a word to the daemon may take; it is a local socket
+TICK_S = 0.075  # the session file changes about 100 ms after the act; looking this often costs 0.1 % of a core
+RETRY_S = 0.5  # between two tries to reach a daemon that is down
+LONGEST_S = 86_400 - 120  # leave before the agent's own time limit for hooks ends us
+OPENS_S = 0.3  # a dialog is up at most this long after its hook was started
+VERDICT_S = 0.5  # how long a request without a dialog waits for the word that it may be held
+
+
+class _Reading:
+    """How `json` itself sets up its scanner; the package around it would cost us more than all the rest."""
+
+    strict = False
+    object_hook = object_pairs_hook = None
+    parse_float = parse_constant = float
+    parse_int = int
+
+
+def loads(data: bytes) -> object:
+    try:
+        from _json import make_scanner
+    except ImportError:  # not CPython
+        import json
+
+        return json.loads(data)
+    text = data.decode("utf-8").strip()
+    try:
+        value, end = make_scanner(_Reading)(text, 0)  # pyright: ignore[reportArgumentType]
+    except (StopIteration, SystemError) as error:  # SystemError: its own error lives in the package we left out
+        raise ValueError("not JSON") from error
+    if end != len(text):
+        raise ValueError("more than one value")
+    return value
+
+
+class Holder:
+    """One held request, from the hook's start to its end."""
+
+    def __init__(
+        self,
+        agent: str,
+        event: str,
+        payload: bytes,
+        home: str,
+        connect: Callable[[str], socket.socket | None],
+        greeting: Callable[[str, str, str, bytes, Sequence[tuple[str, object]]], bytes],
+    ) -> None:
+        self.clock, self.connect, self.greeting = time.monotonic, connect, greeting
+        self.agent, self.event, self.payload, self.home = agent, event, payload, home
+        asked: Any = loads(payload)
+        self.session_id: object = asked.get("session_id")
+        self.hidden = event == "Elicitation" or bool(asked.get("agent_id"))
+        self.transcript = str(asked.get("transcript_path") or "")
+        self.pid = int(os.environ.get("CLAUDE_PID") or 0)
+        config = os.path.dirname(os.path.dirname(os.path.dirname(self.transcript)))
+        self.session_file = os.path.join(config, "sessions", f"{self.pid}.json") if self.pid else ""
+        self.id = "".join(ALPHABET[b % len(ALPHABET)] for b in os.urandom(10))
+        self.born, self.born_wall = self.clock(), time.time()
+        self.sock: socket.socket | None = None
+        self.inbox, self.next_try, self.tries = b"", 0.0, 0
+        self.waiting_since: float | None = None
+        self.saw_waiting = self.terminated = self.may_hold = False
+        self.grown_from = size_of(self.transcript)
+        self.tty = find_tty(self.pid) if self.hidden else ""
+        self.typed_at = last_typed(self.tty)
+
+    # --- what the agent shows -------------------------------------------------------------------------------
+
+    def status(self) -> str | None:
+        """`waiting`, `busy`, `idle`, … as the session file says; `gone` without one; None if it can't be read.
+
+        Between two calls of one message `busy` lasts about 100 ms and may fall between two looks: `waiting` since
+        another moment than ours is the next dialog, so for us the agent went on.
+        """
+        try:
+            told: Any = loads(contents(self.session_file))
+            if told["sessionId"] != self.session_id:
+                return None
+            now, since = str(told["status"]), float(told["statusUpdatedAt"])
+        except FileNotFoundError:
+            return "gone"
+        except (OSError, ValueError, LookupError, TypeError):
+            return None  # written in place: we met half a file; or it is not what we know
+        if now in ("busy", "idle") and since > (self.born_wall + OPENS_S) * 1000:
+            self.saw_waiting = True  # it opened and closed between two looks
+        if now == "waiting":
+            if self.waiting_since is None:
+                self.waiting_since = since
+            elif since != self.waiting_since:
+                return "busy"
+        return now
+
+    def result_written(self) -> bool:
+        """For versions without a session file: the transcript got a tool's result since we were started."""
+        if size_of(self.transcript) <= self.grown_from:
+            return False
+        with open(self.transcript, "rb") as file:
+            file.seek(self.grown_from)
+            return b'"tool_result"' in file.read(1 << 22)
+
+    # --- talking to the daemon ------------------------------------------------------------------------------
+
+    def say(self, *words: str) -> None:
+        if self.sock is None:
+            return
+        try:
+            self.send((" ".join(words) + "\n").encode("utf-8", "replace"))
+        except OSError:
+            self.drop()
+
+    def send(self, data: bytes) -> None:
+        assert self.sock is not None
+        try:
+            sent = self.sock.send(data)  # a word always fits, and costs one call
+        except BlockingIOError:
+            sent = 0
+        if sent < len(data):
+            self.sock.settimeout(SEND_S)
+            self.sock.sendall(data[sent:])
+            self.sock.setblocking(False)
+
+    def drop(self) -> None:
+        if self.sock is not None:
+            self.sock.close()
+        self.sock, self.inbox, self.may_hold = None, b"", False
+        self.next_try = self.clock() + RETRY_S
+
+    def reach(self) -> None:
+        if self.sock is not None or self.clock() < self.next_try:
+            return
+        self.sock = self.connect(self.home)
+        if self.sock is None:
+            self.next_try = self.clock() + RETRY_S
+            return
+        idle = time.time() - self.typed_at if self.typed_at else -1
+        facts = (("started", self.born_wall), ("again", self.tries), ("idle", idle))
+        self.tries += 1
+        try:
+            self.send(self.greeting(self.agent, self.event, self.id, self.payload, facts))
+        except OSError:
+            self.drop()
+
+    def hear(self) -> tuple[list[str], bytes] | None:
+        """The next whole message: its words, and the bytes that follow them; None if there is none yet."""
+        if self.sock is None:
+            return None
+        try:
+            part = self.sock.recv(1 << 16)
+        except BlockingIOError:
+            part = None
+        except OSError:
+            part = b""
+        if part == b"":
+            self.drop()
+            return None
+        self.inbox += part or b""
+        line, newline, rest = self.inbox.partition(b"\n")
+        if not newline:
+            return None
+        words = line.decode("utf-8", "replace").split(" ")
+        length = int(words[-1]) if words[0] == "answer" else 0
+        if len(rest) < length:
+            return None
+        self.inbox = rest[length:]
+        return words, rest[:length]
+
+    # --- the life of a held request -------------------------------------------------------------------------
+
+    def hold(self) -> None:
+        wake_read, wake_write = os.pipe()
+        os.set_blocking(wake_write, False)
+        signal.set_wakeup_fd(wake_write)
+        signal.signal(signal.SIGTERM, self.terminate)
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        pidfd = -1
+        if self.pid and hasattr(os, "pidfd_open"):
+            try:
+                pidfd = os.pidfd_open(self.pid)
+            except ProcessLookupError:
+                return
+            except OSError:
+                pass
+        while self.clock() - self.born < LONGEST_S:
+            self.reach()
+            watched = select.poll()
+            watched.register(wake_read, select.POLLIN)
+            watched.register(1, 0)  # asked for nothing: reports only that our reader is gone
+            if pidfd >= 0:
+                watched.register(pidfd, select.POLLIN)
+            if self.sock is not None:
+                watched.register(self.sock.fileno(), select.POLLIN)
+            ready = {fd for fd, _ in watched.poll(TICK_S * 1000)}
+            if self.terminated:
+                self.ended()
+                return
+            if 1 in ready or pidfd in ready:
+                self.say("dead")
+                return
+            if self.sock is not None and self.sock.fileno() in ready:
+                # An answer comes before the usual look: it is written after a look of its own.
+                while heard := self.hear():
+                    if self.obey(*heard):
+                        return
+            if self.over():
+                return
+        self.say("leaving", "the agent's time limit for hooks is near")
+
+    def terminate(self, _number: int, _frame: object) -> None:
+        self.terminated = True
+
+    def over(self) -> bool:
+        """Has the prompt ended at the desk, or must the desk have it back?"""
+        if self.hidden:
+            if last_typed(self.tty) != self.typed_at:
+                self.say("leaving", "somebody is at the desk")
+                return True
+            # Nobody sees a dialog while we hold: without a daemon that wants it held, the desk gets it back.
+            return not self.may_hold and (self.sock is None or self.clock() - self.born > VERDICT_S)
+        now = self.status()
+        if now == "waiting":
+            self.saw_waiting = True
+        elif self.saw_waiting and now in ("busy", "idle"):
+            self.say("left", now)
+            return True
+        elif self.saw_waiting and now == "gone":
+            self.say("dead")
+            return True
+        elif now == "gone" and self.result_written():
+            self.say("left", "busy")
+            return True
+        return False
+
+    def ended(self) -> None:
+        """SIGTERM means three things; the session file, which may be 10 ms late, tells which."""
+        end = self.clock() + 0.2
+        now = self.status()
+        while now in (None, "waiting") and self.clock() < end:
+            time.sleep(0.01)
+            now = self.status()
+        if now == "gone":
+            self.say("dead")
+        elif now == "waiting" or self.hidden:
+            self.say("leaving", "the agent ended the hook; its dialog is still open")
+        else:
+            self.say("left", "busy" if now == "busy" else "idle")
+
+    def obey(self, words: list[str], body: bytes) -> bool:
+        """Do what the daemon says; True when nothing is left to do."""
+        if words[0] == "hold":
+            self.may_hold = True
+            return False
+        if words[0] == "release":
+            return True
+        if words[0] != "answer":
+            return False
+        _, answer_id, care, _ = words
+        if self.hidden:
+            if self.over():
+                return True
+        elif not self.still_open(strict=care == "strict"):
+            if self.over():
+                return True
+            self.say("unwritten", answer_id, self.status() or "unknown")
+            return False
+        rest = memoryview(body)
+        os.set_blocking(1, True)
+        while rest:
+            rest = rest[os.write(1, rest) :]
+        self.say("wrote", answer_id)
+        return True
+
+    def still_open(self, strict: bool) -> bool:
+        """The last look before the answer is written."""
+        end = self.clock() + OPENS_S + 0.1
+        now = self.status()
+        while now is None or (now in ("busy", "idle") and not self.saw_waiting):
+            if self.clock() > end:
+                break
+            time.sleep(0.01)
+            now = self.status()
+        if now == "waiting":
+            self.saw_waiting = True
+            return True
+        return not strict and not self.saw_waiting
+
+
+def contents(path: str) -> bytes:
+    """A small file, whole."""
+    file = os.open(path, os.O_RDONLY)
+    try:
+        return os.read(file, 1 << 20)
+    finally:
+        os.close(file)
+
+
+def size_of(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
+
+
+def find_tty(pid: int) -> str:
+    """The terminal that the agent runs in; empty if there is none, or nobody says which."""
+    if not pid:
+        return ""
+    try:
+        path = os.readlink(f"/proc/{pid}/fd/0")
+    except OSError:
+        import subprocess  # no /proc: macOS
+
+        asked = ["/bin/ps", "-o", "tty=", "-p", str(pid)]
+        try:
+            told = subprocess.run(asked, capture_output=True, timeout=1, check=False).stdout
+        except (OSError, subprocess.SubprocessError):
+            return ""
+        path = "/dev/" + told.decode("ascii", "replace").strip()
+    return path if path.startswith("/dev/") and path not in ("/dev/", "/dev/null") else ""
+
+
+def last_typed(tty: str) -> float:
+    """When the agent last read a key, as the terminal's access time tells; 0 if it cannot be told."""
+    try:
+        return os.stat(tty).st_atime if tty else 0.0
+    except OSError:
+        return 0.0
