@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core_scene import SESSION, Scene, answer, asked, in_state, permission, sent
 
-from yourcall.core.identity import by_call, decided, handed, over, same_request, since, unbound, unsettled
+from yourcall.core.identity import decided, handed, over, same_request, since, unsettled
 from yourcall.core.lifecycle import STATES
 from yourcall.events import (
     AnswerGiven,
@@ -30,41 +30,6 @@ def test_two_identical_requests_are_two_prompts() -> None:
     scene.feed(AnswerGiven(0, "p1", answer()))
     assert (scene.row("p1").state, scene.row("p2").state) == ("answering", "open")
     assert scene.wishes == [Deliver("p1", answer())]
-
-
-def test_the_older_of_two_identical_ones_gets_the_first_call() -> None:
-    scene = twins()
-    first = unbound(scene.state.prompts.values(), "s1", "ls")
-    assert first is not None
-    assert first.id == "p1"
-    scene.feed(CallBound(0, "p1", "call 1"))
-    second = unbound(scene.state.prompts.values(), "s1", "ls")
-    assert second is not None
-    assert second.id == "p2"
-    scene.feed(CallBound(0, "p2", "call 2"))
-    assert unbound(scene.state.prompts.values(), "s1", "ls") is None
-    assert by_call(scene.state.prompts, "s1", "call 2") == scene.row("p2")
-
-
-def test_opened_at_the_same_moment_the_id_decides() -> None:
-    scene = Scene(PromptRaised(0, permission("p2")), PromptRaised(0, permission("p1")))
-    first = unbound(scene.state.prompts.values(), "s1", "ls")
-    assert first is not None
-    assert first.id == "p1"
-
-
-def test_a_call_of_another_session_or_another_kind_is_not_meant() -> None:
-    scene = asked()
-    assert unbound(scene.state.prompts.values(), "s2", "ls") is None
-    assert unbound(scene.state.prompts.values(), "s1", "rm") is None
-    scene.feed(CallBound(0, "p1", "call 1"))
-    assert by_call(scene.state.prompts, "s2", "call 1") is None
-    assert by_call(scene.state.prompts, "s1", "") is None
-
-
-def test_what_is_settled_takes_no_call() -> None:
-    scene = in_state("confirmed")
-    assert unbound(scene.rows.values(), "s1", "ls") is None
 
 
 def test_one_call_belongs_to_one_prompt() -> None:

@@ -1,12 +1,10 @@
-"""When do a held hook, a transcript line and a finished call speak of the same prompt?
+"""Is this prompt the one that is meant, and is anything still to be learnt of it?
 
-Rule: an id decides where there is one. Without an id, the same session, the same call (tool and input) and the
-order of arrival decide; two identical calls in a row are two prompts, and the older one is meant first.
+Rule: an id decides where there is one. Where an agent gives none, a watch (links/watch.py) binds calls to prompts
+by session, call and order of arrival: two identical calls in a row are two prompts, the older one meant first.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterable, Mapping
 
 from yourcall.core.lifecycle import CLOSED
 from yourcall.model import Prompt
@@ -57,20 +55,3 @@ def handed(prompt: Prompt) -> bool:
 def same_request(old: Prompt, new: Prompt) -> bool:
     """Is `new` the same raising as `old`, told again (a holder that reconnects), not another one?"""
     return (old.session_id, old.fingerprint, old.agent) == (new.session_id, new.fingerprint, new.agent)
-
-
-def unbound(prompts: Iterable[Prompt], session_id: str, fingerprint: str) -> Prompt | None:
-    """The prompt that a call just seen in the transcript belongs to: the oldest alike that has no call yet."""
-    alike = (
-        p
-        for p in prompts
-        if p.session_id == session_id and p.fingerprint == fingerprint and not p.call_id and unsettled(p)
-    )
-    return min(alike, key=lambda p: (p.opened_at, p.id), default=None)
-
-
-def by_call(prompts: Mapping[str, Prompt], session_id: str, call_id: str) -> Prompt | None:
-    """The prompt bound to this call, if any."""
-    return next(
-        (p for p in prompts.values() if call_id and p.call_id == call_id and p.session_id == session_id), None
-    )

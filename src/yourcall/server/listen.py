@@ -18,6 +18,8 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 LARGEST_HEAD = 64 * 1024  # a browser with a thousand cookies sends less
+HEAD_S = 20.0  # a phone on a bad line has sent a request's head by then; whoever has not is let go
+MOST_AT_ONCE = 500  # connections; a person has a dozen devices with a few each, and each is an open file of ours
 LARGEST_WS_MESSAGE = 64 * 1024  # clients send next to nothing on the live feed
 
 
@@ -42,8 +44,24 @@ class Http(HttpToolsProtocol):
 
     _head = 0  # bytes since the last whole request
     _in_head = True
+    _late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        super().connection_made(transport)
+        self._late = self.loop.call_later(HEAD_S, transport.close)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._in_time()
+        super().connection_lost(exc)
+
+    def _in_time(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
 
     def data_received(self, data: bytes) -> None:
+        if self._in_head and self._late is None:  # the next request on a connection that was kept
+            self._late = self.loop.call_later(HEAD_S, self.transport.close)
         self._head += len(data)
         super().data_received(data)
         if self._in_head and self._head > LARGEST_HEAD and not self.transport.is_closing():
@@ -51,6 +69,7 @@ class Http(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._in_head = False
+        self._in_time()
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
@@ -79,6 +98,7 @@ def listener(app: Any) -> Listener:
         date_header=False,
         proxy_headers=False,
         timeout_graceful_shutdown=1,
+        limit_concurrency=MOST_AT_ONCE,
         ws_max_size=LARGEST_WS_MESSAGE,
         ws_ping_interval=20,
         ws_ping_timeout=20,
