@@ -96,7 +96,19 @@ def test_service_is_shown_asked_written_and_removed(machine: Machine) -> None:
     assert gone.code == 0
     assert not machine.unit.exists()
     assert "systemctl --user disable --now yourcall.service" in machine.noted()
+    assert not machine.unit.parent.parent.exists()
     assert machine.run("service", "remove").out == "No service is installed.\n"
+
+
+def test_the_service_takes_the_place_of_what_runs_and_leaves_others_units_alone(machine: Machine) -> None:
+    machine.program("systemctl")
+    assert machine.run("up", "--detach", "--port", "0").code == 0
+    said = machine.run("service", "install", "--yes")
+    assert "Stopped the yourcall that was running here" in said.out
+    assert machine.run("status").code != 0
+    (machine.unit.parent / "other.service").write_text("[Unit]\n")
+    assert machine.run("service", "remove", "--yes").code == 0
+    assert [each.name for each in machine.unit.parent.iterdir()] == ["other.service"]
 
 
 def test_without_systemd_the_command_is_printed(machine: Machine) -> None:

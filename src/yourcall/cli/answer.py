@@ -179,7 +179,8 @@ def sentence(result: Result, place: Place, prompt: Prompt, took: float) -> str:
     """The verdict in words: what happened, who, where, when, and what to do now."""
     now = result.prompt or prompt
     detail = safe(result.detail).strip().rstrip(".")
-    outcome = f" It was {safe(now.outcome)}." if now.outcome and now.outcome not in detail else ""
+    told = now.outcome if now.outcome not in (None, "unknown") else ""
+    outcome = f" It was {safe(told)}." if told and told not in detail else ""
     when = f" at {clock(result.at)} ({span(time.time() - result.at)} ago)" if result.at else ""
     again = _look(place, prompt.id)
     match result.result:
@@ -189,7 +190,8 @@ def sentence(result: Result, place: Place, prompt: Prompt, took: float) -> str:
             who = f", by {safe(result.by)}" if result.by and result.by not in detail.split() else ""
             words = f"Too late: {detail or 'already answered'}{who}{when}.{outcome}"
         case "bounced":
-            words = f"Bounced: {detail or 'the agent did not take it'}. The prompt is open again: {again}"
+            open_now = "The prompt is open again" if now.held else "The prompt is still open, at the desk only"
+            words = f"Bounced: {detail or 'the agent did not take it'}. {open_now}: {again}"
         case "accepted":
             words = f"Accepted: {detail or 'the dialog closed'}; not yet proven. See how it ends: {again}"
         case "sent":

@@ -139,7 +139,10 @@ def pair(place: Place, as_json: bool) -> None:
     if _only_here(address):
         click.echo(
             "\nThis address works on this machine only. To let a phone in, start yourcall with an address it can"
-            f" reach:\n  {place.command('up --bind 0.0.0.0 --public-url https://…')}"
+            " reach. Behind a tunnel or a proxy that speaks HTTPS (the safe way):\n"
+            f"  {place.command('up --public-url https://…')}\n"
+            "Or in your own network, where nothing is encrypted and whoever listens in sees your prompts:\n"
+            f"  {place.command('up --bind 0.0.0.0')}"
         )
     elif sys.stdout.isatty():
         click.echo(qr(link))

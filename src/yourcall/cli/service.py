@@ -11,10 +11,12 @@ import plistlib
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import click
 
+from yourcall.cli.daemon_control import stop
 from yourcall.cli.place import Place, Problem, default_home, pass_place
 from yourcall.cli.render import safe
 
@@ -61,6 +63,9 @@ def install(place: Place, yes: bool, port: int | None, bind: str | None, public_
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         click.echo(f"Wrote {path}.")
+        # Two cannot run in one home: without this, the service would fail, and be started again, and fail.
+        if stop(place.home):
+            click.echo("Stopped the yourcall that was running here; the service takes its place.")
     for line in _start_commands(path):
         _run(line)
     if not _mac():
@@ -90,6 +95,9 @@ def take_out(home: Path) -> bool:
         _run(line)
     path.unlink(missing_ok=True)
     click.echo(f"Removed {path}.")
+    for folder in [] if _mac() else [path.parent, path.parent.parent]:
+        with suppress(OSError):  # somebody else's units are in it
+            folder.rmdir()
     if not _mac():
         _run(["systemctl", "--user", "daemon-reload"])
     return True
