@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from kit.terminal import Pane
 from kit.yourcall import Yourcall
 
 
@@ -33,7 +34,9 @@ class Held:
 class ScriptedClaude:
     """`with ScriptedClaude(folder, yc) as claude: held = claude.asks("Bash", command="ls")`."""
 
-    def __init__(self, folder: Path, yourcall: Yourcall, mode: str = "default") -> None:
+    def __init__(
+        self, folder: Path, yourcall: Yourcall, mode: str = "default", pane: Pane | None = None
+    ) -> None:
         self.session_id = str(uuid.uuid4())
         self.project = folder / "project"
         self.config = folder / "claude-config"
@@ -42,7 +45,9 @@ class ScriptedClaude:
             each.mkdir(parents=True, exist_ok=True)
         self.mode = mode
         self._launcher = yourcall.home / "hook"
-        self._process = subprocess.Popen(["/bin/sleep", "600"])
+        self._process = None if pane else subprocess.Popen(["/bin/sleep", "600"])
+        self.pid = pane.pid if pane else self._process.pid if self._process else 0
+        self._where = {"TMUX": f"{pane.tmux.socket},1,0", "TMUX_PANE": pane.id} if pane else {}
         self._held: list[Held] = []
 
     def __enter__(self) -> ScriptedClaude:
@@ -58,8 +63,9 @@ class ScriptedClaude:
         self.ends()
 
     def ends(self) -> None:
-        self._process.kill()
-        self._process.wait(10)
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(10)
 
     def asks(self, tool: str, *, suggestions: list[dict[str, Any]] | None = None, **tool_input: Any) -> Held:
         call_id = f"toolu_{uuid.uuid4().hex[:20]}"
@@ -83,7 +89,8 @@ class ScriptedClaude:
             stdout=subprocess.PIPE,
             env={
                 "PATH": os.defpath,
-                "CLAUDE_PID": str(self._process.pid),
+                "CLAUDE_PID": str(self.pid),
+                **self._where,
                 "AI_AGENT": "claude-code_2-1-325_harness",
             },
             cwd=self.project,
@@ -99,7 +106,7 @@ class ScriptedClaude:
     def is_(self, status: str) -> None:
         """The session file says so: waiting, busy or idle."""
         told = {"sessionId": self.session_id, "status": status, "statusUpdatedAt": time.time() * 1000}
-        file = self.config / "sessions" / f"{self._process.pid}.json"
+        file = self.config / "sessions" / f"{self.pid}.json"
         new = file.with_suffix(".new")
         new.write_text(json.dumps(told))
         new.replace(file)

@@ -25,6 +25,8 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "show": ("prompts", "show", "Show everything about one prompt."),
         "answer": ("answer", "command", "Answer a prompt, and hear what became of it."),
         "watch": ("watch", "command", "Follow prompts and sessions as they change."),
+        "ask": ("ask", "command", "Raise a hand from a script, and hear the answer."),
+        "mcp": ("mcp", "command", "An MCP server, for agents that want to ask a person."),
         "log": ("history", "command", "Who answered what, when, and what then happened."),
     },
     "Sessions and devices": {
@@ -39,8 +41,16 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "devices": ("devices", "command", "List, add, pair and revoke devices."),
         "pair": ("devices", "pair", "Let a phone or browser in: a code, and the address."),
     },
+    "In tmux": {
+        "next": ("navigate", "next_command", "Go to the pane of the session that has waited longest."),
+        "prev": ("navigate", "prev_command", "The same, in the other direction."),
+        "back": ("navigate", "back_command", "Return to where you were before."),
+        "skip": ("navigate", "skip_command", "Leave this session out for a while, and go on."),
+        "tmux": ("tmux_keys", "command", "A status segment, a picker, and keys for all of this."),
+    },
     "Setting up": {
         "setup": ("setup", "command", "Connect an agent: show the change, ask, apply; or undo it."),
+        "agents": ("agents", "command", "Which agents are known, and how far each is understood."),
         "doctor": ("doctor", "command", "Explain what is wrong, and what to do about it."),
         "demo": ("demo", "command", "Play scripted agents, without any agent installed."),
         "screen": ("screen", "command", "Read a captured terminal screen of an agent."),

@@ -17,6 +17,7 @@ from yourcall.agents import settings_text
 from yourcall.cli import changes, service, setup
 from yourcall.cli.client import Problem as ClientProblem
 from yourcall.cli.client import connect
+from yourcall.cli.connectable import OTHERS
 from yourcall.cli.daemon_control import stop
 from yourcall.cli.launcher import launcher_path
 from yourcall.cli.place import Place, Problem, pass_place
@@ -39,6 +40,10 @@ OURS = (
     "daemon.new",
     "daemon.lock",
     "setup.json",
+    "navigator.json",
+    "codex",
+    "navigator.new",
+    "uploads",
     ".setup.json*.yourcall",
     "config.toml",
     "demo",
@@ -105,7 +110,7 @@ def _package() -> str:
 def connected(home: Path) -> list[tuple[str, changes.Scope, Path]]:
     """The settings files whose hooks call this home; those of another instance are not ours to take out."""
     places: dict[Path, tuple[str, changes.Scope]] = {
-        changes.settings_of(agent, "user", Path.cwd()): (agent, "user") for agent in ("claude", "gemini")
+        changes.settings_of(agent, "user", Path.cwd()): (agent, "user") for agent in ("claude", *OTHERS)
     }
     places |= {Path(change.path): (change.agent, change.scope) for change in changes.noted(home)}
     return [(agent, scope, path) for path, (agent, scope) in places.items() if _calls(path, home)]
@@ -125,7 +130,7 @@ def _calls(path: Path, home: Path) -> bool:
 
 def _disconnect(ctx: click.Context, agent: str, scope: changes.Scope, path: Path) -> None:
     """`yourcall setup AGENT --undo` for this very file, wherever it lies."""
-    variable = "GEMINI_CLI_HOME" if agent == "gemini" else "CLAUDE_CONFIG_DIR"
+    variable = OTHERS[agent].variable if agent in OTHERS else "CLAUDE_CONFIG_DIR"
     before = os.environ.get(variable)
     if scope == "user":
         os.environ[variable] = str(path.parent.parent if agent == "gemini" else path.parent)
@@ -138,6 +143,7 @@ def _disconnect(ctx: click.Context, agent: str, scope: changes.Scope, path: Path
             clis=(),
             tools=(),
             no_ask=False,
+            by_rules=False,
             only_show=False,
             yes=True,
             undo=True,

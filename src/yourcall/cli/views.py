@@ -66,6 +66,7 @@ class Prompt(Struct, frozen=True):
 class Link(Struct, frozen=True):
     kind: str
     target: str = ""
+    server: str = ""
 
 
 class Session(Struct, frozen=True):
