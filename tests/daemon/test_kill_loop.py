@@ -20,10 +20,15 @@ HOLDERS = 4
 
 
 class FakeHook(threading.Thread):
-    """Holds one request as hook.py does: same words on the same socket, reconnects, writes at most once."""
+    """Holds one request as hook.py does: same words on the same socket, reconnects, writes at most once.
 
-    def __init__(self, yourcall: Yourcall, number: int) -> None:
+    Every second one is slow: it reads its answer only when the daemon that sent it is dead, so that nothing but
+    what was on disk before that can tell the next one of it.
+    """
+
+    def __init__(self, yourcall: Yourcall, number: int, died: threading.Event) -> None:
         super().__init__(daemon=True)
+        self.slow = died if number % 2 else None
         self.yourcall, self.id = yourcall, f"hook{number:06d}"
         self.payload = json.dumps(
             {"session_id": f"session-{number}", "tool_name": "Bash", "tool_input": {"command": f"echo {number}"}}
@@ -48,6 +53,8 @@ class FakeHook(threading.Thread):
 
     def _hold(self, sock: socket.socket) -> None:
         heard = b""
+        if self.slow is not None:
+            self.slow.wait(30)
         while not self.stopped:
             try:
                 part = sock.recv(65536)
@@ -74,8 +81,9 @@ def test_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
     shown: set[str] = set()
     taken: dict[str, str] = {}
     for _ in range(KILLS):
+        died = threading.Event()
         for _ in range(HOLDERS):
-            hooks.append(FakeHook(yourcall, len(hooks)))
+            hooks.append(FakeHook(yourcall, len(hooks), died))
             hooks[-1].start()
         stop = threading.Event()
         people = [
@@ -85,6 +93,7 @@ def test_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
             person.start()
         time.sleep(chance.uniform(0.02, 0.4))  # the moment of death is what is being tried
         yourcall.kill()
+        died.set()
         stop.set()
         for person in people:
             person.join()

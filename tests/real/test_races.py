@@ -90,7 +90,9 @@ def race(scene: Scene, claude: Claude, number: int, first: str, gap_ms: int) -> 
 
 
 def call_of(scene: Scene, marker: str) -> str:
-    return next(r.id for r in scene.model.tool_results() if r.input.get("command") == f"touch {marker}")
+    """The model hears of a call a moment after Claude's own record does."""
+    found = until(lambda: [r for r in scene.model.tool_results() if r.input.get("command") == f"touch {marker}"])
+    return found[0].id
 
 
 def test_many_answers_at_once_are_one(scene: Scene) -> None:
