@@ -11,7 +11,7 @@ from yourcall.agents.codex import rows as picking
 from yourcall.agents.codex.lines import is_head, joined, wraps
 from yourcall.agents.codex.rows import Below, Rows
 from yourcall.agents.codex.target import is_cut, target_of
-from yourcall.agents.screens import columns, indent, paragraphs
+from yourcall.agents.screens import clean, columns, indent, paragraphs
 from yourcall.reading import Choice, Kind, Reading
 
 _PAGE = re.compile(r"(Question|Field) \d+/\d+(?: \(.*\))?$")
@@ -19,6 +19,7 @@ _ASKED_KIND = re.compile(r"(?:Would you like to|Do you want to|Allow)\b")
 _HEADING = re.compile(
     r"(?:Would you like|Do you want|Allow|Question \d|Field \d|Implement)\b|.*\bneeds your approval\.$"
 )
+_WELCOME = re.compile(r" *Welcome to Codex\b")
 _APPROVAL = re.compile(r".*\bneeds your approval\.$")
 _SERVER = re.compile(r" *Server: ")
 _COUNTED = re.compile(r"\boption \d+/(\d+)")
@@ -57,6 +58,12 @@ def read_dialog(lines: list[str], *, asked: bool) -> Reading | None:
     return _read(block, kind, title)
 
 
+def field_open(text: str) -> bool:
+    """Is a text field open in the dialog, where a digit would be a letter?"""
+    block = _find(clean(text))
+    return block is not None and block.below.field
+
+
 def _find(lines: list[str]) -> Block | None:
     limit = max(_NARROWEST, *map(columns, lines))
     rows = picking.find_rows(lines, limit)
@@ -85,6 +92,10 @@ def _top(lines: list[str], head: int, first: int) -> int:
     starts = [n for n in range(head + 1, first) if lines[n] and (n == 0 or not lines[n - 1])]
     if not starts:
         return first
+    # On a start-up page of an older version a picture moves above the words, if there is room for it.
+    welcome = next((n for n in starts if head < 0 and _WELCOME.match(lines[n])), None)
+    if welcome is not None:
+        return welcome
     apart = [n for n in starts if n - 2 > head and not lines[n - 2]]
     known = [n for n in apart or starts if _HEADING.match(lines[n].strip())]
     # Without a head in sight this is a start-up page, or only the tail of the history is left above the dialog.

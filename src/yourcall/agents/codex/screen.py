@@ -13,6 +13,7 @@ from yourcall.agents.screens import clean, indent
 from yourcall.reading import Reading
 
 _COMPOSER = re.compile(r"[›!❯](?: |$)")
+_PICKED = re.compile(r"[›❯] +\d{1,2}\. ")  # the highlighted row of a menu
 _STATUS = re.compile(r" {1,3}[^\s·|].* · ")
 _SPINNER = re.compile(r"[⠀-⣿]")
 _ACTION = re.compile(r"\[ .? ?\] Action Required\b")
@@ -35,6 +36,17 @@ def read_screen(text: str, title: str | None = None) -> Reading:
     if _SPINNER.match(title) or _is_busy(above):
         return Reading("working")
     return Reading("error" if composer is not None and _ends_in_error(above) else "idle")
+
+
+def find_composer(lines: list[str]) -> tuple[int, int] | None:
+    """Where the draft begins and ends, if there is a live composer (lines without colours)."""
+    at = _find_composer(lines)
+    if at is None and read_dialog(lines, asked=False) is None:
+        at = _bare_composer(lines)
+    if at is None or _PICKED.match(lines[at]):
+        return None
+    below = [n for n in range(at + 1, len(lines)) if _STATUS.match(lines[n]) and not lines[n - 1]]
+    return at, below[-1] if below else len(lines)
 
 
 def _find_composer(lines: list[str]) -> int | None:

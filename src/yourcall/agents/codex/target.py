@@ -19,6 +19,7 @@ _COUNTS = re.compile(r"\(\+(\d+) -(\d+)\)$")
 _FILE = re.compile(r" +└ (\S.*) \(\+\d+ -\d+\)$")
 _FILE_HEAD = re.compile(r"\S \w+ (\S.*) \(\+\d+ -\d+\)$")
 _EDIT = re.compile(r"\b(?:edits?|changes|patch)\b", re.I)
+_WHERE = re.compile(r"> You are in (?=\S)")  # up to 0.150
 _PATH = re.compile(r"(?:[~/]|[A-Za-z]:\\)")
 _CHANGED = re.compile(r" +\d+ [+-]")
 
@@ -29,7 +30,7 @@ def target_of(kind: Kind, lines: list[str], top: int, first: int) -> str | None:
     if kind == "permission":
         return _permission(body) or (_changed_files(lines[:top]) if _is_edit(body) else None)
     if kind in ("trust", "elicitation"):
-        texts = (joined(run) for run in paragraphs(body[1:]))
+        texts = [_WHERE.sub("", joined(run)) for run in paragraphs(body[1:])]
         path = _PATH if kind == "trust" else _URL
         return next((text for text in texts if path.match(text)), None)
     return None

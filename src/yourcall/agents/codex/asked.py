@@ -1,0 +1,45 @@
+"""What a request of Codex's app-server is about, for the rules: from the request itself.
+
+Rule: a request that asks for more than one command or one change (a folder for good, typing into a running
+command, further permissions) is `other`, or leaves the sandbox; no rule for commands allows it.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Struct
+
+from yourcall.agents.codex import words
+from yourcall.agents.codex.asks import CHANGE, COMMAND, Params, Request
+from yourcall.agents.codex.wire import decoded
+from yourcall.core.asked import Asked
+
+
+class _Change(Struct, frozen=True):
+    path: str = ""
+
+
+class _Changes(Struct, frozen=True):
+    changes: list[_Change] = []
+
+
+def asked(request: bytes) -> Asked | None:
+    found = decoded(Request, request)
+    params = decoded(Params, found.params) if found is not None else None
+    if found is None or params is None:
+        return None
+    if found.method == COMMAND and params.kind != "writeStdin":
+        reached = params.networkApprovalContext
+        if reached is not None:
+            return Asked("Network", "fetch", hosts=(reached.host,) if reached.host else ())
+        command = words.unwrapped(params.command or "")
+        more = params.additionalPermissions is not None
+        return Asked(found.tool_name or "Bash", "command", command=command, unboxed=more) if command else None
+    if found.method == CHANGE and not params.grantRoot:
+        try:
+            changes = msgspec.json.decode(found.tool_input, type=_Changes).changes
+        except (ValueError, RecursionError):
+            return None
+        paths = tuple(change.path for change in changes)
+        return Asked(found.tool_name or "apply_patch", "write", paths=paths) if paths and all(paths) else None
+    return Asked(found.tool_name or found.method)

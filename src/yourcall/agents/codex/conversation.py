@@ -1,0 +1,201 @@
+"""What one line of Codex's rollout adds to the conversation.
+
+Rule: pure and forgiving. A line we do not know says nothing, and nothing that an agent, a model or a disk could
+write raises. Who said what stands in `item_completed`; the lines for the model repeat it: only its calls count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+
+import msgspec
+from msgspec import Raw, Struct, field
+from msgspec.structs import replace
+
+from yourcall.agents.codex.wire import Part, decoded
+from yourcall.agents.codex.words import cut, line
+from yourcall.conversation import (
+    Action,
+    ActionKind,
+    AnyEntry,
+    AssistantText,
+    Compaction,
+    Notice,
+    Result,
+    Thinking,
+    UserMessage,
+)
+from yourcall.model import Session
+
+KINDS: Mapping[str, ActionKind] = {
+    "exec_command": "command",
+    "shell": "command",
+    "write_stdin": "command",
+    "exec": "command",
+    "apply_patch": "file_change",
+    "web_search": "web",
+    "update_plan": "note",
+    "request_user_input": "note",
+}
+_EXIT = re.compile(r"^Process exited with code (\d+)$", re.MULTILINE)
+_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+_REFUSED = ("rejected by user", "user rejected MCP tool call", "aborted by user")
+
+
+def _null() -> Raw:
+    return Raw(b"null")
+
+
+class Item(Struct, frozen=True):
+    """A thing that is done, as the rollout keeps it: other names than on the wire."""
+
+    type: str = ""
+    text: str = ""
+    content: list[Raw] = []
+    summary_text: list[str] = []
+    raw_content: list[str] = []
+
+
+class Payload(Struct, frozen=True):
+    type: str = ""
+    item: Item | None = None
+    message: str | None = ""
+    text: str | None = ""
+    name: str = ""
+    namespace: str | None = ""
+    call_id: str = ""
+    arguments: str | None = ""
+    input: str | None = ""
+    output: Raw = field(default_factory=_null)
+    duration_ms: float | None = None
+    reason: str | None = ""
+
+
+class Line(Struct, frozen=True):
+    timestamp: str = ""
+    type: str = ""
+    payload: Raw = field(default_factory=_null)
+
+
+def read_entry(data: bytes) -> list[AnyEntry]:
+    """The entries of one line, oldest first; most lines have none."""
+    told = decoded(Line, data)
+    if told is None or told.type not in ("event_msg", "response_item", "compacted"):
+        return []
+    payload = decoded(Payload, told.payload)
+    if payload is None:
+        return []
+    match told.type:
+        case "event_msg":
+            entries = _event(payload)
+        case "response_item":
+            entries = _call(payload)
+        case _:
+            entries = [Compaction(summary=cut(payload.message or ""))]
+    return [replace(entry, at=_time(told.timestamp)) for entry in entries]
+
+
+def conversation_of(session: Session, subagent: str) -> str:
+    """The rollout of a session; where a sub-agent's lies cannot be told from its name."""
+    return session.transcript if session.transcript.endswith(".jsonl") and not subagent else ""
+
+
+def _event(payload: Payload) -> list[AnyEntry]:
+    match payload.type:
+        case "item_completed" if payload.item is not None:
+            return _item(payload.item)
+        case "user_message":  # how older versions tell it
+            return _said(UserMessage(text=cut(payload.message or "")))
+        case "agent_message":
+            return _said(AssistantText(text=cut(payload.message or "")))
+        case "agent_reasoning":
+            return _said(Thinking(text=cut(payload.text or "")))
+        case "task_complete" | "turn_complete":
+            seconds = payload.duration_ms / 1000 if payload.duration_ms is not None else None
+            return [Result(scope="turn", seconds=seconds)]
+        case "turn_aborted":
+            return [Notice(text=f"The turn was stopped ({payload.reason or 'no reason is given'}).")]
+        case "error" | "stream_error":
+            return [Notice(text=cut(payload.message or "An error."), level="error")]
+        case "warning":
+            return [Notice(text=cut(payload.message or ""), level="warning")]
+        case _:
+            return []
+
+
+def _item(item: Item) -> list[AnyEntry]:
+    words = "\n".join(part.text for raw in item.content if (part := decoded(Part, raw)) is not None and part.text)
+    match item.type:
+        case "UserMessage":
+            return _said(UserMessage(text=cut(words)))
+        case "AgentMessage":
+            return _said(AssistantText(text=cut(words)))
+        case "Plan":
+            return _said(AssistantText(text=cut(item.text or words)))
+        case "Reasoning":
+            return _said(Thinking(text=cut("\n".join(item.summary_text or item.raw_content))))
+        case "ContextCompaction":
+            return [Compaction()]
+        case _:
+            return []
+
+
+def _said(entry: UserMessage | AssistantText | Thinking) -> list[AnyEntry]:
+    return [entry] if entry.text.strip() else []
+
+
+def _call(payload: Payload) -> list[AnyEntry]:
+    match payload.type:
+        case "function_call" | "custom_tool_call":
+            return [_started(payload)]
+        case "function_call_output" | "custom_tool_call_output":
+            return [_completed(payload)]
+        case _:
+            return []
+
+
+def _started(payload: Payload) -> Action:
+    name = payload.name
+    fields = decoded(dict[str, object], (payload.arguments or "").encode("utf-8", "replace")) or {}
+    command = fields.get("cmd") or fields.get("command")
+    patch = payload.input or "" if name == "apply_patch" else ""
+    paths = tuple(_PATCHED.findall(patch))
+    title = f"{name} ({payload.namespace.removeprefix('mcp__')})" if payload.namespace else name
+    if isinstance(command, str):
+        title = line(command)
+    elif paths:
+        title = line(f"Edit {paths[0]}" + (f" and {len(paths) - 1} more" if len(paths) > 1 else ""))
+    detail = patch or payload.input or "\n".join(f"{key}: {_plain(value)}" for key, value in fields.items())
+    return Action(
+        kind=KINDS.get(name, "tool"),
+        phase="started",
+        call_id=payload.call_id,
+        tool=f"{payload.namespace}__{name}" if payload.namespace else name,
+        title=title,
+        detail=cut(command if isinstance(command, str) else detail),
+        diff=cut(patch),
+        paths=paths,
+    )
+
+
+def _completed(payload: Payload) -> Action:
+    said = decoded(str, payload.output)
+    if said is None:
+        parts = decoded(list[Part], payload.output) or []
+        said = "\n".join(part.text for part in parts)
+    code = _EXIT.search(said)
+    failed = (code is not None and code[1] != "0") or any(words in said for words in _REFUSED)
+    return Action(kind="tool", phase="completed", call_id=payload.call_id, detail=cut(said), is_error=failed)
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _time(stamp: str) -> float:
+    try:
+        return datetime.fromisoformat(stamp).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0

@@ -1,0 +1,23 @@
+"""How far Codex is understood."""
+
+from __future__ import annotations
+
+from yourcall.agents.grade import Grade, Reach
+
+_RECORD = "item completed"
+
+GRADE = Grade(
+    "Codex",
+    ("0.166.0",),
+    {
+        "permission": Reach("control socket; screen", "control socket; one key per look", _RECORD),
+        "question": Reach("control socket; screen", "control socket; one key per look", _RECORD),
+        "plan": Reach("screen", "one key per look", "dialog gone"),
+        "elicitation": Reach("control socket", "control socket", _RECORD),
+        "trust": Reach("screen", "one key per look, by a person", "dialog gone"),
+        "startup": Reach("screen", "one key per look, by a person; signing in never", "dialog gone"),
+        "ready": Reach("control socket", "control socket", "control socket"),
+        "unknown": Reach("screen", "key bar", "screen changed"),
+    },
+    "the shared app-server, or tmux",
+)

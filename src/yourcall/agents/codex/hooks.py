@@ -1,0 +1,249 @@
+"""What Codex's hooks say, as events: for sessions without the control socket.
+
+Rule: a hook of ours only informs and returns at once, for Codex shows no dialog while a hook runs. What the shared
+app-server runs is passed over: its socket tells more, and the pane would be that of whoever started it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Raw, Struct, field
+from msgspec.structs import replace
+
+from yourcall.agents.codex.offer import LONGEST_TITLE, offer
+from yourcall.agents.on_screen import Explained, Shot
+from yourcall.agents.sightings import Ending, Heard, HookCall, Told
+from yourcall.events import PromptRaised, SessionEnded, SessionSeen
+from yourcall.model import Link, Prompt, Question, Session, SessionState, Tool
+from yourcall.reading import Reading
+
+AGENT = "codex"
+SAFE_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
+LONGEST_PATH = 4096
+LONGEST_BODY = 20_000
+READY = "ready"
+NEXT = "next"
+CALL = "call:"
+ENOUGH_SEEN = 60  # letters of a command that is cut: no other request of the same turn begins with all of them
+DESK = "desk:"  # what nobody can see on a screen: it is over with its turn
+
+STATE_AFTER: dict[str, SessionState] = {
+    "SessionStart": "working",  # it comes with the first message, not with the start
+    "UserPromptSubmit": "working",
+    "Stop": "idle",
+    "Interrupt": "idle",
+}
+# A program that another program runs: nobody is there to be asked.
+HEADLESS = frozenset({"exec", "e", "review"})
+PATCH_FILE = re.compile(r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$")
+
+
+def _empty() -> Raw:
+    return Raw(b"{}")
+
+
+class HookPayload(Struct, frozen=True):
+    session_id: str = ""
+    turn_id: str = ""
+    transcript_path: str | None = ""
+    cwd: str = ""
+    permission_mode: str = ""
+    source: str = ""
+    reason: str = ""
+    prompt: str = ""
+    tool_name: str = ""
+    tool_input: Raw = field(default_factory=_empty)
+    last_assistant_message: str | None = ""
+    stop_hook_active: bool = False
+
+
+class ToolInput(Struct, frozen=True):
+    command: str = ""
+    description: str | None = ""
+
+
+_payload = msgspec.json.Decoder(HookPayload)
+_input = msgspec.json.Decoder(ToolInput)
+
+
+def read_hook(call: HookCall) -> Heard:
+    """One hook call. A payload that makes no sense is told as a problem; the agent's dialog is untouched."""
+    if call.env.get("runs") == "app-server":
+        return Heard()
+    try:
+        payload = _payload.decode(call.payload)
+        call.payload.decode()  # a Raw is not looked into when it is decoded: what is no text is noticed here
+    except (ValueError, RecursionError) as error:
+        return Heard(problem=f"unreadable {call.event} payload: {error}")
+    if not SAFE_ID.fullmatch(payload.session_id):
+        return Heard(problem=f"{call.event} payload with an impossible session id")
+    seen = SessionSeen(call.at, _session(call, payload))
+    over = Ending(payload.session_id, DESK, None, detail="the turn is over")
+    match call.event:
+        case "SessionStart":
+            return Heard((seen,), begins=True)
+        case "SessionEnd":
+            return Heard((SessionEnded(call.at, payload.session_id, payload.reason[:80]),))
+        case "UserPromptSubmit":
+            turn = payload.turn_id[:128]
+            said = "the next instruction was given"
+            given = Ending(payload.session_id, READY, "allowed", payload.prompt, said, turn)
+            return Heard((seen,), endings=(given, replace(over, turn_id=turn)))
+        case "PermissionRequest" if payload.tool_name and call.new_id:
+            return Heard((seen,), told=_asks(call, payload))
+        case "Stop" if call.new_id and not payload.stop_hook_active and seen.session.mode == "terminal":
+            return Heard((seen, PromptRaised(call.at, _ready(call, payload))), endings=(over,), turn=call.at)
+        case "Stop" | "Interrupt":
+            return Heard((seen,), endings=(over,), turn=call.at)
+        case _:
+            return Heard((seen,))
+
+
+def _session(call: HookCall, payload: HookPayload) -> Session:
+    env = call.env
+    links = [Link("hook")]
+    if env.get("TMUX_PANE") and env.get("TMUX"):
+        links.append(Link("tmux", env["TMUX_PANE"], env["TMUX"].split(",")[0]))
+    pid = env.get("pid", "")
+    return Session(
+        id=payload.session_id,
+        agent=AGENT,
+        cwd=payload.cwd[:LONGEST_PATH],
+        state=STATE_AFTER.get(call.event, "unknown"),
+        mode="headless" if env.get("runs") in HEADLESS else "terminal",
+        permission_mode=payload.permission_mode[:40],
+        links=tuple(links),
+        pid=int(pid) if pid.isdecimal() and len(pid) < 10 else 0,
+        transcript=(payload.transcript_path or "")[:LONGEST_PATH],
+        started_at=call.at if call.event == "SessionStart" else 0.0,
+        seen_at=call.at,
+    )
+
+
+def _ready(call: HookCall, payload: HookPayload) -> Prompt:
+    return replace(
+        _prompt(call, payload),
+        kind="ready",
+        title="Ready for the next instruction",
+        body=(payload.last_assistant_message or "")[:LONGEST_BODY].strip(),
+        questions=(Question(NEXT, "What next?", free_text=True),),
+        fingerprint=READY,
+        link="speech",
+    )
+
+
+def _asks(call: HookCall, payload: HookPayload) -> Told:
+    tool = payload.tool_name[:200]
+    about = _about(payload.tool_input)
+    prompt = replace(
+        _prompt(call, payload),
+        title=_title(tool, about.command),
+        body="\n\n".join(part for part in (about.description or "", _shown(payload)) if part)[:LONGEST_BODY],
+        tool=Tool(tool),
+        fingerprint=DESK + mark(tool, bytes(payload.tool_input)),
+    )
+    return Told(call.new_id, call.at, True, tool, bytes(payload.tool_input), prompt)
+
+
+def _prompt(call: HookCall, payload: HookPayload) -> Prompt:
+    return Prompt(
+        id=call.new_id,
+        kind="permission",
+        agent=AGENT,
+        session_id=payload.session_id,
+        cwd=payload.cwd[:LONGEST_PATH],
+        title="",
+        opened_at=call.at,
+        turn_id=payload.turn_id[:128],
+        permission_mode=payload.permission_mode[:40],
+    )
+
+
+def mark(tool: str, input: bytes) -> str:
+    return CALL + hashlib.sha256(tool.encode() + b"\0" + input).hexdigest()
+
+
+def _about(input: Raw | bytes) -> ToolInput:
+    try:
+        return _input.decode(input)
+    except (ValueError, RecursionError):
+        return ToolInput()
+
+
+def _title(tool: str, command: str) -> str:
+    if tool == "apply_patch":
+        words = f"Edit: {', '.join(files_of(command))}"
+    elif command:
+        words = f"Command: {command}"
+    else:
+        words = f"Tool: {tool}"
+    words = " ".join(words.split())
+    return words if len(words) <= LONGEST_TITLE else words[: LONGEST_TITLE - 1] + "…"
+
+
+def _shown(payload: HookPayload) -> str:
+    command = _about(payload.tool_input).command
+    return command or bytes(payload.tool_input).decode("utf-8", "replace")
+
+
+def files_of(patch: str) -> list[str]:
+    return PATCH_FILE.findall(patch)
+
+
+# --- which of these calls is the dialog on the screen about? ---------------------------------------------------
+
+
+def explain(shot: Shot, told: Sequence[Told]) -> Explained | None:
+    """The dialog with what was told of it, if exactly one call can be meant.
+
+    What the screen cuts, the person reads in what was told; but then the screen must show enough to recognise it.
+    """
+    fits = [each for each in told if each.asked and _shows(shot.reading, each)]
+    if not fits or len({each.prompt.fingerprint for each in fits}) > 1:
+        return None
+    first = min(fits, key=lambda each: each.at)
+    seen = offer(shot, whole=_recognised(shot.reading, first))
+    made = replace(seen, title=first.prompt.title, body=first.prompt.body or seen.body)
+    return Explained(made, (first.id,), first.tool, first.input, mark(first.tool, first.input))
+
+
+def _recognised(reading: Reading, call: Told) -> bool:
+    """Is enough of it on the screen to be sure that it is this one?"""
+    shown, meant = _squeezed(reading.target or ""), _squeezed(_about(call.input).command)
+    return bool(shown) and (call.tool != "Bash" or shown == meant or len(shown) >= ENOUGH_SEEN)
+
+
+def _shows(reading: Reading, call: Told) -> bool:
+    """Does the dialog show this, as far as it shows anything?"""
+    asked = reading.question or ""
+    if reading.kind != "permission" or "permissions" in asked:
+        return False
+    command = _about(call.input).command
+    if call.tool.startswith("mcp__"):
+        return bool(reading.target) and call.tool.endswith(f"__{reading.target}")
+    if call.tool == "apply_patch":
+        return "edits" in asked and _same_files(reading, files_of(command))
+    if "command" not in asked:
+        return False
+    shown, meant = _squeezed(reading.target or ""), _squeezed(command)
+    return shown == meant or (reading.clipped and meant.startswith(shown))
+
+
+def _same_files(reading: Reading, files: list[str]) -> bool:
+    """A patch names files as the model does; the screen may show where they lie."""
+    shown = reading.target.split(", ") if reading.target else []
+    if reading.clipped and not shown:
+        return True
+    return len(shown) == len(files) and all(
+        seen == name or seen.endswith("/" + name.removeprefix("./"))
+        for seen, name in zip(map(_squeezed, shown), map(_squeezed, files), strict=True)
+    )
+
+
+def _squeezed(text: str) -> str:
+    """Without white space, which wraps change."""
+    return "".join(text.split())

@@ -1,0 +1,444 @@
+"""One connection to a Codex app-server: what its messages mean, and what we write back.
+
+Rules
+  * Pure: messages go in, events and messages come out; whoever holds the connection carries them.
+  * A thread is listened to while it works or waits, and left alone when it rests: the server may let go of it.
+  * Threads without a record of their own are Codex's helpers (they make titles): nobody is told of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from yourcall import __version__
+from yourcall.agents.codex import asks, pauses, wire
+from yourcall.agents.codex.asks import AGENT
+from yourcall.agents.codex.plan import plan
+from yourcall.agents.codex.proof import Requests, in_words, outcome_of
+from yourcall.agents.codex.wire import Id, Item, Note, Thread, Turn, decoded
+from yourcall.agents.talk import Child, Done, Speaking, Spoke
+from yourcall.core.step import PAUSES
+from yourcall.events import (
+    AnyEvent,
+    CallSettled,
+    DialogStillOpen,
+    HolderConnected,
+    PromptRaised,
+    PromptWithdrawn,
+    SessionEnded,
+    SessionSeen,
+    TraceLost,
+)
+from yourcall.model import Answer, Link, Prompt, Refused, Session, SessionState
+
+NOTHING = Spoke()
+MOST_SPOKEN = 200_000
+WAITING = frozenset({"waitingOnApproval", "waitingOnUserInput"})
+STATES: dict[str, SessionState] = {"active": "working", "idle": "idle", "systemError": "idle"}
+
+# A request that is answered by a program, not by a person: the one who owns the session answers it.
+NOT_OURS = "yourcall does not do this"
+
+Reply = Callable[[wire.Message, float], Spoke]
+
+
+class Known(Struct):
+    """A thread, and what is under way in it."""
+
+    thread: Thread
+    subscribed: bool = False
+    turn: str = ""
+    items: dict[str, Item] = field(default_factory=dict[str, Item])
+    last: Item = Item()
+    pause: str = ""  # the prompt that waits for the next instruction
+    instructing: bool = False  # our next instruction is on its way
+    stopping: bool = False  # we asked for the end of this turn
+    afterwards: str = ""  # what to say once the turn that we stop is over
+
+
+class Server:
+    """`link`: how prompts of this connection are answered. `place`: where it is. `child`: a server of our own, to
+    which nobody else listens."""
+
+    def __init__(self, link: str, place: str, child: Child | None = None) -> None:
+        self._link, self._place, self._child = link, place, child
+        self._alone = child is not None
+        self._threads: dict[str, Known] = {}
+        self._requests = Requests(self._alone)
+        self._replies: dict[int, Reply] = {}
+        self._count = 0
+        self._recalled: dict[str, tuple[Prompt, str]] = {}
+        self.ready = False
+        self.speaking: dict[str, Speaking] = {}
+
+    # --- what we write --------------------------------------------------------------------------------------
+
+    def open(self) -> list[bytes]:
+        client = {**wire.CLIENT, "version": __version__}
+        params = {"clientInfo": client, "capabilities": {"experimentalApi": True}}
+        return [self.call("initialize", params, self._initialized)]
+
+    def call(self, method: str, params: object, then: Reply | None = None) -> bytes:
+        self._count += 1
+        self._replies[self._count] = then or (lambda message, at: NOTHING)
+        return wire.request(self._count, method, params)
+
+    def recall(self, prompt: Prompt, request: bytes) -> None:
+        """A prompt of before: raised through an earlier connection, and not settled."""
+        kept = decoded(asks.Request, request)
+        params = decoded(asks.Params, kept.params) if kept else None
+        self._recalled[prompt.id] = (prompt, params.threadId if params else prompt.session_id)
+
+    def give_up(self, at: float) -> list[AnyEvent]:
+        """What of before was neither asked again nor found on record: the server knows nothing of it."""
+        events: list[AnyEvent] = []
+        for prompt, _ in self._recalled.values():
+            if prompt.state == "desk":
+                events.append(CallSettled(at, prompt.id, "unknown", "desk", "nobody tells what was answered"))
+            elif prompt.state == "open":
+                why = "Codex no longer asks this: it was answered, or its server was started anew"
+                events.append(PromptWithdrawn(at, prompt.id, why))
+            else:
+                events.append(TraceLost(at, prompt.id, "Codex's server was started anew, and does not know it"))
+        self._recalled.clear()
+        return events
+
+    def answer(self, prompt: Prompt, answer: Answer, request: bytes) -> list[bytes] | Refused:
+        """The messages that carry this answer to this prompt."""
+        if prompt.kind in PAUSES or prompt.fingerprint == pauses.PLAN:
+            return self._instruct(prompt, answer)
+        asked = self._requests.get(prompt.id)
+        if asked is None or asked.closed:
+            return Refused("Codex no longer asks this.")
+        planned = plan(prompt, answer, request)
+        if isinstance(planned, Refused):
+            return planned
+        known = self._threads[asked.thread]
+        try:
+            messages = [wire.reply(asked.number, planned.result)]
+            if planned.then and planned.wants != "stopped":
+                messages.append(self._turn(known, planned.then, None))
+        except UnicodeEncodeError:
+            return Refused("The answer holds half a character, which cannot be sent; write it again.")
+        if planned.wants == "stopped":
+            known.afterwards = planned.then
+        asked.said = planned.wants
+        return messages
+
+    def _instruct(self, prompt: Prompt, answer: Answer) -> list[bytes] | Refused:
+        known = next((k for k in self._threads.values() if k.pause == prompt.id), None)
+        if known is None:
+            return Refused("Codex is at work again: this is not what it waits for.")
+        text, mode = answer.texts.get(pauses.NEXT, "").strip(), ""
+        if prompt.fingerprint == pauses.PLAN and "approve" in answer.choices.get(pauses.NEXT, ()):
+            text, mode = f"{pauses.IMPLEMENT} {text}".strip(), "default"
+        if not text:
+            return Refused("Write what Codex shall do.")
+
+        def begun(message: wire.Message, at: float) -> Spoke:
+            known.instructing = False
+            if message.error is not None:
+                return Spoke((DialogStillOpen(at, prompt.id), HolderConnected(at, prompt.id)))
+            return Spoke((*self._went_on(known, at, "held"),))
+
+        known.instructing = True
+        return [self._turn(known, text, begun, mode)]
+
+    def _turn(self, known: Known, text: str, then: Reply | None, mode: str = "") -> bytes:
+        """Words for Codex: the next turn, or more for the one that runs."""
+        params: dict[str, object] = {"threadId": known.thread.id, "input": wire.said(text)}
+        if mode:
+            settings = {"model": known.thread.model, "reasoning_effort": None, "developer_instructions": None}
+            params["collaborationMode"] = {"mode": mode, "settings": settings}
+        return self.call("turn/start", params, then)
+
+    def say(self, session_id: str, text: str) -> tuple[str, bytes] | Refused:
+        """Tell a session something, at rest or at work: the id by which it will be granted, and the message."""
+        known = self._threads.get(session_id)
+        if known is None:
+            return Refused("This session has ended, or Codex's server does not run.")
+        if not text.strip():
+            return Refused("Write what Codex shall do.")
+        message = self._turn(known, text, self._granted)
+        return str(self._count), message
+
+    def interrupt(self, session_id: str) -> tuple[str, bytes] | Refused:
+        known = self._threads.get(session_id)
+        if known is None or not known.turn:
+            return Refused("Codex does nothing that could be stopped.")
+        return self.stop(session_id)
+
+    def stop(self, session_id: str) -> tuple[str, bytes]:
+        """The end of the turn that runs; without one, Codex refuses."""
+        known = self._threads.get(session_id)
+        if known is not None:
+            known.stopping = True
+        return self._wish("turn/interrupt", {"threadId": session_id, "turnId": known.turn if known else ""})
+
+    def change(self, session_id: str, settings: dict[str, object]) -> tuple[str, bytes]:
+        """Other settings for the turns to come."""
+        return self._wish("thread/settings/update", {"threadId": session_id, **settings})
+
+    def own(self, thread: Thread, at: float) -> Spoke:
+        """A thread that we began ourselves: we listen to it from the beginning."""
+        self._threads[thread.id] = Known(thread, subscribed=True)
+        return self._met(thread, at)
+
+    def begin(self, thread_id: str, text: str, mode: str) -> bytes:
+        return self._turn(self._threads[thread_id], text, None, mode)
+
+    def _wish(self, method: str, params: object) -> tuple[str, bytes]:
+        message = self.call(method, params, self._granted)
+        return str(self._count), message
+
+    def _granted(self, message: wire.Message, at: float) -> Spoke:
+        return Spoke(done=Done(str(message.id), message.error.message if message.error else ""))
+
+    # --- what we hear ---------------------------------------------------------------------------------------
+
+    def hear(self, data: bytes, at: float) -> Spoke:
+        message = decoded(wire.Message, data)
+        if message is None:
+            return NOTHING
+        if message.method and message.id is not None:
+            return self._requested(message, message.id, at)
+        if message.method:
+            return self._noted(message, at)
+        then = self._replies.pop(message.id, None) if isinstance(message.id, int) else None
+        return then(message, at) if then else NOTHING
+
+    def _initialized(self, message: wire.Message, at: float) -> Spoke:
+        self.ready = True
+        first = [wire.notification("initialized")]
+        if not self._alone:
+            first.append(self.call("thread/loaded/list", {}, self._loaded))
+        return Spoke(lines=tuple(first))
+
+    def _loaded(self, message: wire.Message, at: float) -> Spoke:
+        listed = decoded(wire.Loaded, message.result)
+        ids = listed.data if listed else []
+        lines = [self.call("thread/read", {"threadId": id}, self._read) for id in ids]
+        for prompt, thread in self._recalled.values():
+            if thread in ids and prompt.call_id:
+                params = {"threadId": thread, "turnId": prompt.turn_id, "itemIds": [prompt.call_id]}
+                lines.append(self.call("thread/items/read", params, self._on_record(prompt.id)))
+        return Spoke(lines=tuple(lines))
+
+    def _read(self, message: wire.Message, at: float) -> Spoke:
+        told = decoded(wire.Resumed, message.result)
+        return self._met(told.thread, at) if told else NOTHING
+
+    def _met(self, thread: Thread, at: float) -> Spoke:
+        """A thread that we hear of. Those without a record are helpers of Codex's own: they make titles."""
+        known = self._threads.get(thread.id)
+        if known is None:
+            known = self._threads[thread.id] = Known(thread)
+        known.thread = thread
+        if thread.ephemeral:
+            return NOTHING
+        return self._status(known, thread.status, at)
+
+    def _on_record(self, prompt_id: str) -> Reply:
+        def found(message: wire.Message, at: float) -> Spoke:
+            items = decoded(wire.Items, message.result)
+            prompt, _ = self._recalled.get(prompt_id, (None, ""))
+            for item in [placed.item for placed in items.data] if items and prompt else []:
+                outcome = outcome_of(item)
+                if outcome in ("allowed", "denied"):
+                    self._recalled.pop(prompt_id, None)
+                    return Spoke((CallSettled(at, prompt_id, outcome, "unknown", in_words(item, outcome)),))
+            return NOTHING
+
+        return found
+
+    # --- threads and turns ----------------------------------------------------------------------------------
+
+    def _status(self, known: Known, status: wire.Status, at: float) -> Spoke:
+        known.thread = thread = replace(known.thread, status=status)
+        events: list[AnyEvent] = []
+        if not thread.parentThreadId and status.type in STATES:
+            events.append(self._seen(known, at))
+        if status.type == "notLoaded":
+            return self._closed(thread.id, at)
+        if status.type == "active" and not known.subscribed:
+            known.subscribed = True
+            page = {"limit": 1, "itemsView": "full"}
+            params = {"threadId": thread.id, "excludeTurns": True, "initialTurnsPage": page}
+            return Spoke(tuple(events), lines=(self.call("thread/resume", params, self._resumed(thread.id)),))
+        if status.type != "active":
+            events += self._resting(known, at)
+        return Spoke(tuple(events))
+
+    def _seen(self, known: Known, at: float) -> SessionSeen:
+        thread = known.thread
+        state = STATES.get(thread.status.type, "unknown")
+        if WAITING & set(thread.status.activeFlags or []):
+            state = "unknown"  # the prompts themselves tell
+        session = Session(
+            thread.id,
+            AGENT,
+            thread.cwd,
+            state,
+            mode="headless" if self._alone else "terminal",
+            links=(Link(self._link, thread.id, self._place),),
+            pid=self._child.pid if self._child else 0,
+            pid_started=self._child.started if self._child else "",
+            version=thread.cliVersion[:40],
+            transcript=thread.path or "",
+            started_at=at,
+            seen_at=at,
+        )
+        return SessionSeen(at, session)
+
+    def _resting(self, known: Known, at: float) -> list[AnyEvent]:
+        """A pause of before is held again if its thread still rests."""
+        for prompt, thread in list(self._recalled.values()):
+            if thread == known.thread.id and prompt.kind in PAUSES and prompt.state == "open" and not known.pause:
+                self._recalled.pop(prompt.id)
+                known.pause = prompt.id
+                return [HolderConnected(at, prompt.id)]
+        return []
+
+    def _resumed(self, thread_id: str) -> Reply:
+        def resumed(message: wire.Message, at: float) -> Spoke:
+            told = decoded(wire.Resumed, message.result)
+            known = self._threads.get(thread_id)
+            if known is None:
+                return NOTHING
+            if told is None:  # before its first turn is on disk; the next change of its state asks again
+                known.subscribed = False
+                return NOTHING
+            known.thread = replace(told.thread, status=known.thread.status)
+            events: list[AnyEvent] = []
+            for turn in told.initialTurnsPage.data if told.initialTurnsPage else []:
+                if turn.status == "inProgress":
+                    events += self._begins(known, turn.id, at)
+                    known.items |= {item.id: item for item in turn.items if item.status == "inProgress"}
+            return Spoke(tuple(events))
+
+        return resumed
+
+    def _noted(self, message: wire.Message, at: float) -> Spoke:
+        if message.method == "thread/started":
+            new = decoded(wire.NewThread, message.params)
+            return self._met(new.thread, at) if new else NOTHING
+        note = decoded(Note, message.params)
+        if note is None:
+            return NOTHING
+        known = self._threads.get(note.threadId)
+        if known is None:
+            if message.method == "thread/status/changed" and note.threadId:
+                return Spoke(lines=(self.call("thread/read", {"threadId": note.threadId}, self._read),))
+            return NOTHING
+        if known.thread.ephemeral:
+            return NOTHING
+        match message.method:
+            case "thread/status/changed":
+                return self._status(known, note.status, at)
+            case "thread/closed" | "thread/deleted" | "thread/archived":
+                return self._closed(note.threadId, at)
+            case "turn/started":
+                return Spoke(tuple(self._begins(known, note.turn.id, at)))
+            case "turn/completed":
+                return self._turn_over(known, note.turn, at)
+            case "item/started":
+                known.items[note.item.id] = note.item
+                return Spoke(tuple(self._requests.went_past(note.threadId, at)))
+            case "item/completed":
+                return self._item_over(known, note.item, at)
+            case "item/agentMessage/delta":
+                self._spoke(note)
+                return NOTHING
+            case "serverRequest/resolved":
+                return Spoke(tuple(self._requests.resolved(note.threadId, note.requestId, at)))
+            case _:
+                return NOTHING
+
+    def _closed(self, thread_id: str, at: float) -> Spoke:
+        known = self._threads.pop(thread_id, None)
+        if known is None or known.thread.parentThreadId or known.thread.ephemeral:
+            return NOTHING
+        return Spoke((SessionEnded(at, thread_id, "Codex has closed it"),))
+
+    def _begins(self, known: Known, turn_id: str, at: float) -> list[AnyEvent]:
+        known.turn = turn_id
+        return [] if known.instructing else self._went_on(known, at, "desk")
+
+    def _went_on(self, known: Known, at: float, by: str) -> list[AnyEvent]:
+        pause, known.pause = known.pause, ""
+        if not pause:
+            return []
+        source = "held" if by == "held" else "desk"
+        return [CallSettled(at, pause, "allowed", source, "the next instruction was given")]
+
+    def _turn_over(self, known: Known, turn: Turn, at: float) -> Spoke:
+        thread = known.thread
+        events = self._requests.turn_over(thread.id, turn.status == "interrupted", known.stopping, at)
+        last = next((item for item in reversed(turn.items) if item.text), known.last)
+        known.turn, known.last, known.stopping = "", Item(), False
+        known.items.clear()
+        self.speaking.pop(thread.id, None)
+        lines: list[bytes] = []
+        if known.afterwards:
+            lines.append(self._turn(known, known.afterwards, None))
+            known.afterwards = ""
+        elif not thread.parentThreadId:
+            pause = pauses.ended(thread, turn, last, self._link, at)
+            known.pause = pause.id
+            events += [self._rests(known, at), PromptRaised(at, pause)]
+        if not self._alone and not self._requests.of(thread.id):
+            known.subscribed = False
+            lines.append(self.call("thread/unsubscribe", {"threadId": thread.id}))
+        return Spoke(tuple(events), lines=tuple(lines))
+
+    def _rests(self, known: Known, at: float) -> SessionSeen:
+        seen = self._seen(known, at)
+        return replace(seen, session=replace(seen.session, state="idle"))
+
+    def _spoke(self, note: Note) -> None:
+        if self._alone:
+            now = self.speaking.get(note.threadId, Speaking())
+            self.speaking[note.threadId] = Speaking((now.text + note.delta)[:MOST_SPOKEN])
+
+    # --- requests -------------------------------------------------------------------------------------------
+
+    def _requested(self, message: wire.Message, number: Id, at: float) -> Spoke:
+        note = decoded(Note, message.params)
+        known = self._threads.get(note.threadId) if note else None
+        raised = None
+        if known is not None:
+            raised = asks.raised(known.thread, number, message.method, message.params, known.items, self._link, at)
+        if known is None or raised is None:
+            # With others at the desk it is for them; with nobody else, silence would leave Codex waiting for ever.
+            return Spoke(lines=(wire.refusal(number, NOT_OURS),)) if self._alone else NOTHING
+        event, bodies = raised
+        prompt = event.prompt
+        before = self._requests.get(prompt.id)
+        if before is not None:
+            return NOTHING if before.closed else Spoke((event,), bodies)  # told again
+        events = self._requests.add(prompt, known.thread.id, number, at)
+        if self._recalled.pop(prompt.id, None) is not None:
+            events.append(DialogStillOpen(at, prompt.id))  # whatever we wrote in an earlier life was not taken
+        return Spoke((*events, event), bodies)
+
+    def _item_over(self, known: Known, item: Item, at: float) -> Spoke:
+        known.items.pop(item.id, None)
+        if item.type in ("agentMessage", "plan"):
+            known.last = item
+            self.speaking.pop(known.thread.id, None)
+        return Spoke(tuple(self._requests.item_over(known.thread.id, item, at)))
+
+    def unproved(self) -> list[tuple[str, str, str]]:
+        """Requests that are over and whose end may stand in the rollout alone: prompt, rollout, call."""
+        found = ((asked.prompt, self._threads.get(asked.thread)) for asked in self._requests.unproved())
+        return [(p.id, known.thread.path, p.call_id) for p, known in found if known and known.thread.path]
+
+    def proved(self, prompt_id: str, *, found: bool) -> None:
+        """What the rollout told of it, or that it is silent."""
+        if found:
+            self._requests.proved(prompt_id)
+        else:
+            self._requests.not_on_record(prompt_id)

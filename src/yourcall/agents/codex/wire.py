@@ -1,0 +1,179 @@
+"""Messages of Codex's app-server, both ways: JSON-RPC without the version member. Seen on 0.166.0.
+
+Rule: what we read may hold anything; what does not fit means nothing. What we write is one whole message or none.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+from msgspec import Raw, Struct, field
+
+T = TypeVar("T")
+Id = int | str
+
+CLIENT = {"name": "yourcall", "title": "yourcall"}
+
+
+def _none() -> Raw:
+    return Raw(b"null")
+
+
+class Problem(Struct, frozen=True):
+    message: str = ""
+
+
+class Message(Struct, frozen=True):
+    """A request (id and method), a notification (method) or a reply (id, and a result or an error)."""
+
+    id: Id | None = None
+    method: str = ""
+    params: Raw = field(default_factory=_none)
+    result: Raw = field(default_factory=_none)
+    error: Problem | None = None
+
+
+class Status(Struct, frozen=True):
+    """`active`, `idle`, `systemError` or `notLoaded`; the flags say what an active thread waits for."""
+
+    type: str = ""
+    activeFlags: list[str] | None = None
+
+
+class Thread(Struct, frozen=True):
+    """One conversation. A sub-agent's has a parent, and the session id of the conversation it belongs to."""
+
+    id: str
+    sessionId: str | None = ""
+    parentThreadId: str | None = ""
+    ephemeral: bool = False
+    cwd: str = ""
+    path: str | None = ""
+    status: Status = Status()
+    cliVersion: str = ""
+    model: str | None = ""
+    agentNickname: str | None = ""
+    agentRole: str | None = ""
+
+
+class ChangeKind(Struct, frozen=True):
+    type: str = ""
+    move_path: str | None = None
+
+
+class Change(Struct, frozen=True):
+    path: str = ""
+    kind: ChangeKind = ChangeKind()
+    diff: str = ""
+
+
+class Part(Struct, frozen=True):
+    type: str = ""
+    text: str = ""
+
+
+class Item(Struct, frozen=True):
+    """One thing of a turn: a message, a command, a change, a call. What a kind does not have is empty."""
+
+    type: str = ""
+    id: str = ""
+    status: str = ""
+    text: str = ""
+    command: str = ""
+    server: str = ""
+    tool: str = ""
+    exitCode: int | None = None
+    changes: list[Change] = []
+    content: list[Raw] = []
+    error: Problem | None = None
+
+
+class Turn(Struct, frozen=True):
+    id: str = ""
+    status: str = ""
+    items: list[Item] = []
+    error: Failure | None = None
+
+
+class Failure(Struct, frozen=True):
+    message: str = ""
+    codexErrorInfo: Raw = field(default_factory=_none)
+
+
+class Page(Struct, frozen=True):
+    data: list[Turn] = []
+
+
+class Resumed(Struct, frozen=True):
+    """The reply to `thread/start`, `thread/resume` and `thread/read`."""
+
+    thread: Thread
+    initialTurnsPage: Page | None = None
+    approvalPolicy: Raw = field(default_factory=_none)
+
+
+class Begun(Struct, frozen=True):
+    """The reply to `turn/start`, and the notification `turn/started`."""
+
+    turn: Turn
+    threadId: str = ""
+
+
+class Loaded(Struct, frozen=True):
+    data: list[str] = []
+
+
+class Placed(Struct, frozen=True):
+    """An item as `thread/items/read` gives it."""
+
+    item: Item
+
+
+class Items(Struct, frozen=True):
+    data: list[Placed] = []
+
+
+class Note(Struct, frozen=True):
+    """What the notifications that matter have among their parameters."""
+
+    threadId: str = ""
+    turnId: str = ""
+    requestId: Id | None = None
+    status: Status = Status()
+    item: Item = Item()
+    turn: Turn = Turn()
+    itemId: str = ""
+    delta: str = ""
+
+
+class NewThread(Struct, frozen=True):
+    thread: Thread
+
+
+def decoded(kind: type[T], data: bytes | Raw) -> T | None:
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (ValueError, RecursionError):
+        return None
+
+
+def request(number: int, method: str, params: object) -> bytes:
+    return msgspec.json.encode({"id": number, "method": method, "params": params})
+
+
+def notification(method: str) -> bytes:
+    return msgspec.json.encode({"method": method})
+
+
+def reply(number: Id, result: object) -> bytes:
+    return msgspec.json.encode({"id": number, "result": result})
+
+
+def refusal(number: Id, message: str) -> bytes:
+    return msgspec.json.encode({"id": number, "error": {"code": -32601, "message": message}})
+
+
+def said(text: str) -> list[dict[str, str]]:
+    """A person's words, as the input of a turn."""
+    return [{"type": "text", "text": text}]

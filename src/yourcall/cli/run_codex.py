@@ -1,0 +1,66 @@
+"""`yourcall run -- codex`: an app-server of its own beside the person's Codex, so that yourcall can join it.
+
+Rule: the person's Codex is what it always is; without the server (an old version, a full disk) it starts as if we
+did not exist. The server ends with it, however it ends.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+import time
+from pathlib import Path
+
+import click
+
+from yourcall.agents.codex.discover import OTHER_COMMANDS, command_of
+from yourcall.links.stdio import ENDS_S, GUARD
+from yourcall.sockets import made_private, short_folder
+
+LISTENS_S = 20.0  # it copies itself and reads its settings first; two seconds on a slow machine
+
+# With these the person has said where the conversation lives.
+ELSEWHERE = ("--remote", "--no-daemon", "--oss", "--help", "-h", "--version", "-V")
+
+
+def with_server(home: Path, argv: list[str], env: dict[str, str]) -> list[str]:
+    """The command line that joins a new server, or the one that was given."""
+    mine = Path(argv[0]).name == "codex" and command_of(argv) not in OTHER_COMMANDS
+    if not mine or any(word.split("=")[0] in ELSEWHERE for word in argv[1:]):
+        return argv
+    folder = short_folder(home, "codex")
+    socket = folder / f"{secrets.token_hex(4)}.sock"
+    if made_private(folder) or not _listening(argv[0], socket, env):
+        click.echo("Codex runs without a server of its own: yourcall may not be able to join it.", err=True)
+        return argv
+    return [argv[0], "--remote", f"unix://{socket}", *argv[1:]]
+
+
+def _listening(program: str, socket: Path, env: dict[str, str]) -> bool:
+    """Start the server. It ends when a pipe is closed whose end this process keeps when it becomes Codex."""
+    ours, life = os.pipe()
+    guard = GUARD.format(life=ours, ends=int(ENDS_S))
+    try:
+        server = subprocess.Popen(
+            ["/bin/sh", "-c", guard, "yourcall", program, "app-server", "--listen", f"unix://{socket}"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=env,
+            pass_fds=(ours,),
+            start_new_session=True,
+        )
+    except OSError:
+        os.close(life)
+        return False
+    finally:
+        os.close(ours)
+    deadline = time.monotonic() + LISTENS_S
+    while not socket.is_socket():
+        if server.poll() is not None or time.monotonic() > deadline:
+            os.close(life)
+            return False
+        time.sleep(0.02)
+    os.set_inheritable(life, True)
+    return True

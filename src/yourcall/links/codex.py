@@ -1,0 +1,305 @@
+"""The control sockets of Codex's app-servers: connected to as one more client, for as long as they are there.
+
+Rules
+  * Only a socket of this user's is spoken to, and only in the homes that are known: the user's own, those in the
+    config, those of sessions that were seen.
+  * What a message means is the agent's to say (`agents/codex/server.py`); here it is carried, in order. An answer
+    counts as written before anything that follows from it is told.
+  * A connection that is lost is looked for again; nothing that was sent is sent again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import stat
+import time
+from collections.abc import Callable, Coroutine, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from yourcall.agents.agent import Agent
+from yourcall.agents.codex.server import Server
+from yourcall.agents.sightings import CallResult
+from yourcall.agents.talk import Done
+from yourcall.core.identity import unsettled
+from yourcall.core.state import State
+from yourcall.events import (
+    AnswerNotWritten,
+    AnswerWritten,
+    AnyEvent,
+    HolderLost,
+    PromptRaised,
+    SessionEnded,
+    TraceLost,
+)
+from yourcall.links.transcript import MOST_AT_ONCE, Tail
+from yourcall.model import Answer, Prompt, Refused, Session, Verdict
+
+if TYPE_CHECKING:
+    from websockets.asyncio.client import ClientConnection
+
+log = logging.getLogger(__name__)
+
+LINK = "socket"
+CONTROL = "app-server-control/app-server-control.sock"
+
+LOOK_S = 0.5  # a look is one `stat`; a session that begins is then seen before its first words are typed
+GONE_S = 20.0  # a server that is started anew is back in two seconds; after this its sessions are over
+SETTLED_S = 3.0  # what is still asked is told again 0.1 s after a connection
+GRANTED_S = 10.0
+WRITTEN_S = 10.0
+LONGEST = 256 << 20  # a diff is text; a picture in a conversation is some megabytes
+RECORD_S = 15.0  # an answer is in the rollout about 0.1 s after it was taken
+
+
+class Teller(Protocol):
+    @property
+    def state(self) -> State: ...
+
+    def post(self, event: AnyEvent, bodies: dict[str, bytes] | None = None) -> Coroutine[None, None, object]: ...
+
+    def body(self, id: str, /) -> bytes | None: ...
+
+
+class Connection:
+    """One live connection. `turn` is held while something is told, so that all is told in one order."""
+
+    def __init__(self, socket: ClientConnection, talk: Server) -> None:
+        self.socket, self.talk = socket, talk
+        self.turn = asyncio.Lock()
+        self.asked: dict[str, asyncio.Future[Done]] = {}
+        self.looking: set[str] = set()
+
+    async def write(self, message: bytes) -> None:
+        async with asyncio.timeout(WRITTEN_S):
+            await self.socket.send(message.decode())
+
+
+class CodexServers:
+    """`places()`: where sockets may be, asked for at every look."""
+
+    def __init__(self, teller: Teller, agent: Agent, places: Callable[[], Iterable[Path]]) -> None:
+        self._teller, self._agent, self._places = teller, agent, places
+        self._live: dict[str, Connection] = {}
+        self._followed: set[str] = set()
+        self._tasks: set[asyncio.Task[object]] = set()
+
+    async def run(self) -> None:
+        try:
+            while True:
+                for place in map(str, self._places()):
+                    if place not in self._followed:
+                        self._followed.add(place)
+                        self._spawn(self._follow(place))
+                await asyncio.sleep(LOOK_S)
+        finally:
+            for task in list(self._tasks):
+                task.cancel()
+
+    def _spawn(self, work: Coroutine[None, None, object]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # --- one place ------------------------------------------------------------------------------------------
+
+    async def _follow(self, place: str) -> None:
+        """Connect, listen to the end, look again."""
+        lost_at = time.monotonic()
+        while True:
+            if _is_ours(place):
+                try:
+                    await self._listen(place)
+                    lost_at = time.monotonic()
+                except Exception:  # whatever it is, the agent's own dialog is there, and the next try may go well
+                    log.warning("the connection to %s failed", place, exc_info=True)
+            await self._lost(place, ended=time.monotonic() - lost_at > GONE_S)
+            await asyncio.sleep(LOOK_S)
+
+    async def _listen(self, place: str) -> None:
+        from websockets.asyncio.client import unix_connect  # not before there is a socket
+        from websockets.exceptions import ConnectionClosed, InvalidHandshake
+
+        talk = Server(LINK, place)
+        for prompt in self._prompts(place):
+            talk.recall(prompt, self._teller.body(prompt.request) or b"")
+        try:
+            connect = unix_connect(
+                _target(place), "ws://localhost/", compression=None, max_size=LONGEST, open_timeout=5
+            )
+            async with connect as socket:
+                live = self._live[place] = Connection(socket, talk)
+                for message in talk.open():
+                    await live.write(message)
+                self._spawn(self._settle(live))
+                async for data in socket:
+                    async with live.turn:
+                        await self._heard(live, data.encode() if isinstance(data, str) else data)
+        except (OSError, TimeoutError, ConnectionClosed, InvalidHandshake, EOFError) as error:
+            log.debug("no connection to %s: %s", place, error)
+        finally:
+            live = self._live.pop(place, None)
+            for waiting in live.asked.values() if live else ():
+                waiting.cancel()
+
+    async def _heard(self, live: Connection, data: bytes) -> None:
+        spoke = live.talk.hear(data, time.time())
+        for message in spoke.lines:
+            await live.write(message)
+        if spoke.done is not None and (waiting := live.asked.pop(spoke.done.request_id, None)):
+            waiting.set_result(spoke.done)
+        for event in spoke.events:
+            await self._teller.post(event, spoke.bodies if isinstance(event, PromptRaised) else None)
+        for prompt_id, path, call_id in live.talk.unproved():
+            if prompt_id not in live.looking:
+                live.looking.add(prompt_id)
+                self._spawn(self._prove(live, prompt_id, path, call_id))
+
+    async def _settle(self, live: Connection) -> None:
+        """A while after the connection: what was neither asked again nor found is told as such."""
+        await asyncio.sleep(SETTLED_S)
+        async with live.turn:
+            for event in live.talk.give_up(time.time()):
+                await self._teller.post(event)
+
+    async def _prove(self, live: Connection, prompt_id: str, path: str, call_id: str) -> None:
+        """How a question was answered, and sometimes that something was refused, stands in the rollout alone."""
+        tail, deadline, pace = Tail(Path(path), MOST_AT_ONCE), time.monotonic() + RECORD_S, 0.02
+        while time.monotonic() < deadline:
+            prompt = self._teller.state.prompts.get(prompt_id)
+            if prompt is None:
+                break
+            found = [f for line in tail.new_lines() for f in self._agent.read_line(line) if f.call_id == call_id]
+            for result in found:
+                async with live.turn:
+                    prompt = self._teller.state.prompts.get(prompt_id)
+                    if prompt is None or not isinstance(result, CallResult):
+                        continue
+                    told = self._agent.settled(prompt, result, time.time())
+                    if told is not None:
+                        await self._teller.post(told)
+                        live.talk.proved(prompt_id, found=True)
+                        return
+            await asyncio.sleep(pace)
+            pace = min(0.5, pace * 1.5)
+        live.talk.proved(prompt_id, found=False)
+
+    # --- what is lost ---------------------------------------------------------------------------------------
+
+    def _sessions(self, place: str) -> list[Session]:
+        every = self._teller.state.sessions.values()
+        return [s for s in every if any(link.kind == LINK and link.server == place for link in s.links)]
+
+    def _prompts(self, place: str) -> list[Prompt]:
+        mine = {session.id for session in self._sessions(place)}
+        return [
+            p
+            for p in self._teller.state.prompts.values()
+            if p.link == LINK and p.session_id in mine and unsettled(p)
+        ]
+
+    async def _lost(self, place: str, *, ended: bool) -> None:
+        now = time.time()
+        for prompt in self._prompts(place):
+            if prompt.held or prompt.state == "answering":
+                await self._teller.post(HolderLost(now, prompt.id, "the connection to Codex is lost"))
+            elif prompt.state in ("sent", "accepted"):
+                await self._teller.post(TraceLost(now, prompt.id, "the connection to Codex was lost"))
+        if ended:
+            for session in self._sessions(place):
+                await self._teller.post(SessionEnded(now, session.id, "Codex's server is gone"))
+
+    # --- answers and wishes ---------------------------------------------------------------------------------
+
+    def deliver(self, prompt: Prompt, answer: Answer, request: bytes) -> None:
+        self._spawn(self._deliver(prompt, answer, request))
+
+    async def _deliver(self, prompt: Prompt, answer: Answer, request: bytes) -> None:
+        live = self._of(prompt.session_id)
+        if live is None:
+            why = "the connection to Codex is lost"
+            await self._teller.post(AnswerNotWritten(time.time(), prompt.id, answer.id, why))
+            return
+        async with live.turn:
+            messages = live.talk.answer(prompt, answer, request)
+            if isinstance(messages, Refused):
+                await self._teller.post(AnswerNotWritten(time.time(), prompt.id, answer.id, messages.reason))
+                return
+            try:
+                for message in messages:
+                    await live.write(message)
+            except Exception as error:  # how much of it went out nobody can say
+                log.info("an answer may not have been written: %s", error)
+                await live.socket.close()
+                return
+            await self._teller.post(AnswerWritten(time.time(), prompt.id, answer.id))
+
+    async def send(self, session: Session, text: str, as_command: bool = False) -> Verdict:
+        """The next instruction, or more for the turn that runs."""
+        if as_command:
+            return Verdict("refused", "Codex's own commands are typed at its terminal.")
+        return await self._ask(session, lambda talk: talk.say(session.id, text), "it was told")
+
+    async def interrupt(self, session: Session) -> Verdict:
+        return await self._ask(session, lambda talk: talk.interrupt(session.id), "the turn was stopped")
+
+    async def _ask(
+        self, session: Session, wish: Callable[[Server], tuple[str, bytes] | Refused], granted: str
+    ) -> Verdict:
+        live = self._of(session.id)
+        if live is None:
+            return Verdict("refused", "There is no connection to this session.")
+        asked = wish(live.talk)
+        if isinstance(asked, Refused):
+            return Verdict("refused", asked.reason)
+        number, message = asked
+        done = live.asked[number] = asyncio.get_running_loop().create_future()
+        try:
+            async with asyncio.timeout(GRANTED_S):
+                await live.write(message)
+                error = (await done).error
+        except TimeoutError:
+            return Verdict("unsure", "Codex was told, and has not replied.")
+        except asyncio.CancelledError:
+            if done.cancelled():
+                return Verdict("unsure", "The connection to Codex was lost.")
+            raise
+        finally:
+            live.asked.pop(number, None)
+        return Verdict("refused", error) if error else Verdict("confirmed", granted)
+
+    def reaches(self, session_id: str) -> bool:
+        return self._of(session_id) is not None
+
+    def _of(self, session_id: str) -> Connection | None:
+        session = self._teller.state.sessions.get(session_id)
+        places = [link.server for link in session.links if link.kind == LINK] if session else []
+        return next((self._live[place] for place in places if place in self._live), None)
+
+
+def _target(place: str) -> str:
+    """Where the link leads: a socket's path has room for some 104 bytes, which is why Codex makes a link."""
+    return os.path.realpath(place)
+
+
+def _is_ours(place: str) -> bool:
+    """A socket, and this user's own: whoever could put one there could answer for Codex."""
+    try:
+        about = os.stat(place)
+    except OSError:
+        return False
+    return stat.S_ISSOCK(about.st_mode) and about.st_uid == os.getuid()
+
+
+def homes(configured: Iterable[str], own: Path | None, sessions: Iterable[Session]) -> list[Path]:
+    """The CODEX_HOMEs that are known: the user's own, the configured ones, those of sessions that were seen."""
+    found = {Path(home).expanduser(): None for home in configured}
+    if own is not None:
+        found[own] = None
+    for session in sessions:
+        home, _, rest = session.transcript.partition("/sessions/")
+        if session.agent == "codex" and rest and home.startswith("/"):
+            found[Path(home)] = None
+    return list(found)

@@ -1,0 +1,62 @@
+"""Rollouts of the real Codex 0.166.0, as conversations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from yourcall.agents.codex.conversation import conversation_of, read_entry
+from yourcall.conversation import Action, AnyEntry, AssistantText, Notice, Result, UserMessage, told
+from yourcall.model import Session
+
+ROLLOUTS = Path(__file__).resolve().parents[2] / "data/codex/rollouts"
+
+
+def entries(name: str) -> list[AnyEntry]:
+    lines = (ROLLOUTS / f"{name}.jsonl").read_bytes().splitlines()
+    return told((entry for line in lines for entry in read_entry(line)), {})
+
+
+def test_who_said_what_and_what_was_done() -> None:
+    found = entries("shared-thread-many-approvals")
+    said = [entry.text for entry in found if isinstance(entry, UserMessage)]
+    assert said[:3] == ["hello there", "esc1 a", "esc1 from phone\nsecond line"]
+    assert isinstance(found[1], AssistantText)
+    assert found[1].text == "Hello! How can I help?"
+    assert isinstance(found[2], Result)
+    assert found[2].seconds == 0.18
+    assert all(entry.at > 1_700_000_000 for entry in found)
+    assert any(isinstance(entry, Notice) and "stopped" in entry.text for entry in found)
+
+
+def test_a_call_has_its_words_at_its_end_too() -> None:
+    done = [e for e in entries("shared-thread-many-approvals") if isinstance(e, Action) and e.phase == "completed"]
+    assert [(a.kind, a.title, a.is_error) for a in done[:2]] == [
+        ("command", "touch /etc/demo-marker", False),
+        ("command", "touch /etc/demo-marker", True),  # refused
+    ]
+    assert "rejected by user" in done[1].detail
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in ROLLOUTS.glob("*.jsonl")))
+def test_every_rollout_begins_with_a_person_and_repeats_nobody(name: str) -> None:
+    found = entries(name)
+    spoken = [e for e in found if isinstance(e, UserMessage | AssistantText)]
+    assert isinstance(spoken[0], UserMessage)
+    assert not any(e.text.startswith("<") for e in spoken if isinstance(e, UserMessage))
+    calls = [e.call_id for e in found if isinstance(e, Action) and e.phase == "completed"]
+    assert len(calls) == len(set(calls))
+
+
+def test_a_path_of_a_rollout_is_all_that_is_opened() -> None:
+    session = Session("s", "codex", "/tmp", transcript="/home/user/.codex/sessions/2026/rollout-x.jsonl")
+    assert conversation_of(session, "") == session.transcript
+    assert conversation_of(session, "../../x") == ""
+
+
+@given(st.binary(max_size=300))
+def test_junk_says_nothing(line: bytes) -> None:
+    assert read_entry(line) == []

@@ -1,0 +1,264 @@
+"""A scripted OpenAI Responses API on loopback: the model behind a real Codex in a test.
+
+The rule it keeps: what it says follows from the conversation it is sent, not from what it said before, so a
+retry, a sub-agent or a resumed session gets the turn that belongs there.
+
+The last user text that contains `DO <name>` picks the script; turn N is played after N tool outputs came back, and
+after the last turn the model says "All done.". A request for a title gets one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+Step = dict[str, Any]
+PICK = re.compile(r"\bDO ([a-z0-9_]+)\b")
+TITLE = "Generate a concise, single-line task title"
+
+
+def say(words: str) -> Step:
+    return {"say": words}
+
+
+def call(name: str, /, namespace: str = "", **arguments: Any) -> Step:
+    return {"call": name, "namespace": namespace, "arguments": arguments}
+
+
+def escalated(command: str, why: str = "Allow this command to run outside the sandbox?", **more: Any) -> Step:
+    """A command that has to be asked for."""
+    return call(
+        "exec_command", cmd=command, sandbox_permissions="require_escalated", justification=why, **more
+    )  # fmt: skip
+
+
+def patch(*lines: str) -> Step:
+    return {"custom": "apply_patch", "input": "\n".join(["*** Begin Patch", *lines, "*** End Patch", ""])}
+
+
+def pause(until: str) -> Step:
+    """The answer stops here, the stream staying open, until the test calls `model.release(until)`."""
+    return {"pause": until}
+
+
+def failure(status: int, **error: Any) -> Step:
+    return {"status": status, "error": error}
+
+
+class ResponsesServer:
+    def __init__(self) -> None:
+        self.requests: list[dict[str, Any]] = []
+        self._scripts: dict[str, tuple[list[Step], ...]] = {}
+        self._released: set[str] = set()
+        self._open: set[socket.socket] = set()
+        self._changed = threading.Condition()
+        self._closing = False
+        self._numbers = count(1)
+        self._http = _Http(("127.0.0.1", 0), _Exchange)
+        self._http.model = self
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), name="responses-server")
+
+    def __enter__(self) -> ResponsesServer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+            for connection in self._open:
+                try:
+                    connection.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    continue
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+
+    def script(self, name: str, *turns: list[Step]) -> str:
+        """Register a script; returns the words a person types to start it."""
+        self._scripts[name] = turns
+        return f"DO {name}"
+
+    def release(self, name: str) -> None:
+        with self._changed:
+            self._released.add(name)
+            self._changed.notify_all()
+
+    def wait_for(self, predicate: Callable[[ResponsesServer], T], timeout: float = 40.0) -> T:
+        """The first truthy value of `predicate(server)`, looked at after each request."""
+        deadline = time.monotonic() + timeout
+        with self._changed:
+            while not (value := predicate(self)):
+                if not self._changed.wait(deadline - time.monotonic()) and time.monotonic() > deadline:
+                    raise AssertionError(f"not within {timeout:g} s: {self.outputs()}, {self.user_texts()}")
+            return value
+
+    def outputs(self) -> list[str]:
+        """What the model was told about its tool calls, once each, oldest first."""
+        told: dict[str, str] = {}
+        for body in list(self.requests):
+            for item in body.get("input", []):
+                if item.get("type", "").endswith("_output"):
+                    told.setdefault(item["call_id"], _plain(item.get("output")))
+        return list(told.values())
+
+    def user_texts(self) -> list[str]:
+        """All that people were heard to say, once each."""
+        heard: dict[str, None] = {}
+        for body in list(self.requests):
+            heard |= dict.fromkeys(_said(item) for item in body.get("input", []) if _is_user(item))
+        return [words for words in heard if words and not words.startswith(("<", TITLE))]
+
+    # What the connections' threads call.
+
+    def steps_for(self, body: dict[str, Any]) -> list[Step]:
+        with self._changed:
+            self.requests.append(body)
+            self._changed.notify_all()
+        items = body.get("input", [])
+        users = [(number, _said(item)) for number, item in enumerate(items) if _is_user(item)]
+        if users and TITLE in users[-1][1]:
+            return [say(json.dumps({"title": "A scripted task"}))]
+        for number, words in reversed(users):
+            if picked := PICK.findall(words):
+                turns = self._scripts.get(picked[-1], ([say(f"(there is no script {picked[-1]})")],))
+                rounds = sum(1 for item in items[number:] if item.get("type", "").endswith("_output"))
+                return turns[rounds] if rounds < len(turns) else [say("All done.")]
+            if words and not words.startswith(("<", "# AGENTS.md")):
+                return [say(f"You said: {words[:200]}")]
+        return [say("OK.")]
+
+    def held_back(self, name: str) -> bool:
+        with self._changed:
+            self._changed.wait_for(lambda: self._closing or name in self._released, timeout=0.5)
+            if self._closing:
+                raise ConnectionAbortedError
+            return name not in self._released
+
+    def keep(self, connection: socket.socket, is_open: bool) -> None:
+        with self._changed:
+            (self._open.add if is_open else self._open.discard)(connection)
+
+    def number(self) -> int:
+        return next(self._numbers)
+
+
+def _is_user(item: dict[str, Any]) -> bool:
+    return item.get("type", "message") == "message" and item.get("role") == "user"
+
+
+def _said(item: dict[str, Any]) -> str:
+    return _plain(item.get("content")).strip()
+
+
+def _plain(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(part.get("text", "") for part in content or [] if isinstance(part, dict))
+
+
+class _Http(ThreadingHTTPServer):
+    daemon_threads = False
+    model: ResponsesServer
+
+
+class _Exchange(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Http
+
+    def setup(self) -> None:
+        super().setup()
+        self.server.model.keep(self.connection, True)
+
+    def handle(self) -> None:
+        try:
+            super().handle()
+        except (ConnectionError, ValueError):  # Codex went away, or the test is over
+            self.close_connection = True
+
+    def finish(self) -> None:
+        self.server.model.keep(self.connection, False)
+        try:
+            super().finish()
+        except OSError:
+            self.close_connection = True
+
+    def log_message(self, format: str, *args: Any) -> None: ...
+
+    def do_GET(self) -> None:
+        self._json(200, {"models": [], "data": [], "object": "list"})
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
+        if not self.path.split("?")[0].endswith("/responses"):
+            return self._json(404, {"error": {"message": "not found"}})
+        steps = self.server.model.steps_for(body)
+        failed = next((step for step in steps if "status" in step), None)
+        return self._json(failed["status"], {"error": failed["error"]}) if failed else self._stream(steps)
+
+    def _json(self, status: int, value: object) -> None:
+        data = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def _stream(self, steps: list[Step]) -> None:
+        self.close_connection = True
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("connection", "close")
+        self.end_headers()
+        model = self.server.model
+        response = f"resp_{model.number()}"
+        self._event("response.created", response={"id": response})
+        index = 0
+        for step in steps:
+            if "pause" in step:
+                while model.held_back(step["pause"]):
+                    self._event("response.in_progress", response={"id": response})
+                continue
+            self._item(index, step, model.number())
+            index += 1
+        usage = {"input_tokens": 100, "input_tokens_details": None, "output_tokens": 10}
+        usage |= {"output_tokens_details": None, "total_tokens": 110}
+        self._event("response.completed", response={"id": response, "usage": usage})
+
+    def _item(self, index: int, step: Step, number: int) -> None:
+        if "say" in step:
+            name = f"msg_{number}"
+            part = {"type": "output_text", "text": step["say"]}
+            item = {"type": "message", "role": "assistant", "id": name, "content": [part]}
+            self._event("response.output_item.added", output_index=index, item={**item, "content": []})
+            self._event(
+                "response.output_text.delta", item_id=name, output_index=index, content_index=0, delta=step["say"]
+            )
+        elif "custom" in step:
+            item = {"type": "custom_tool_call", "id": f"ctc_{number}", "call_id": f"call_{number}"}
+            item |= {"name": step["custom"], "input": step["input"], "status": "completed"}
+        else:
+            item = {"type": "function_call", "id": f"fc_{number}", "call_id": f"call_{number}"}
+            item |= {"name": step["call"], "arguments": json.dumps(step["arguments"])}
+            item |= {"namespace": step["namespace"]} if step["namespace"] else {}
+            self._event("response.output_item.added", output_index=index, item=item)
+        self._event("response.output_item.done", output_index=index, item=item)
+
+    def _event(self, kind: str, **data: Any) -> None:
+        self.wfile.write(f"event: {kind}\ndata: {json.dumps({'type': kind, **data})}\n\n".encode())
+        self.wfile.flush()

@@ -1,0 +1,98 @@
+"""The desk of a real Codex and the phone answer at the same moment: one outcome, and the world agrees."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kit.codex import start_codex
+from kit.codex_scene import CodexScene, joined
+from kit.poll import until
+from kit.responses_server import escalated, say
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from kit.codex import Codex
+    from kit.terminal import Tmux
+
+GAPS_MS = (0, 10, 30, 60)
+
+
+def rounds(short: int, long: int) -> list[object]:
+    """The same race a few times in `make test`, and many times in `make soak`."""
+    patient = (pytest.mark.soak, pytest.mark.timeout(20 * long))  # a race takes about five seconds
+    return [pytest.param(short, id=str(short)), pytest.param(long, id=str(long), marks=patient)]
+
+
+@pytest.fixture
+def scene(tmp_path: Path, fetched: Callable[..., Path], tmux: Tmux) -> Iterator[CodexScene]:
+    with joined(tmp_path, fetched("codex"), tmux) as made:
+        yield made
+
+
+@pytest.mark.parametrize("count", rounds(3, 60))
+def test_a_yes_at_the_desk_against_a_no_from_afar(scene: CodexScene, count: int) -> None:
+    codex = start_codex(scene.tmux, scene.binary, scene.home)
+    won = [race(scene, codex, n, ("desk", "phone")[n % 2], GAPS_MS[n % len(GAPS_MS)]) for n in range(count)]
+    print({who: won.count(who) for who in ("desk", "phone")})
+    assert len(won) == count
+
+
+def race(scene: CodexScene, codex: Codex, number: int, first: str, gap_ms: int) -> str:
+    marker = f"marker{number}"
+    codex.say(scene.model.script(f"race{number}", [escalated(f"touch {marker}")], [say("Done.")]))
+    prompt = scene.prompt(kind="permission")
+    codex.wait_dialog()
+    acts = [lambda: codex.terminal.key("y"), lambda: _deny(scene, prompt["id"])]
+    acts = acts if first == "desk" else acts[::-1]
+    later = threading.Timer(gap_ms / 1000, acts[1])
+    later.start()
+    acts[0]()
+    later.join()
+    shown = until(
+        lambda: (s := scene.yourcall.show(prompt["id"]))["state"] in ("confirmed", "desk") and s["outcome"] and s,
+        30,
+        show=lambda: scene.yourcall.show(prompt["id"]),
+    )
+    scene.prompt(prompt, kind="ready")
+    # Whoever won, what is told is what happened.
+    assert scene.made(marker) == (shown["outcome"] == "allowed"), shown
+    assert (shown["state"], shown["outcome"]) in (("confirmed", "denied"), ("desk", "allowed")), shown
+    codex.terminal.settle(0.4, 20)
+    codex.terminal.key("C-u")  # a key that came late is a letter in the input box
+    until(lambda: not scene.yourcall.prompts(), 20)
+    return "desk" if shown["state"] == "desk" else "phone"
+
+
+def _deny(scene: CodexScene, prompt_id: str) -> None:
+    status, said = scene.yourcall.http("POST", f"/api/prompts/{prompt_id}/answer", {"option": "deny"})
+    assert status in (200, 202, 409), said
+
+
+@pytest.mark.parametrize("count", rounds(1, 15))
+def test_a_server_that_dies_as_the_answer_is_written(scene: CodexScene, count: int) -> None:
+    """Never told as done unless it was; what is not known is told as unsure or as over."""
+    for number in range(count):
+        codex = start_codex(scene.tmux, scene.binary, scene.home)
+        marker = f"marker{number}"
+        codex.say(scene.model.script(f"dies{number}", [escalated(f"touch {marker}")], [say("Done.")]))
+        prompt = scene.prompt(kind="permission")
+        path = f"/api/prompts/{prompt['id']}/answer"
+        answering = threading.Thread(target=scene.yourcall.http, args=("POST", path, {"option": "allow"}))
+        answering.start()
+        time.sleep(0.002 * number)  # the moment that is tried, not one that is waited for
+        scene.home.kill_server()
+        answering.join()
+        codex.close()
+        final = ("confirmed", "unsure", "ended", "desk")
+        shown = scene.yourcall.wait_state(prompt["id"], *final, timeout=60)
+        assert shown["state"] != "confirmed" or scene.made(marker), shown
+        assert shown["outcome"] != "allowed" or scene.made(marker), shown
+        scene.home.close()
+        (scene.home.config / "app-server-daemon/daemon.pid").unlink(missing_ok=True)
+        until(lambda: not [p for p in scene.yourcall.waiting() if p["state"] == "open"], 60)

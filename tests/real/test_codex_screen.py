@@ -1,0 +1,167 @@
+"""Codex without the control socket: its dialogs read from the real screen and answered with verified keys."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from codex_desk import ALONE, PLAN, Desk, desk_of, untrusted
+
+from kit.poll import until
+from kit.responses_server import call, escalated, say
+from kit.terminal import alive
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from kit.terminal import Tmux
+
+PATIENCE_S = 5.0  # where a socket tells too, the screen waits for three seconds
+
+
+@pytest.fixture
+def desk(tmp_path: Path, fetched: Callable[..., Path], tmux: Tmux) -> Iterator[Desk]:
+    with desk_of(tmp_path, fetched("codex"), tmux) as made:
+        yield made
+
+
+def test_trust_is_given_by_a_person_and_codex_goes_on(desk: Desk) -> None:
+    untrusted(desk)
+    codex = desk.start(*ALONE)
+    prompt = desk.yourcall.wait_prompt(timeout=40)
+    assert (prompt["kind"], prompt["held"], prompt["cwd"]) == ("trust", True, str(desk.home.project))
+    assert str(desk.home.project) in prompt["title"]
+    (question,) = prompt["questions"]
+    assert {o["id"]: o["effect"] for o in question["options"]} == {"trust": "allow_always", "quit": "stop"}
+    shown = desk.answer(prompt, "trust")
+    assert [moment["state"] for moment in shown["history"]][-1] == "confirmed"
+    codex.wait_ready()
+    assert until(lambda: desk.config().get("projects"))[str(desk.home.project)]["trust_level"] == "trusted"
+    assert desk.yourcall.prompts() == []
+
+
+def test_trust_is_refused_with_an_arrow_and_enter_and_codex_leaves(desk: Desk) -> None:
+    untrusted(desk)
+    codex = desk.start(*ALONE)
+    prompt = desk.yourcall.wait_prompt(timeout=40)
+    shown = desk.answer(prompt, "quit")
+    assert shown["outcome"] == "stopped"
+    until(lambda: not alive(codex.terminal.pid), 20)
+    assert "projects" not in desk.config()
+
+
+def test_a_command_is_allowed_and_the_next_refused(desk: Desk) -> None:
+    words = desk.model.script("work", [escalated("touch marker")], [escalated("touch second")], [say("Never.")])
+    codex = desk.start(*ALONE)
+    codex.say(words)
+    first = desk.yourcall.wait_prompt(timeout=40)
+    assert (first["kind"], first["title"]) == ("permission", "Command: touch marker")
+    assert not desk.made("marker")
+    desk.answer(first, "allow")
+    second = until(lambda: [p for p in desk.yourcall.prompts() if p["title"] == "Command: touch second"], 40)[0]
+    assert desk.made("marker")
+    shown = desk.answer(second, "deny")
+    assert shown["outcome"] == "stopped"
+    codex.terminal.wait_until(lambda screen: "Conversation interrupted" in screen, 40)
+    assert not desk.made("second")
+    until(lambda: desk.yourcall.prompts() == [], 40)
+
+
+def test_a_plan_is_approved_as_the_desk_does_it(desk: Desk) -> None:
+    words = desk.model.script("plan", [PLAN])
+    codex = desk.start(*ALONE)
+    codex.wait_ready()
+    codex.terminal.key("BTab")
+    codex.terminal.wait_until(lambda screen: "Plan mode" in screen, 30)
+    codex.say(words)
+    prompt = desk.yourcall.wait_prompt(timeout=40)
+    assert (prompt["kind"], prompt["title"]) == ("plan", "Implement this plan?")
+    assert "Add GET /health." in prompt["body"]
+    (question,) = prompt["questions"]
+    assert [o["effect"] for o in question["options"]] == ["allow_once", "allow_session", "deny"]
+    desk.answer(prompt, "allow")
+    assert desk.model.wait_for(lambda model: "Implement the plan." in model.user_texts())
+
+
+def test_a_late_answer_presses_nothing_on_the_dialog_behind(desk: Desk) -> None:
+    """A second key 150 ms after the first would approve the next command: so there is none."""
+    words = desk.model.script("work", [escalated("touch marker")], [escalated("touch second")], [say("Done.")])
+    codex = desk.start(*ALONE)
+    codex.say(words)
+    first = desk.yourcall.wait_prompt(timeout=40)
+    codex.press("y")
+    codex.terminal.wait_until(lambda screen: "$ touch second" in screen, 40)
+    wanted = {"option": "allow", "wait": 5}
+    status, reply = desk.yourcall.http("POST", f"/api/prompts/{first['id']}/answer", wanted)
+    assert (status, reply["result"] in ("bounced", "too_late")) == (409, True), reply
+    second = until(lambda: [p for p in desk.yourcall.prompts() if p["title"].endswith("touch second")], 40)[0]
+    assert desk.yourcall.show(first["id"])["state"] == "desk"
+    for _ in range(2):  # and one answer given twice is one key
+        desk.yourcall.http("POST", f"/api/prompts/{second['id']}/answer", {"option": "allow"})
+    until(lambda: desk.made("second"), 40)
+    codex.terminal.wait_until(lambda screen: "Done." in screen, 40)
+    codex.terminal.settle(0.5)
+    assert [words for words in desk.model.user_texts() if not words.startswith("DO")] == []
+
+
+def test_a_question_is_answered_by_the_digit_of_its_label(desk: Desk) -> None:
+    options = [{"label": name, "description": f"Paint it {name}."} for name in ("Red", "Green", "Blue")]
+    asked = {"id": "colour", "header": "Colour", "question": "Which colour?", "options": options}
+    codex = desk.start(*ALONE)
+    codex.say(desk.model.script("ask", [call("request_user_input", questions=[asked])], [say("Fine.")]))
+    prompt = desk.yourcall.wait_prompt(timeout=40)
+    assert (prompt["kind"], prompt["title"]) == ("question", "Which colour?")
+    desk.answer(prompt, "Blue")
+    (told,) = desk.model.wait_for(lambda model: model.outputs())
+    assert "Blue" in told
+    assert "Red" not in told
+
+
+def test_with_the_control_socket_the_screen_raises_only_the_clients_own_pages(desk: Desk) -> None:
+    untrusted(desk)
+    codex = desk.start(joined=True)
+    trust = desk.yourcall.wait_prompt(timeout=60)
+    assert (trust["kind"], trust["session_id"].startswith("pid-")) == ("trust", True)
+    assert [o["id"] for o in trust["questions"][0]["options"]] == ["trust", "back"]
+    desk.answer(trust, "trust")
+    codex.say(desk.model.script("work", [escalated("touch marker")], [say("Done.")]))
+    asked = desk.yourcall.wait_prompt(timeout=60)
+    codex.wait_dialog("Press enter to confirm or esc to cancel")
+    assert not asked["session_id"].startswith("pid-")
+    until(lambda: time.time() - asked["opened_at"] > PATIENCE_S, 20)  # long enough for the screen to speak up
+    assert [prompt["id"] for prompt in desk.yourcall.prompts()] == [asked["id"]]
+    desk.answer(asked, "allow")
+    until(lambda: desk.made("marker"), 40)
+    codex.wait_closed()
+    assert desk.yourcall.prompts() == []
+    assert "PromptWithdrawn" not in desk.yourcall.facts()
+
+
+def test_a_tool_of_a_server_is_allowed_by_the_highlight(desk: Desk) -> None:
+    codex = desk.start(*ALONE)
+    codex.say(desk.model.script("tool", [call("add_ticket", "mcp__demo")], [say("Fine.")]))
+    prompt = desk.yourcall.wait_prompt(timeout=40)
+    assert (prompt["kind"], "add_ticket" in prompt["title"]) == ("permission", True)
+    desk.answer(prompt, "allow_session")
+    (told,) = desk.model.wait_for(lambda model: model.outputs())
+    assert "cancel" not in told.lower()
+
+
+def test_a_notice_of_a_model_is_answered_and_signing_in_is_not(desk: Desk) -> None:
+    desk.without("[notice.")
+    codex = desk.start(*ALONE)
+    notice = desk.yourcall.wait_prompt(timeout=40)
+    assert (notice["kind"], [o["id"] for o in notice["questions"][0]["options"]]) == ("startup", ["try", "use"])
+    desk.answer(notice, "use")
+    codex.wait_ready()
+    assert desk.config()["model"] == "gpt-5.5"
+    codex.close()
+
+    file = desk.home.config / "config.toml"
+    file.write_text("check_for_update_on_startup = false\n")
+    desk.start(*ALONE)
+    page = desk.yourcall.wait_prompt(timeout=40)
+    assert (page["kind"], page["held"], page["questions"]) == ("startup", False, [])
+    assert "not signed in" in page["body"]

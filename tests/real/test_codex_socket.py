@@ -1,0 +1,231 @@
+"""A person's own Codex, joined through the control socket of its app-server: asked, answered, proved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kit.codex import run_codex
+from kit.codex_scene import CodexScene, joined
+from kit.poll import until
+from kit.responses_server import call, escalated, patch, pause, say
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from kit.terminal import Tmux
+
+TOUCH = escalated("touch marker", "Make the marker?")
+
+
+@pytest.fixture
+def scene(tmp_path: Path, fetched: Callable[..., Path], tmux: Tmux) -> Iterator[CodexScene]:
+    with joined(tmp_path, fetched("codex"), tmux) as made:
+        yield made
+
+
+def test_a_command_is_allowed_from_afar(scene: CodexScene) -> None:
+    codex = scene.ask([TOUCH], [say("Made it.")])
+    prompt = scene.prompt()
+    assert (prompt["kind"], prompt["agent"], prompt["state"]) == ("permission", "codex", "open")
+    assert prompt["tool"]["name"] == "Bash"
+    assert prompt["tool"]["input"]["command"] == "touch marker"
+    codex.wait_dialog()
+    assert not scene.made("marker")
+    scene.answer(prompt, "allow")
+    codex.wait_closed()
+    assert scene.made("marker")
+    scene.settled(prompt, "confirmed", "allowed")
+    ready = scene.prompt(prompt)
+    assert (ready["kind"], ready["body"]) == ("ready", "Made it.")
+
+
+def test_deny_carries_the_reason_and_the_turn_goes_on(scene: CodexScene) -> None:
+    codex = scene.ask([TOUCH], [say("Understood.")])
+    prompt = scene.prompt()
+    scene.answer(prompt, "deny", "--text", "Use the build folder instead.")
+    scene.model.wait_for(lambda m: m.outputs() and "Use the build folder instead." in m.user_texts())
+    codex.wait_closed()
+    assert "rejected by user" in scene.model.outputs()[0]
+    assert not scene.made("marker")
+    scene.settled(prompt, "confirmed", "denied")
+
+
+def test_stop_ends_the_turn(scene: CodexScene) -> None:
+    codex = scene.ask([TOUCH], [say("Never said.")])
+    prompt = scene.prompt()
+    scene.answer(prompt, "stop")
+    codex.wait_closed()
+    ready = scene.prompt(prompt)
+    assert (ready["kind"], ready["body"]) == ("ready", "The turn was stopped.")
+    scene.settled(prompt, "confirmed", "stopped")
+    assert not scene.made("marker")
+    assert scene.model.outputs() == []  # the model is not asked again
+
+
+def test_a_rule_is_offered_in_words_and_asks_no_second_time(scene: CodexScene) -> None:
+    again = escalated("touch marker two", "Again?", prefix_rule=["touch", "marker"])
+    scene.ask([escalated("touch marker", "First?", prefix_rule=["touch", "marker"])], [again], [say("Done.")])
+    prompt = scene.prompt()
+    (rule,) = [o for o in prompt["questions"][0]["options"] if o["effect"] == "allow_always"]
+    assert "begins with touch marker" in rule["description"]
+    assert "all your projects" in rule["description"]
+    scene.answer(prompt, rule["id"])
+    scene.model.wait_for(lambda m: len(m.outputs()) == 2)
+    assert scene.prompt(prompt)["kind"] == "ready"
+    assert scene.made("two")
+    assert '["touch", "marker"]' in (scene.home.config / "rules/default.rules").read_text()
+
+
+def test_a_change_is_shown_with_its_diff_also_to_one_who_comes_late(scene: CodexScene) -> None:
+    outside = scene.home.path / "outside.txt"
+    scene.yourcall.stop()
+    codex = scene.ask([patch(f"*** Add File: {outside}", "+hello there")], [say("Written.")])
+    codex.wait_dialog("Would you like to make the following edits?")
+    scene.yourcall.start()
+    prompt = scene.prompt()
+    assert prompt["title"] == f"Add {outside}"
+    assert "+hello there" in prompt["body"]
+    assert not outside.exists()
+    scene.answer(prompt, "allow")
+    codex.wait_closed()
+    assert outside.read_text() == "hello there\n"
+    scene.settled(prompt, "confirmed", "allowed")
+
+
+def test_questions_permissions_and_what_a_server_asks(scene: CodexScene) -> None:
+    """All other kinds of request, one after the other in one turn."""
+    options = [
+        {"label": "SQLite", "description": "One file."},
+        {"label": "PostgreSQL", "description": "A server."},
+    ]
+    questions = [
+        {"id": "db", "header": "Database", "question": "Which database?", "options": options},
+        {"id": "name", "header": "Name", "question": "Which name?", "options": options},
+    ]
+    wish = {"file_system": {"write": [str(scene.home.path)]}, "network": {"enabled": True}}
+    codex = scene.ask(
+        [call("request_user_input", questions=questions)],
+        [call("request_permissions", reason="For the cache.", permissions=wish)],
+        [call("add_ticket", namespace="mcp__demo")],
+        [call("book_table", namespace="mcp__demo")],
+        [call("link_account", namespace="mcp__demo")],
+        [say("All asked.")],
+    )
+    asked = scene.prompt()
+    assert [q["text"] for q in asked["questions"]] == ["Which database?", "Which name?"]
+    scene.post(asked, choices={"db": ["o2"]}, texts={"name": "zebra"})
+    wants = scene.prompt(asked)
+    assert wants["title"] == f"More permissions: Use the network, Write {scene.home.path}"
+    scene.answer(wants, "session")
+    ticket = scene.prompt(asked, wants)
+    assert (ticket["kind"], ticket["tool"]["name"]) == ("permission", "mcp__demo__add_ticket")
+    scene.answer(ticket, "deny")
+    table = scene.prompt(asked, wants, ticket)
+    assert table["tool"]["name"] == "mcp__demo__book_table"
+    scene.answer(table, "session", "--no-wait")
+    form = scene.prompt(asked, wants, ticket, table)
+    assert form["kind"] == "elicitation"
+    scene.post(form, choices={"action": ["accept"], "seating": ["o2"]}, texts={"people": "4"})
+    link = scene.prompt(asked, wants, ticket, table, form)
+    assert link["tool"]["name"] == "mcp__demo__link_account"
+    scene.answer(link, "allow", "--no-wait")
+    address = scene.prompt(asked, wants, ticket, table, form, link)
+    assert "https://example.com/oauth/start?id=1" in address["body"]
+    scene.post(address, choices={"action": ["decline"]})
+    told = scene.model.wait_for(lambda m: len(m.outputs()) == 5 and m.outputs())
+    assert '"db":{"answers":["PostgreSQL"]},"name":{"answers":["user_note: zebra"]}' in told[0]
+    assert str(scene.home.path) in told[1]
+    assert "rejected" in told[2]
+    assert '"people": 4' in told[3]
+    assert '"seating": "terrace"' in told[3]
+    assert '"decline"' in told[4]
+    for prompt, outcome in ((asked, "allowed"), (wants, "allowed"), (ticket, "denied"), (table, "allowed")):
+        scene.settled(prompt, "confirmed", outcome)
+    for prompt, outcome in ((form, "allowed"), (link, "allowed"), (address, "denied")):
+        scene.settled(prompt, "confirmed", outcome)
+    codex.wait_ready()
+
+
+def test_what_the_desk_answers_is_the_desks(scene: CodexScene) -> None:
+    codex = scene.ask([TOUCH], [escalated("touch second")], [say("Never said.")])
+    first = scene.prompt()
+    codex.wait_dialog()
+    codex.press("y")
+    scene.settled(first, "desk", "allowed")
+    assert scene.yourcall.run("answer", first["id"], "deny").code == 3
+    second = scene.prompt(first)
+    codex.wait_dialog("touch second")
+    codex.press("Escape")
+    scene.settled(second, "desk", "stopped")
+    assert scene.made("marker")
+    assert not scene.made("second")
+
+
+def test_the_next_instruction_more_words_and_an_interrupt(scene: CodexScene) -> None:
+    codex = scene.ask([say("First done.")])
+    ready = scene.prompt()
+    assert ready["kind"] == "ready"
+    scene.model.script("slow", [pause("go"), say("Second done.")])
+    session = ready["session_id"]
+    assert scene.yourcall.run("send", session, "DO slow").code == 0
+    scene.settled(ready, "confirmed", "allowed")
+    scene.model.wait_for(lambda m: "DO slow" in m.user_texts())
+    codex.terminal.wait_until(lambda _: codex.terminal.shows("DO slow"), 30)
+    assert scene.yourcall.run("interrupt", session).code == 0
+    stopped = scene.prompt(ready)
+    assert stopped["body"] == "The turn was stopped."
+    codex.say(scene.model.script("third", [say("Third done.")]))  # typed at the desk
+    scene.settled(stopped, "desk", "allowed")
+    third = scene.prompt(ready, stopped)
+    assert third["body"] == "Third done."
+    shown = scene.yourcall.run("conversation", session)
+    assert "DO slow" in shown.out
+    assert "Third done." in shown.out
+
+
+def test_a_sub_agent_is_named_and_belongs_to_its_session(scene: CodexScene) -> None:
+    scene.model.script("child", [TOUCH], [say("Child done.")])
+    scene.ask(
+        [call("spawn_agent", namespace="multi_agent_v1", message="DO child")],
+        [call("wait_agent", namespace="multi_agent_v1", targets=[], timeout_ms=30000)],
+        [say("Spawned.")],
+    )
+    prompt = scene.prompt(kind="permission")
+    sessions = [s for s in scene.yourcall.run("sessions", "--json").json if s["agent"] == "codex"]
+    assert [s["id"] for s in sessions] == [prompt["session_id"]]  # neither the child nor the title maker is one
+    assert prompt["subagent"]
+    scene.answer(prompt, "allow")
+    assert scene.made("marker")
+    scene.settled(prompt, "confirmed", "allowed")
+
+
+def test_a_server_that_dies_with_a_request_takes_it_along(scene: CodexScene) -> None:
+    scene.ask([TOUCH], [say("Never said.")])
+    prompt = scene.prompt()
+    scene.home.kill_server()
+    until(lambda: not scene.yourcall.show(prompt["id"])["held"], 20)
+    assert scene.yourcall.show(prompt["id"])["state"] == "open"
+    assert scene.yourcall.run("answer", prompt["id"], "allow").code != 0
+    assert run_codex(scene.binary, scene.home, "app-server", "daemon", "start").returncode == 0
+    scene.settled(prompt, "ended", None)
+    assert not scene.made("marker")
+
+
+def test_a_yourcall_that_was_away_finds_what_is_asked_and_what_was_decided(scene: CodexScene) -> None:
+    codex = scene.ask([TOUCH], [escalated("touch second")], [say("Done.")])
+    first = scene.prompt()
+    scene.yourcall.kill()
+    codex.wait_dialog()
+    codex.press("y")
+    codex.wait_dialog("touch second")
+    scene.yourcall.start()
+    second = scene.prompt(first)
+    scene.settled(first, "desk", "allowed")
+    scene.yourcall.kill()
+    scene.yourcall.start()
+    until(lambda: scene.yourcall.show(second["id"])["held"], 20)
+    scene.answer(second, "allow")
+    assert scene.made("second")

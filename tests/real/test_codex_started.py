@@ -1,0 +1,163 @@
+"""Codex sessions that yourcall starts: over pipes, and in the person's terminal with a server of its own."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kit.codex import Codex, CodexHome
+from kit.codex_scene import CodexScene
+from kit.poll import until
+from kit.responses_server import ResponsesServer, call, escalated, failure, pause, say
+from kit.terminal import alive
+from kit.yourcall import COMMAND, Yourcall
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from kit.terminal import Tmux
+
+
+class OfCodex(Yourcall):
+    """One whose sessions find the Codex of the test, and its home."""
+
+    def __init__(self, folder: Path, home: CodexHome, binary: Path) -> None:
+        super().__init__(folder)
+        self._codex = {
+            **home.env,
+            "PATH": f"{binary.parent}{os.pathsep}{home.env['PATH']}",
+            "HOME": str(home.path),
+        }
+
+    @property
+    def env(self) -> dict[str, str]:
+        ours = super().env
+        return {**ours, **self._codex, "PATH": f"{self._codex['PATH']}{os.pathsep}{ours['PATH']}"}
+
+
+@pytest.fixture
+def scene(tmp_path: Path, fetched: Callable[..., Path], tmux: Tmux) -> Iterator[CodexScene]:
+    binary = fetched("codex")
+    with ResponsesServer() as model:
+        home = CodexHome.make(tmp_path, model)
+        (home.path / ".bash_profile").write_text(f'export PATH="{binary.parent}:$PATH"\n')
+        try:
+            with OfCodex(tmp_path, home, binary) as yourcall:
+                yield CodexScene(binary, model, home, yourcall, tmux)
+        finally:
+            home.close()
+
+
+def start(scene: CodexScene, *words: str) -> str:
+    said = scene.yourcall.run(
+        "run", "--headless", "--agent", "codex", "--cwd", str(scene.home.project), *words, timeout=90
+    )
+    assert said.code == 0, said
+    return said.out.strip()
+
+
+def test_a_headless_session_asks_is_told_more_and_stops(scene: CodexScene) -> None:
+    words = scene.model.script("work", [escalated("touch marker")], [say("Made it.")])
+    session = start(scene, words)
+    prompt = scene.prompt()
+    assert prompt["session_id"] == session
+    assert not scene.made("marker")
+    scene.answer(prompt, "allow")
+    assert scene.made("marker")
+    ready = scene.prompt(prompt)
+    assert (ready["kind"], ready["body"]) == ("ready", "Made it.")
+    scene.model.script("slow", [pause("go"), say("Slow.")])
+    assert scene.yourcall.run("send", session, "DO slow").code == 0
+    scene.settled(ready, "confirmed", "allowed")
+    scene.model.wait_for(lambda m: "DO slow" in m.user_texts())
+    assert scene.yourcall.run("send", session, "And more.").code == 0  # steers the turn that runs
+    scene.model.release("go")
+    scene.model.wait_for(lambda m: "And more." in m.user_texts())
+    more = scene.prompt(prompt, ready)
+    scene.model.script("stuck", [pause("never"), say("Never.")])
+    assert scene.yourcall.run("send", session, "DO stuck").code == 0
+    scene.model.wait_for(lambda m: "DO stuck" in m.user_texts())
+    assert scene.yourcall.run("interrupt", session).code == 0
+    stopped = scene.prompt(prompt, ready, more)
+    assert stopped["body"] == "The turn was stopped."
+    (found,) = [s for s in scene.yourcall.run("sessions", "--json").json if s["id"] == session]
+    assert found["mode"] == "headless"
+    pid = found["pid"]
+    assert scene.yourcall.run("stop", session).code == 0
+    until(lambda: not alive(pid), 20, what="the end of the app-server")
+    again = start(scene, "--resume", session, "DO work")
+    assert again == session
+    assert scene.prompt(prompt, ready, more, stopped)["kind"] == "permission"
+
+
+def test_a_plan_is_approved_and_a_failure_told(scene: CodexScene) -> None:
+    plan = "<proposed_plan>\n# Add a page\n\n- Write it.\n</proposed_plan>"
+    words = scene.model.script("plan", [say(plan)])
+    session = start(scene, "--permission-mode", "plan", words)
+    asked = scene.prompt()
+    assert (asked["kind"], asked["body"]) == ("plan", "# Add a page\n\n- Write it.\n")
+    scene.answer(asked, "approve")
+    scene.model.wait_for(lambda m: "Implement the plan." in m.user_texts())
+    done = scene.prompt(asked)
+    limit = failure(429, type="usage_limit_reached", message="The limit.", plan_type="plus", resets_at=4102444800)
+    scene.model.script("limit", [limit])
+    assert scene.yourcall.run("send", session, "DO limit").code == 0
+    stuck = scene.prompt(asked, done)
+    assert (stuck["kind"], stuck["title"]) == ("problem", "Codex's usage limit is reached")
+
+
+def test_what_a_headless_session_asks_besides(scene: CodexScene) -> None:
+    options = [{"label": "Red", "description": ""}, {"label": "Blue", "description": ""}]
+    question = {"id": "colour", "header": "Colour", "question": "Which colour?", "options": options}
+    words = scene.model.script(
+        "ask",
+        [call("request_user_input", questions=[question])],
+        [call("book_table", namespace="mcp__demo")],
+        [say("Asked.")],
+    )
+    start(scene, words)
+    asked = scene.prompt()
+    scene.answer(asked, "Blue")
+    tool = scene.prompt(asked)
+    scene.answer(tool, "allow", "--no-wait")
+    form = scene.prompt(asked, tool)
+    scene.post(form, choices={"action": ["accept"]}, texts={"people": "2"})
+    told = scene.model.wait_for(lambda m: len(m.outputs()) == 2 and m.outputs())
+    assert '["Blue"]' in told[0]
+    assert '"people": 2' in told[1]
+    scene.settled(tool, "confirmed", "allowed")
+
+
+def test_the_persons_codex_is_joined_through_a_server_of_its_own(scene: CodexScene) -> None:
+    line = ["env", "-u", "TMUX", *(f"{k}={v}" for k, v in scene.yourcall.env.items())]
+    command = [*line, str(COMMAND), "run", "--", "codex"]
+    pane = scene.tmux.start(["sh", "-c", f"exec {shlex.join(command)}"], cwd=scene.home.project, env={})
+    codex = Codex(pane, scene.home)
+    codex.say(scene.model.script("work", [escalated("touch marker")], [say("Made it.")]))
+    prompt = scene.prompt()
+    codex.wait_dialog()
+    assert scene.home.server_pid() == 0  # not the shared one
+    (found,) = [s for s in scene.yourcall.run("sessions", "--json").json if s["agent"] == "codex"]
+    scene.answer(prompt, "allow")
+    codex.wait_closed()
+    assert scene.made("marker")
+    scene.prompt(prompt)
+    (socket,) = [link["server"] for link in found["links"]]
+    codex.close()
+    until(lambda: not _listens(socket), 30, what="the end of its server")
+    until(lambda: scene.yourcall.waiting() == [], 40, what="the end of the session")
+
+
+def _listens(path: str) -> bool:
+    import socket
+
+    with socket.socket(socket.AF_UNIX) as sock:
+        try:
+            sock.connect(path)
+        except OSError:
+            return False
+        return True
