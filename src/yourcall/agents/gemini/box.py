@@ -10,6 +10,9 @@ from yourcall.agents.screens import columns
 
 _BOTTOM = re.compile(r"( *)╰(─+)╯$")
 _TOP = re.compile(r"( *)╭(─+)╮$")
+# One dialog (the editor's nudge) is drawn one column too wide: its right edge is beyond that of the pane.
+_OPEN_BOTTOM = re.compile(r"( )╰(─{20,})$")
+_OPEN_TOP = re.compile(r"( )╭(─{20,})$")
 # The right edge of a live dialog is at most this far from that of the pane; that of a tool's box is further off.
 _MOST_MARGIN = 2
 # Older versions draw under a dialog what they draw above the composer: that they wait, and the footer.
@@ -28,7 +31,10 @@ class Box(NamedTuple):
 def find_box(lines: list[str], *, asked: bool) -> Box | None:
     """The box of the dialog. `asked`: the pane title says that an action is required."""
     lowest = max(len(lines) - 1 - _MOST_BELOW, -1)
-    end = next((n for n in range(len(lines) - 1, lowest, -1) if _BOTTOM.match(lines[n])), None)
+    either = next((n for n in range(len(lines) - 1, lowest, -1) if _is_bottom(lines[n])), None)
+    if either is not None and _OPEN_BOTTOM.match(lines[either]):
+        return _open_box(lines, either)
+    end = either
     bottom = _BOTTOM.match(lines[end]) if end is not None else None
     if end is None or bottom is None:
         return None
@@ -48,6 +54,23 @@ def find_box(lines: list[str], *, asked: bool) -> Box | None:
         return None  # not one frame from top to bottom
     inside = [line[edge + 1 : -1].removeprefix(" ").rstrip() for line in lines[at + 1 : end]]
     return Box(inside, max(at, 0), whole, right - edge - 4)
+
+
+def _is_bottom(line: str) -> bool:
+    return _BOTTOM.match(line) is not None or _OPEN_BOTTOM.match(line) is not None
+
+
+def _open_box(lines: list[str], end: int) -> Box | None:
+    """A box whose right edge is cut off, with nothing below it."""
+    if any(lines[end + 1 :]):
+        return None
+    at = end - 1
+    while at >= 0 and lines[at].startswith(" │"):
+        at -= 1
+    if at < 0 or not _OPEN_TOP.match(lines[at]) or len(lines[at]) != len(lines[end]):
+        return None
+    inside = [line[2:].removeprefix(" ").rstrip() for line in lines[at + 1 : end]]
+    return Box(inside, at, True, len(lines[end]) - 4)
 
 
 def _is_side(line: str, edge: int) -> bool:

@@ -29,7 +29,9 @@ _TRUST = re.compile(r"\btrust\b", re.I)
 _LOOP = re.compile(r"\bloop\b", re.I)
 _PLAN = re.compile(r"\bstart implement|\bplan\b", re.I)
 _STARTUP = re.compile(
-    r"\bget started\b|\bauthenticat|\bsign ?in\b|\bAPI key\b|\blimit\b|\bquota\b|\bnotice\b", re.I
+    r"\bget started\b|\bauthenticat|\bsign ?in\b|\bAPI key\b|\blimit\b|\bquota\b|\bnotice\b"
+    r"|\bconnect .{1,60} to Gemini CLI\b",
+    re.I,
 )
 
 

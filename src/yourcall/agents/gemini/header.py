@@ -35,7 +35,7 @@ def header_of(body: list[str], *, whole: bool) -> Header:
     if not shown or not whole:
         return Header(None, None, "", 0, False)
     first = shown[0]
-    heading = _QUEUE.sub("", body[first])
+    heading = _QUEUE.sub("", body[first]).removeprefix("> ")
     match = _TOOL_LINE.match(heading)
     if match and not _NAME_GAP.search(match[1]) and inner_frame(body) is None:
         return Header(flat([match[1]]), None, "", first + 1, False)

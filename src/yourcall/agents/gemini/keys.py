@@ -1,0 +1,97 @@
+"""Which single key comes next in a dialog of Gemini CLI.
+
+Rule: the dialog must be the one the person saw, letter by letter; its digit is taken from the row with the wanted
+label, never assumed. Never Enter: the highlight stays where the last dialog left it. Never a second key.
+"""
+
+from __future__ import annotations
+
+import re
+
+from yourcall.agents.gemini.box import find_box
+from yourcall.agents.gemini.composer import arrived, draft, typed
+from yourcall.agents.gemini.fill import fill
+from yourcall.agents.gemini.offer import KEY_BAR, MOST_ROWS, OWN_WORDS, rows
+from yourcall.agents.gemini.screen import read_screen
+from yourcall.agents.gemini.told import explain, offered
+from yourcall.agents.on_screen import OnScreen, Press, Shot
+from yourcall.agents.screens import clean, flat, titled
+from yourcall.model import Refused
+from yourcall.reading import Reading
+
+GONE = "The dialog is no longer on the screen; nothing was pressed."
+CHANGED = "The screen shows another dialog than the one you saw; nothing was pressed."
+ASTRAY = "No row is highlighted, so a key could go astray; nothing was pressed. Answer it at the desk."
+IN_TEXT = "Somebody is writing into this dialog at the desk; nothing was pressed."
+
+_HIGHLIGHT = re.compile(r"^( *)[●❯›](?= )", re.M)
+_NUDGE = re.compile(r"Do you want to connect .{1,60} to Gemini CLI\?")
+_TABS = re.compile(r"←.*→")
+_STATE = re.compile(r"[□✓≡]")
+
+
+def read(screen: str) -> Shot:
+    """A screen as tmux prints it, with the pane's title in front. Of a dialog only its own box is kept."""
+    title = titled(screen)
+    reading = read_screen(screen, title)
+    lines = clean(screen)
+    while lines and not lines[0]:
+        lines.pop(0)
+    if reading.state != "waiting":
+        return Shot(reading, "\n".join(lines))
+    box = find_box(lines, asked="Action Required" in (title or ""))
+    text = "\n".join(box.lines if box is not None else lines)
+    return Shot(reading, text, f"{reading.kind}:{_identity(reading, text)}")
+
+
+def _identity(reading: Reading, text: str) -> str:
+    """What stays the same as long as this very dialog is up. Everything in it counts, but not the highlight; a
+    question's list scrolls and its boxes are ticked, so there the question counts, or the row of all of them; and
+    the last row of a plan's is for somebody's own words, so there only what is above the rows counts."""
+    if reading.kind == "question":
+        tabs = _TABS.search(text)
+        return _STATE.sub("", flat([tabs[0]])) if tabs else flat([reading.question or ""])
+    plain = _HIGHLIGHT.sub(r"\1 ", text)
+    if reading.kind == "plan" and reading.options:
+        first = f" 1.  {reading.options[0].label}"
+        return plain[: plain.rfind(first)] if first in plain else plain
+    return plain
+
+
+def next_key(seen: Shot, now: Shot, option: str) -> Press | Refused:
+    """The one digit that picks this option, or why none is pressed."""
+    if now.reading.state != "waiting":
+        return Refused(GONE)
+    if seen.mark != now.mark or (seen.reading.kind, seen.reading.options) != (
+        now.reading.kind,
+        now.reading.options,
+    ):
+        return Refused(CHANGED)
+    if seen.reading.kind == "unknown":
+        return Press(option, decides=True) if option in KEY_BAR else Refused(f"There is no key {option!r} here.")
+    row = next((place for place, each in rows(seen.reading) if each.id == option), None)
+    at = now.reading.selected
+    if row is None:
+        return Refused("This option cannot be picked with a key; answer it at the desk.")
+    if at is None or not 0 <= at < len(now.reading.options) or len(now.reading.options) > MOST_ROWS:
+        return Refused(ASTRAY)
+    if OWN_WORDS.match(now.reading.options[at].label):
+        return Press("up", decides=False)  # in a row that takes text a digit would be text
+    digit = now.reading.options[row].key or ""
+    return Press(digit, decides=True) if re.fullmatch("[1-9]", digit) else Refused(ASTRAY)
+
+
+# An Enter within 40 ms of a paste is taken for a new line in it [0.61.0]; a busy machine delays either.
+BREATH_S = 0.25
+
+
+def dismiss(shot: Shot) -> str:
+    """The editor's nudge asks for nothing that was begun: it is closed with a plain no, and comes again."""
+    asks = shot.reading.kind == "startup" and _NUDGE.search(shot.text) is not None
+    no = (each.id for place, each in rows(shot.reading) if shot.reading.options[place].label == "No")
+    return next(no, "") if asks else ""
+
+
+GEMINI_SCREEN = OnScreen(
+    read, offered, next_key, draft, typed, arrived, explain=explain, fill=fill, dismiss=dismiss, breath_s=BREATH_S
+)

@@ -1,0 +1,174 @@
+"""The hooks we add to Gemini CLI's settings: the file's text in, its text out; and how to take them out again.
+
+Rule: every hook informs and returns at once; none ever holds or answers anything. Every character that is not ours
+stays as it is, comments too: `remove(add(text))` is `text`.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+from yourcall.agents import json_text, settings_text
+from yourcall.agents.json_text import Node
+from yourcall.agents.set_up import Edited, Finding, Version, show_version
+from yourcall.agents.settings_text import Entry, Hook
+from yourcall.model import Refused
+
+AGENT = "gemini"
+NAME = "yourcall"
+
+# Hooks are on by default, and called as measured, in this version; 0.28.2 has them under another switch.
+OLDEST: Version = (0, 45, 0)
+
+# No hook comes when a tool is over: the chat file tells the end of a call, and tells a refusal too.
+EVENTS = ("SessionStart", "SessionEnd", "BeforeAgent", "AfterAgent", "BeforeTool", "Notification")
+
+# Calls that never ask anybody, so nothing needs to be told of them. Each hook costs the CLI some milliseconds.
+SILENT = (
+    "read_file",
+    "read_many_files",
+    "list_directory",
+    "glob",
+    "grep_search",
+    "search_file_content",
+    "google_web_search",
+    "update_topic",
+    "write_todos",
+    "complete_task",
+)
+MATCHERS = {"BeforeTool": f"^(?!({'|'.join(SILENT)})$)"}
+
+# The launcher answers within milliseconds; this bounds a machine that hangs. In this CLI it is in milliseconds.
+INFORM_MS = 10_000
+
+_AGAIN = "Run `yourcall setup gemini`."
+
+
+def wanted(launcher: str) -> dict[str, Hook]:
+    """The hook for each event. Its name is what the CLI shows while it runs."""
+    return {
+        name: {
+            "type": "command",
+            "name": NAME,
+            "command": settings_text.command(launcher, name, detached=True, agent=AGENT, pid=True),
+            "timeout": INFORM_MS,
+        }
+        for name in EVENTS
+    }
+
+
+def add(text: str | None, launcher: str, versions: list[Version]) -> Edited | Refused:
+    """The settings with our hooks; ours of another home or form are replaced."""
+    old = _too_old(versions)
+    if old is not None:
+        return Refused(f"{old.says} {old.do}")
+    if not launcher.isprintable() or "$" in launcher:
+        # The CLI puts values in place of $GEMINI_… before the shell sees the command.
+        return Refused(f"The path {launcher!r} cannot stand in a settings file: choose a plainer one with --home.")
+    hooks = wanted(launcher)
+    notes: tuple[str, ...] = ()
+    plain: str | None = None
+    if text is not None and not settings_text.is_blank(text):
+        root = _parse(text)
+        if isinstance(root, Refused):
+            return root
+        plain = settings_text.uncommented(text)
+        notes = tuple(f"{finding.says} {finding.do}" for finding in _blocking(plain, root))
+        if _as_wanted(settings_text.entries(plain, root), hooks):
+            return Edited(text, False, notes)
+        text = settings_text.cut_out(text, root, plain)
+    plain = settings_text.uncommented(text) if text is not None else None
+    new = settings_text.put_in(text, hooks, MATCHERS, plain)
+    return new if isinstance(new, Refused) else Edited(new, True, notes)
+
+
+def remove(text: str | None) -> Edited | Refused:
+    """The settings without our hooks, whichever home they point to."""
+    if text is None or settings_text.is_blank(text):
+        return Edited(text, False)
+    root = _parse(text)
+    if isinstance(root, Refused):
+        return root
+    new = settings_text.cut_out(text, root, settings_text.uncommented(text))
+    return Edited(new, new != text)
+
+
+def check(text: str | None, launcher: str, versions: list[Version]) -> list[Finding]:
+    """What is wrong with our hooks in these settings; empty when prompts will reach us."""
+    old = _too_old(versions)
+    if old is not None:
+        return [old]
+    missing = Finding("missing", "Gemini CLI does not call yourcall from these settings.", _AGAIN)
+    if text is None or settings_text.is_blank(text):
+        return [missing]
+    root = _parse(text)
+    if isinstance(root, Refused):
+        return [Finding("broken", root.reason, "Gemini CLI cannot read it either.")]
+    plain = settings_text.uncommented(text)
+    ours = settings_text.entries(plain, root)
+    return _blocking(plain, root) + (_faults(ours, launcher) if ours else [missing])
+
+
+def blocked(text: str | None) -> list[Finding]:
+    """What in these settings (of any scope, or the administrator's) keeps hooks from running at all."""
+    root = _parse(text) if text and not settings_text.is_blank(text) else None
+    return _blocking(settings_text.uncommented(text or ""), root) if isinstance(root, Node) else []
+
+
+def _parse(text: str) -> Node | Refused:
+    return settings_text.parse(settings_text.uncommented(text))
+
+
+def _faults(ours: list[Entry], launcher: str) -> list[Finding]:
+    hooks = wanted(launcher)
+    here = {entry.event for entry in ours}
+    found: list[Finding] = []
+    absent = [name for name in hooks if name not in here]
+    if absent:
+        found.append(Finding("partial", f"Some of our hooks are missing: {', '.join(absent)}.", _AGAIN))
+    elsewhere = sorted({entry.launcher for entry in ours} - {shlex.quote(launcher)})
+    if elsewhere:
+        says = f"Our hooks call {', '.join(elsewhere)}, not this yourcall ({launcher})."
+        found.append(Finding("moved", says, _AGAIN))
+    if not found and not _as_wanted(ours, hooks):
+        says = "Our hooks are there, but not in the form that this yourcall writes."
+        found.append(Finding("outdated", says, _AGAIN))
+    return found
+
+
+def _as_wanted(ours: list[Entry], hooks: dict[str, Hook]) -> bool:
+    """Each wanted hook is there once and in its exact form; other keys a person added to it do not matter."""
+    return sorted(entry.event for entry in ours) == sorted(hooks) and all(
+        entry.tools == MATCHERS.get(entry.event, "")
+        and all(json.loads(entry.keys.get(key, "null")) == value for key, value in hooks[entry.event].items())
+        for entry in ours
+    )
+
+
+def _too_old(versions: list[Version]) -> Finding | None:
+    oldest = min(versions, default=OLDEST)
+    if oldest >= OLDEST:
+        return None
+    return Finding(
+        "too_old",
+        f"Gemini CLI {show_version(oldest)} was not tried with hooks; {show_version(OLDEST)} was the first.",
+        "Update it, or name the one you use with --cli. Without hooks its dialogs are still read in tmux.",
+    )
+
+
+def _blocking(text: str, root: Node) -> list[Finding]:
+    config = json_text.member(root, "hooksConfig")
+    if config is None or config.kind != "object":
+        return []
+    found: list[Finding] = []
+    enabled = json_text.member(config, "enabled")
+    if enabled is not None and text[enabled.start : enabled.end] == "false":
+        says = "`hooksConfig.enabled` is false, so Gemini CLI calls no hook at all."
+        found.append(Finding("disabled", says, "Take it out of the settings to get prompts here."))
+    disabled = json_text.member(config, "disabled")
+    names = disabled.items if disabled is not None and disabled.kind == "array" else ()
+    if any(item.kind == "string" and json_text.string(text[item.start : item.end]) == NAME for item in names):
+        says = f"`hooksConfig.disabled` names {NAME}, so Gemini CLI does not call our hooks."
+        found.append(Finding("disabled", says, "Take it out there, or say /hooks enable yourcall in Gemini CLI."))
+    return found

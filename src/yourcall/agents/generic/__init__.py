@@ -1,0 +1,1 @@
+"""Any other program in a tmux pane."""

@@ -1,0 +1,381 @@
+"""The real Gemini CLI against a scripted model: a home of its own, a terminal of its own, no network but loopback.
+
+The rule it keeps: what the model says follows from the conversation it is sent. The last user text that contains
+`DO <name>` picks the script; turn N is played after N turns of the model, and after the last it says "All done.".
+
+    with GeminiModel() as model:
+        words = model.script("touch", [tool("run_shell_command", command="touch marker")], [text("Made it.")])
+        gemini = start_gemini(tmux, gemini_bin, home, model)
+        gemini.say(words)
+        gemini.wait_dialog("Allow execution")
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import threading
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kit.poll import until
+from kit.terminal import Pane, alive, squeezed
+from kit.turns import Block, text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from kit.terminal import Ptys, Terminal, Tmux
+
+PICK = re.compile(r"\bDO ([a-z0-9_]+)\b")
+COMPOSER = "Type your message"
+# A machine with two cores and eight users: the CLI alone needs several seconds to start.
+STARTS_S = 60.0
+
+
+class GeminiModel:
+    """A scripted stand-in for the Gemini API (generativelanguage v1beta)."""
+
+    def __init__(self) -> None:
+        self.requests: list[dict[str, Any]] = []
+        self._scripts: dict[str, tuple[list[Block], ...]] = {}
+        self._released: set[str] = set()
+        self._changed = threading.Condition()
+        self._closing = False
+        self._http = _Http(("127.0.0.1", 0), _Exchange)
+        self._http.model = self
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), name="gemini-model")
+
+    def __enter__(self) -> GeminiModel:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_address[1]}"
+
+    def script(self, name: str, *turns: list[Block]) -> str:
+        """Register a script; returns the words a person types to start it."""
+        self._scripts[name] = turns
+        return f"DO {name}"
+
+    def release(self, name: str) -> None:
+        """Let every answer that stands at `pause(name)` go on, now and later."""
+        with self._changed:
+            self._released.add(name)
+            self._changed.notify_all()
+
+    def held_back(self, name: str) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._closing or name in self._released)
+
+    def tool_results(self) -> list[dict[str, Any]]:
+        """What the model was told about its calls: `{"name", "response"}`, those of the newest conversation."""
+        chats = [r for r in list(self.requests) if r.get("tools")]
+        return [
+            part["functionResponse"]
+            for content in (chats[-1]["contents"] if chats else [])
+            for part in content.get("parts", [])
+            if "functionResponse" in part
+        ]
+
+    def user_texts(self) -> list[str]:
+        """What the person was heard to say in the newest conversation."""
+        chats = [r for r in list(self.requests) if r.get("tools")]
+        return [
+            part["text"]
+            for content in (chats[-1]["contents"] if chats else [])
+            if content.get("role") == "user"
+            for part in content.get("parts", [])
+            if "text" in part
+        ]
+
+    def wait_results(self, count: int = 1, timeout: float = 30.0) -> list[dict[str, Any]]:
+        return until(
+            lambda: len(found := self.tool_results()) >= count and found, timeout, what=f"{count} tool results"
+        )
+
+    def answer_to(self, body: dict[str, Any]) -> list[Block]:
+        with self._changed:
+            self.requests.append(body)
+            self._changed.notify_all()
+        contents = body.get("contents", [])
+        name, at = "", -1
+        for number, content in enumerate(contents):
+            said = " ".join(part.get("text") or "" for part in content.get("parts", []))
+            if content.get("role") == "user" and (picked := PICK.findall(said)):
+                name, at = picked[-1], number
+        if not name:
+            return [text("I heard you.")]
+        turn = sum(content.get("role") == "model" for content in contents[at + 1 :])
+        turns = self._scripts.get(name, ())
+        blocks = turns[turn] if turn < len(turns) else [text("All done.")]
+        return [_filled(block, body) for block in blocks]
+
+
+def _filled(block: Block, body: dict[str, Any]) -> Block:
+    """A callable among a call's inputs is called with the request's body."""
+    if block.kind != "tool_use":
+        return block
+    given = {key: value(body) if callable(value) else value for key, value in block.body["input"].items()}
+    return Block("tool_use", {**block.body, "input": given})
+
+
+def plans_folder(body: dict[str, Any]) -> str:
+    """The folder that Gemini CLI, in plan mode, tells the model to write its plan to."""
+    return re.findall(r"(/[^\s`'\"<>\\]*/\.gemini/tmp/[^\s`'\"<>\\]*/plans)\b", json.dumps(body))[-1]
+
+
+# What the CLI's own helpers (routing, loop check, summaries) ask for as JSON; none of it matters here.
+_STUB = {
+    "reasoning": "stub",
+    "model_choice": "pro",
+    "complexity_reasoning": "stub",
+    "complexity_score": 50,
+    "next_speaker": "user",
+    "unproductive_state_analysis": "stub",
+    "unproductive_state_confidence": 0.0,
+    "corrected_new_string": "",
+    "response": "stub",
+}
+
+
+class _Http(ThreadingHTTPServer):
+    daemon_threads = True  # an idle keep-alive connection of a CLI that was killed holds nothing up
+    block_on_close = False
+    model: GeminiModel
+
+
+class _Exchange(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Http
+
+    def log_message(self, format: str, *args: Any) -> None: ...
+
+    def handle(self) -> None:
+        try:
+            super().handle()
+        except (ConnectionError, ValueError):  # the CLI went away, or the test is over
+            self.close_connection = True
+
+    def finish(self) -> None:
+        try:
+            super().finish()
+        except OSError:
+            self.close_connection = True
+
+    def do_GET(self) -> None:
+        self._json(200, {"models": []})
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
+        if ":countTokens" in self.path:
+            return self._json(200, {"totalTokens": 100})
+        asked = body.get("generationConfig") or {}
+        if asked.get("responseMimeType") == "application/json" or "responseJsonSchema" in asked:
+            return self._json(200, _chunk([{"text": json.dumps(_STUB)}], last=True))
+        blocks = self.server.model.answer_to(body)
+        for block in blocks:
+            if block.kind == "error":
+                problem = {
+                    "code": block.body["status"],
+                    "message": block.body["message"],
+                    "status": block.body["kind"],
+                    "details": block.body.get("details", []),
+                }
+                return self._json(block.body["status"], {"error": problem})
+        if "streamGenerateContent" not in self.path:
+            parts = [part for block in blocks if (part := _part(block)) is not None]
+            return self._json(200, _chunk(parts, last=True))
+        return self._stream(blocks)
+
+    def _stream(self, blocks: list[Block]) -> None:
+        self.close_connection = True
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("connection", "close")
+        self.end_headers()
+        for number, block in enumerate(blocks):
+            if block.kind == "pause":
+                self.server.model.held_back(block.body["until"])
+            part = _part(block)
+            if part is not None:
+                last = all(later.kind == "pause" for later in blocks[number + 1 :])
+                self.wfile.write(b"data: " + json.dumps(_chunk([part], last=last)).encode() + b"\r\n\r\n")
+                self.wfile.flush()
+        return
+
+    def _json(self, status: int, value: object) -> None:
+        data = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+
+def _part(block: Block) -> dict[str, Any] | None:
+    if block.kind == "text":
+        return {"text": block.body["text"]}
+    if block.kind == "tool_use":
+        return {"functionCall": {"name": block.body["name"], "args": block.body["input"]}}
+    return None
+
+
+def _chunk(parts: list[dict[str, Any]], *, last: bool) -> dict[str, Any]:
+    candidate: dict[str, Any] = {"content": {"role": "model", "parts": parts}, "index": 0}
+    if last:
+        candidate["finishReason"] = "STOP"
+    usage = {"promptTokenCount": 100, "candidatesTokenCount": 10, "totalTokenCount": 110}
+    return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "scripted"}
+
+
+# --- the CLI ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class GeminiHome:
+    """A home folder in which Gemini CLI starts without any first-run dialog."""
+
+    path: Path
+    project: Path
+
+    @classmethod
+    def make(cls, folder: Path, settings: Mapping[str, Any] | None = None, *, trusted: bool = True) -> GeminiHome:
+        home = cls(folder / "home", folder / "project")
+        (home.path / ".gemini").mkdir(parents=True)
+        home.project.mkdir()
+        known: dict[str, Any] = {
+            "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": True}},
+            "privacy": {"usageStatisticsEnabled": False},
+            "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
+            "ui": {"theme": "Default"},
+            "telemetry": {"enabled": False},
+        }
+        home.settings.write_text(json.dumps({**known, **(settings or {})}, indent=2))
+        if trusted:
+            home.trust_file.write_text(json.dumps({str(home.project): "TRUST_FOLDER"}))
+        return home
+
+    @property
+    def settings(self) -> Path:
+        return self.path / ".gemini" / "settings.json"
+
+    @property
+    def trust_file(self) -> Path:
+        return self.path / ".gemini" / "trustedFolders.json"
+
+
+class Gemini:
+    """One running CLI."""
+
+    def __init__(self, terminal: Terminal, home: GeminiHome) -> None:
+        self.terminal, self.home = terminal, home
+
+    @property
+    def pid(self) -> int:
+        return self.terminal.pid
+
+    @property
+    def title(self) -> str:
+        assert isinstance(self.terminal, Pane)
+        return self.terminal.variable("pane_title")
+
+    def screen(self) -> str:
+        assert isinstance(self.terminal, Pane)
+        return self.terminal.screen()
+
+    def wait_ready(self, timeout: float = STARTS_S) -> None:
+        """Wait until the input box is there and the screen has settled."""
+        until(lambda: self.terminal.shows(COMPOSER), timeout, every=0.1, what="the input box", show=self._show)
+        self.terminal.settle(0.3)
+
+    def say(self, words: str) -> None:
+        """Wait for the input box, type, see the words there, and send them."""
+        self.wait_ready()
+        self.terminal.text(words)
+        until(lambda: self.terminal.shows(words), 20, what=f"{words!r} in the input box", show=self._show)
+        self.terminal.settle(0.2)
+        self.terminal.key("Enter")
+
+    def wait_dialog(self, words: str, timeout: float = 40.0) -> str:
+        """Wait until a dialog with these words is up and the screen has settled; returns the screen."""
+        until(lambda: self._dialog(words), timeout, every=0.05, what=f"a dialog {words!r}", show=self._show)
+        return self.terminal.settle(0.2)
+
+    def press(self, *names: str) -> None:
+        """One answer at the desk, after the screen has settled."""
+        self.terminal.settle(0.2)
+        self.terminal.key(*names)
+
+    def made(self, name: str) -> bool:
+        return (self.home.project / name).exists()
+
+    def _dialog(self, words: str) -> bool:
+        screen = self.screen()
+        return COMPOSER not in screen and squeezed(words) in squeezed(screen)
+
+    def _show(self) -> str:
+        return self.screen() if isinstance(self.terminal, Pane) else ""
+
+
+def environment(home: GeminiHome, model: GeminiModel) -> dict[str, str]:
+    """All that the CLI may know: nothing of the person's own environment gets in."""
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": str(home.path),
+        "TERM": "xterm-256color",
+        "LANG": "C.UTF-8",
+        "SHELL": "/bin/bash",
+        "GEMINI_API_KEY": "dummy",
+        "GOOGLE_GEMINI_BASE_URL": model.base_url,
+    }
+
+
+def start_gemini(
+    where: Tmux | Ptys,
+    binary: Path,
+    home: GeminiHome,
+    model: GeminiModel,
+    *,
+    args: Sequence[str] = (),
+    env: Mapping[str, str] | None = None,
+    cols: int = 120,
+    rows: int = 40,
+) -> Gemini:
+    """Gemini CLI in the home's project. It leads a process group (its pane's), with a child that does the work."""
+    known = {**environment(home, model), **(env or {})}
+    command = [str(binary), *args]
+    return Gemini(where.start(command, cwd=home.project, env=known, cols=cols, rows=rows), home)
+
+
+def end_group(gemini: Gemini) -> None:
+    """End it with its child, which a signal to the first process alone would leave behind."""
+    for number, patience in ((signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0)):
+        try:
+            os.killpg(gemini.pid, number)
+            until(lambda: not _any_alive(gemini.pid), patience)
+        except ProcessLookupError:
+            return
+        except AssertionError:
+            continue
+
+
+def _any_alive(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return alive(group)

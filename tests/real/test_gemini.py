@@ -1,0 +1,186 @@
+"""The real Gemini CLI in a tmux pane: its dialogs are told by its hooks, shown once, and answered by one digit."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from kit.poll import until
+from kit.turns import text, tool
+from real.gemini_scene import PATIENCE, bare, gemini_bin, home, model, shell, start, watch, yourcall
+
+if TYPE_CHECKING:
+    from kit.gemini import GeminiHome, GeminiModel
+    from kit.turns import Block
+    from kit.yourcall import Yourcall
+
+__all__ = ["bare", "gemini_bin", "home", "model", "start", "yourcall"]  # fixtures
+
+
+def states(yourcall: Yourcall, prompt_id: str) -> list[str]:
+    return [moment["state"] for moment in yourcall.show(prompt_id)["history"]]
+
+
+def test_one_digit_allows_one_refuses_and_the_record_proves_both(
+    start: Any, yourcall: Yourcall, model: GeminiModel
+) -> None:
+    words = model.script("work", [shell("touch marker")], [shell("touch second")], [text("Never said.")])
+    gemini = start()
+    gemini.say(words)
+    first = yourcall.wait_prompt(timeout=PATIENCE)
+    assert (first["kind"], first["title"], first["held"]) == ("permission", "Run: touch marker", True)
+    assert first["tool"] == {
+        "name": "run_shell_command",
+        "input": {"command": "touch marker", "description": "Do it"},
+    }
+    assert not gemini.made("marker")
+    said = yourcall.run("answer", first["id"], "allow")
+    assert said.code == 0, said
+    second = until(lambda: [p for p in yourcall.prompts() if p["id"] != first["id"]], PATIENCE)[0]
+    assert gemini.made("marker")
+    assert states(yourcall, first["id"]) == ["open", "answering", "sent", "accepted", "confirmed"]
+    said = yourcall.run("answer", second["id"], "deny")
+    assert said.code == 0, said
+    gemini.wait_ready()
+    assert not gemini.made("second")
+    assert yourcall.show(second["id"])["outcome"] == "denied"
+    assert yourcall.prompts() == []
+
+
+def test_the_desk_is_first_and_the_record_tells_what_it_said(
+    start: Any, yourcall: Yourcall, model: GeminiModel
+) -> None:
+    words = model.script("work", [shell("touch marker")], [shell("touch second")], [text("Never said.")])
+    gemini = start()
+    gemini.say(words)
+    first = yourcall.wait_prompt(timeout=PATIENCE)
+    gemini.press("1")
+    told = yourcall.wait_state(first["id"], "desk", timeout=PATIENCE)
+    second = until(lambda: [p for p in yourcall.prompts() if p["id"] != first["id"]], PATIENCE)[0]
+    status, late = yourcall.http("POST", f"/api/prompts/{first['id']}/answer", {"option": "deny", "wait": 5})
+    assert (status, late["result"]) == (409, "too_late"), (late, told)
+    until(lambda: yourcall.show(first["id"])["outcome"] == "allowed", PATIENCE)
+    gemini.press("Escape")
+    until(lambda: yourcall.show(second["id"])["outcome"] == "denied", PATIENCE)
+    assert (gemini.made("marker"), gemini.made("second")) == (True, False)
+
+
+def test_a_queue_is_answered_one_by_one_wherever_the_highlight_is(
+    start: Any, yourcall: Yourcall, model: GeminiModel
+) -> None:
+    """Three calls at once, two of them alike. After a no, the next dialog opens with the no highlighted."""
+    calls = [shell("touch p1"), shell("echo x >> p2"), shell("echo x >> p2")]
+    words = model.script("work", calls, [text("Done.")])
+    gemini = start()
+    gemini.say(words)
+    titles: list[str] = []
+    order: list[str] = []
+    seen: set[str] = set()
+    for answer in ("deny", "allow", "allow"):
+        (prompt,) = until(lambda: [p for p in yourcall.prompts() if p["id"] not in seen], PATIENCE)
+        seen.add(prompt["id"])
+        order.append(prompt["id"])
+        titles.append(prompt["title"])
+        status, said = yourcall.http("POST", f"/api/prompts/{prompt['id']}/answer", {"option": answer, "wait": 0})
+        assert status == 202, (said, gemini.screen())
+        yourcall.wait_state(prompt["id"], "accepted", "confirmed")
+    results = model.wait_results(3)
+    assert [p.split(": ")[1] for p in titles] == ["touch p1", "echo x >> p2", "echo x >> p2"]
+    assert not gemini.made("p1")
+    assert (gemini.home.project / "p2").read_text() == "x\nx\n"
+    assert "denied" in str(results[0])
+    yourcall.pause("ready", PATIENCE)
+    assert yourcall.prompts() == []
+    # Nothing runs before the last one is answered: only then does the record tell of the first.
+    ended = [yourcall.wait_state(each, "confirmed", timeout=PATIENCE) for each in order]
+    assert [each["outcome"] for each in ended] == ["denied", "allowed", "allowed"]
+
+
+TALL = "\n".join(["rm -f precious", *(f"echo line {n} >> out" for n in range(60))])
+
+
+def test_a_command_cut_at_its_top_is_told_whole_by_its_hook(
+    start: Any, yourcall: Yourcall, model: GeminiModel, home: GeminiHome
+) -> None:
+    (home.project / "precious").write_text("gold")
+    gemini = start(rows=30)
+    gemini.say(model.script("work", [shell(TALL)], [text("Done.")]))
+    prompt = yourcall.wait_prompt(timeout=PATIENCE)
+    assert "rm -f precious" not in gemini.screen()
+    assert prompt["body"].startswith(TALL)
+    assert {o["effect"] for o in prompt["questions"][0]["options"]} == {"allow_once", "allow_session", "deny"}
+    assert yourcall.run("answer", prompt["id"], "allow").code == 0
+    until(lambda: not gemini.made("precious"), PATIENCE)
+
+
+def test_a_command_cut_at_its_top_and_told_by_nobody_can_only_be_refused(
+    start: Any, bare: Yourcall, model: GeminiModel, home: GeminiHome
+) -> None:
+    (home.project / "precious").write_text("gold")
+    gemini = start(rows=30)
+    watch(bare, gemini)
+    gemini.say(model.script("work", [shell(TALL)], [text("Done.")]))
+    prompt = bare.wait_prompt(timeout=PATIENCE)
+    assert [o["effect"] for o in prompt["questions"][0]["options"]] == ["deny"]
+    assert "not allowed" in prompt["body"]
+    refused = bare.run("answer", prompt["id"], "allow")
+    assert refused.code == 2, refused
+    assert bare.run("answer", prompt["id"], "deny").code == 0
+    gemini.wait_ready()
+    assert gemini.made("precious")
+
+
+def ask(*questions: dict[str, Any]) -> Block:
+    return tool("ask_user", questions=list(questions))
+
+
+def choice(question: str, *labels: str, multi: bool = False) -> dict[str, Any]:
+    options = [{"label": label, "description": f"About {label}"} for label in labels]
+    return {
+        "question": question,
+        "header": labels[0][:12],
+        "type": "choice",
+        "options": options,
+        "multiSelect": multi,
+    }
+
+
+def test_questions_of_every_sort_are_answered(start: Any, yourcall: Yourcall, model: GeminiModel) -> None:
+    text_question = {"question": "What name?", "header": "Name", "type": "text", "placeholder": "for example, x"}
+    yes_no = {"question": "Deploy now?", "header": "Deploy", "type": "yesno"}
+    words = model.script(
+        "work",
+        [ask(choice("Which database?", "PostgreSQL", "SQLite", "MySQL", "Redis"))],
+        [ask(choice("Which features?", "Login", "Search", "Export", multi=True))],
+        [ask(text_question)],
+        [ask(choice("Which colour?", "Red", "Green"))],
+        [ask(choice("Which db?", "A", "B"), choice("Which parts?", "C", "D", multi=True), text_question, yes_no)],
+        [text("Fine.")],
+    )
+    gemini = start()
+    gemini.say(words)
+    answers: list[dict[str, Any]] = [
+        {"choices": {"q1": ["o4"]}},
+        {"choices": {"q1": ["o1", "o3"]}},
+        {"texts": {"q1": "line one\nligne déux 😀"}},
+        {"texts": {"q1": "a very dark blue"}},
+        {"choices": {"q1": ["o2"], "q2": ["o2"], "q4": ["o1"]}, "texts": {"q3": "shop"}},
+    ]
+    seen: set[str] = set()
+    for number, answer in enumerate(answers):
+        (prompt,) = until(
+            lambda: [p for p in yourcall.prompts() if p["id"] not in seen], PATIENCE, show=gemini.screen
+        )
+        seen.add(prompt["id"])
+        assert prompt["kind"] == "question"
+        status, said = yourcall.http("POST", f"/api/prompts/{prompt['id']}/answer", {**answer, "wait": 20})
+        assert (status, said["result"]) in ((200, "confirmed"), (200, "accepted")), (said, gemini.screen())
+        model.wait_results(number + 1)
+    told = [json.loads(result["response"]["output"])["answers"] for result in model.wait_results(5)]
+    assert told == [
+        {"0": "Redis"},
+        {"0": "Login, Export"},
+        {"0": "line one\nligne déux 😀"},
+        {"0": "a very dark blue"},
+        {"0": "B", "1": "D", "2": "shop", "3": "Yes"},
+    ]

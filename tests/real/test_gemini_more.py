@@ -1,0 +1,239 @@
+"""More of the real Gemini CLI: plans, edits, MCP tools, loops, start-up, no tmux, restarts, instructions."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kit.gemini import Gemini, GeminiHome, end_group, environment, plans_folder, start_gemini
+from kit.poll import until
+from kit.terminal import Ptys, Tmux
+from kit.turns import Block, text, tool
+from kit.yourcall import COMMAND
+from real.gemini_scene import PATIENCE, bare, gemini_bin, home, model, shell, start, watch, yourcall
+
+if TYPE_CHECKING:
+    from kit.gemini import GeminiModel
+    from kit.yourcall import Yourcall
+
+__all__ = ["bare", "gemini_bin", "home", "model", "start", "yourcall"]  # fixtures
+
+MCP = Path(__file__).resolve().parents[1] / "kit" / "mcp_server.py"
+
+
+def plan(content: str) -> tuple[list[Block], list[Block]]:
+    def path(body: dict[str, Any]) -> str:
+        return plans_folder(body) + "/refactor.md"
+
+    write = tool("write_file", file_path=path, content=content)
+    return [write], [tool("exit_plan_mode", plan_path=path, plan_filename="refactor.md")]
+
+
+def test_a_plan_is_sent_back_with_words_and_then_approved(
+    start: Any, yourcall: Yourcall, model: GeminiModel
+) -> None:
+    write, leave = plan("# Refactor plan\n\n1. Extract the parser\n2. Delete `legacy.py`\n")
+    gemini = start(args=("--approval-mode", "plan"))
+    gemini.say(model.script("work", write, leave, leave, [text("Plan received.")]))
+    first = yourcall.wait_prompt(timeout=PATIENCE)
+    assert first["kind"] == "plan"
+    assert "Extract the parser" in first["body"]
+    words = "Please also\nkeep legacy.py"
+    body = {"option": "feedback", "text": words, "wait": 20}
+    status, said = yourcall.http("POST", f"/api/prompts/{first['id']}/answer", body)
+    assert (status, said["result"]) == (200, "confirmed"), (yourcall.show(first["id"])["history"], gemini.screen())
+    second = until(
+        lambda: [p for p in yourcall.prompts() if p["id"] != first["id"]], PATIENCE, show=gemini.screen
+    )[0]
+    assert words in json.dumps(model.tool_results(), ensure_ascii=False).replace("\\n", "\n")
+    status, said = yourcall.http("POST", f"/api/prompts/{second['id']}/answer", {"option": "allow", "wait": 20})
+    assert (status, said["result"]) == (200, "confirmed"), (said, gemini.screen())
+    until(lambda: "approved" in str(model.tool_results()[-1]).lower(), PATIENCE)
+
+
+def test_files_are_written_and_edited_with_the_diff_shown(
+    start: Any, yourcall: Yourcall, model: GeminiModel, home: GeminiHome
+) -> None:
+    file = home.project / "app.py"
+    file.write_text("def main():\n    print('hi')\n")
+    new = str(home.project / "hello.py")
+    write = tool("write_file", file_path=new, content="print('new')\n")
+    read = tool("read_file", file_path=str(file))
+    edit = tool(
+        "replace", file_path=str(file), old_string="print('hi')", new_string="print('ho')", instruction="Change it"
+    )
+    gemini = start()
+    gemini.say(model.script("work", [write], [read], [edit], [text("Done.")]))
+    first = yourcall.wait_prompt(timeout=PATIENCE)
+    assert (first["title"], first["tool"]["name"]) == (f"Write {new}", "write_file")
+    assert "+print('new')" in first["body"]
+    assert yourcall.run("answer", first["id"], "deny").code == 0
+    gemini.say("DO work")
+    again = yourcall.wait_prompt(timeout=PATIENCE)
+    assert yourcall.run("answer", again["id"], "allow").code == 0
+    second = until(
+        lambda: [p for p in yourcall.prompts() if p["id"] != again["id"]], PATIENCE, show=gemini.screen
+    )[0]
+    assert "-    print('hi')" in second["body"]
+    assert yourcall.run("answer", second["id"], "allow").code == 0
+    until(lambda: "ho" in file.read_text(), PATIENCE)
+    assert Path(new).read_text() == "print('new')\n"
+
+
+def test_an_mcp_tool_is_shown_with_its_arguments(
+    start: Any, yourcall: Yourcall, model: GeminiModel, home: Any
+) -> None:
+    settings = json.loads(home.settings.read_text())
+    settings["mcpServers"] = {"demo": {"command": sys.executable, "args": [str(MCP)]}}
+    home.settings.write_text(json.dumps(settings))
+    long = {"title": "A ticket " + "with a long title " * 20, "priority": 1}
+    gemini = start(cols=80, rows=24)
+    gemini.say(model.script("work", [tool("mcp_demo_add_ticket", **long)], [text("Done.")]))
+    prompt = yourcall.wait_prompt(timeout=PATIENCE)
+    assert prompt["tool"]["input"] == long, (prompt, gemini.screen())
+    effects = [option["effect"] for option in prompt["questions"][0]["options"]]
+    assert effects == ["allow_once", "allow_session", "allow_session", "deny"]
+    assert yourcall.run("answer", prompt["id"], "allow").code == 0
+    (result,) = model.wait_results()
+    assert "error" not in result["response"]
+
+
+def test_start_up_trust_goes_to_a_person_and_the_dead_dialog_is_not_asked_again(
+    start: Any, yourcall: Yourcall, model: GeminiModel, home: GeminiHome
+) -> None:
+    home.trust_file.unlink()
+    gemini = start(cols=80, rows=24)
+    watch(yourcall, gemini)
+    prompt = yourcall.wait_prompt(timeout=PATIENCE)
+    assert prompt["kind"] == "trust"
+    options = {option["id"]: option["effect"] for option in prompt["questions"][0]["options"]}
+    assert options == {"trust": "allow_always", "parent": "allow_always", "no": "deny"}
+    said = yourcall.run("answer", prompt["id"], "trust")
+    assert said.code == 0, (said, gemini.screen())
+    gemini.say(model.script("work", [shell("touch marker")], [text("Done.")]))
+    asked = yourcall.wait_prompt(timeout=PATIENCE)
+    assert (asked["kind"], asked["title"]) == ("permission", "Run: touch marker")
+    assert json.loads(home.trust_file.read_text()) == {str(home.project): "TRUST_FOLDER"}
+    assert yourcall.run("answer", asked["id"], "allow").code == 0
+    until(lambda: gemini.made("marker"), PATIENCE)
+
+
+def test_outside_tmux_prompts_are_shown_and_answered_at_the_desk(
+    gemini_bin: Path, yourcall: Yourcall, model: GeminiModel, home: GeminiHome
+) -> None:
+    with Ptys() as ptys:
+        gemini = start_gemini(ptys, gemini_bin, home, model)
+        gemini.say(model.script("work", [shell("touch marker")], [shell("touch second")], [text("Done.")]))
+        first = yourcall.wait_prompt(timeout=PATIENCE)
+        assert (first["title"], first["held"]) == ("Run: touch marker", False)
+        refused = yourcall.run("answer", first["id"], "allow")
+        assert refused.code == 2, refused
+        gemini.press("1")
+        until(lambda: yourcall.show(first["id"])["outcome"] == "allowed", PATIENCE)
+        second = yourcall.wait_prompt(timeout=PATIENCE)
+        gemini.press("3")
+        until(lambda: yourcall.show(second["id"])["outcome"] == "denied", PATIENCE)
+        assert (gemini.made("marker"), gemini.made("second")) == (True, False)
+
+
+def test_a_prompt_outlives_a_kill_and_the_next_instruction_is_given(
+    start: Any, yourcall: Yourcall, model: GeminiModel
+) -> None:
+    gemini = start()
+    gemini.say(model.script("work", [shell("touch marker")], [text("It is there.")]))
+    prompt = yourcall.wait_prompt(timeout=PATIENCE)
+    yourcall.kill()
+    yourcall.start()
+    again = yourcall.wait_prompt(timeout=PATIENCE)
+    assert again["id"] == prompt["id"]
+    assert yourcall.run("answer", prompt["id"], "allow").code == 0
+    ready = yourcall.pause("ready", PATIENCE)
+    assert ready["body"] == "It is there."
+    assert gemini.made("marker")
+    words = model.script("more", [shell("touch more")], [text("And that.")])
+    said = yourcall.run("answer", ready["id"], "--text", f"Now\n{words}")
+    assert said.code == 0, (said, gemini.screen())
+    asked = yourcall.wait_prompt(timeout=PATIENCE)
+    assert asked["title"] == "Run: touch more"
+    assert f"Now\n{words}" in model.user_texts()
+    assert yourcall.run("answer", asked["id"], "allow").code == 0
+    until(lambda: gemini.made("more"), PATIENCE)
+    entries = yourcall.run("conversation", asked["session_id"], "--json").json
+    assert "It is there." in json.dumps(entries)
+
+
+def test_a_loop_is_told_and_answered(start: Any, yourcall: Yourcall, model: GeminiModel, home: GeminiHome) -> None:
+    file = home.project / "app.py"
+    file.write_text("x\n")
+    again = [tool("read_file", file_path=str(file))]
+    gemini = start()
+    gemini.say(model.script("work", *([again] * 12), [text("Done.")]))
+    prompt = yourcall.wait_prompt(timeout=PATIENCE)
+    assert prompt["kind"] == "loop", gemini.screen()
+    labels = [option["label"] for option in prompt["questions"][0]["options"]]
+    assert labels == ["Keep loop detection enabled", "Disable loop detection for this session"]
+    assert yourcall.run("answer", prompt["id"], labels[0]).code == 0
+    gemini.wait_ready()
+    until(lambda: yourcall.prompts() == [], PATIENCE)
+
+
+def test_run_starts_it_and_dismisses_the_editors_nudge(
+    gemini_bin: Path, bare: Yourcall, model: GeminiModel, home: GeminiHome, tmux: Tmux
+) -> None:
+    """`yourcall run -- gemini` in a pane: the nudge is closed by yourcall, on record; trust waits for a person."""
+    home.trust_file.unlink()
+    env = {**environment(home, model), **bare.env, "TERM_PROGRAM": "vscode"}
+    pane = tmux.start([str(COMMAND), "run", "--", str(gemini_bin)], cwd=home.project, env=env)
+    gemini = Gemini(pane, home)
+    try:
+        # Which of the two dialogs comes first is chance; the nudge may even take the place of the other.
+        nudge = until(lambda: [p for p in settled(bare) if "connect" in p["title"]], PATIENCE, show=gemini.screen)[
+            0
+        ]
+        told = bare.show(nudge["id"])
+        assert (told["kind"], told["state"], told["answered_by"]) == ("startup", "confirmed", "yourcall")
+        trust = yourcall_prompt(bare, "trust")
+        assert trust["questions"][0]["options"][0]["id"] == "trust"
+        assert bare.run("answer", trust["id"], "trust").code == 0
+        gemini.wait_ready()
+        assert list(json.loads(home.trust_file.read_text())) == [str(home.project)]
+    finally:
+        end_group(gemini)
+
+
+def settled(yourcall: Yourcall) -> list[dict[str, Any]]:
+    return [p for p in yourcall.run("log", "--json").json if p["state"] == "confirmed"]
+
+
+def yourcall_prompt(yourcall: Yourcall, kind: str) -> dict[str, Any]:
+    return until(lambda: [p for p in yourcall.prompts() if p["kind"] == kind], PATIENCE, what=kind)[0]
+
+
+def test_a_session_is_found_by_its_process_and_its_quota_dialog_answered(
+    start: Any, bare: Yourcall, model: GeminiModel
+) -> None:
+    """No hooks, nobody told of the pane: the process is found, the dialog read, and one digit pressed."""
+    gemini = start()
+    bare.discovery = "tmux"
+    bare.configure(f"[discovery]\nroot_pid = {gemini.pid}\n")
+    violation = {"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier", "quotaValue": "50"}
+    failure = {"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [violation]}
+    spent = Block(
+        "error",
+        {
+            "status": 429,
+            "kind": "RESOURCE_EXHAUSTED",
+            "message": "Quota exceeded for quota metric 'Generate Content API requests per day'",
+            "details": [failure],
+        },
+    )
+    gemini.say(model.script("work", [spent]))
+    prompt = bare.wait_prompt(timeout=PATIENCE)
+    assert prompt["session_id"].startswith("pid-")
+    labels = {option["label"]: option["id"] for option in prompt["questions"][0]["options"]}
+    assert set(labels) == {"Keep trying", "Stop"}, (prompt, gemini.screen())
+    assert bare.run("answer", prompt["id"], labels["Stop"]).code == 0
+    gemini.wait_ready()
+    assert bare.prompts() == []
