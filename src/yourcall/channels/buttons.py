@@ -1,0 +1,36 @@
+"""Buttons that answer by themselves: each gets a token of its own, which works once.
+
+Rule: a token is known to the one place it is sent to; on disk there is only its hash.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+from msgspec.structs import replace
+
+from yourcall.channels.channel import Channel, Notice
+from yourcall.channels.needs import Taps
+from yourcall.core.taps import PREFIX, hash_of, offer_of
+from yourcall.model import Prompt, Tap
+
+# Where a token is brought, on our own address.
+TAP = "/api/tap"
+
+
+async def with_tokens(made: Notice, channel: Channel, prompt: Prompt, taps: Taps, now: float) -> Notice:
+    """The notice with as many live buttons as fit; without any where nobody could be reached by them."""
+    able = channel.abilities
+    # Half of the choices would read like all of them.
+    if not made.buttons or len(made.buttons) > able.buttons or not (made.url or able.knows_who):
+        return replace(made, buttons=())
+    if able.knows_who:
+        return made
+    tokens = [PREFIX + secrets.token_urlsafe(24) for _ in made.buttons]
+    rows = [
+        (hash_of(token), Tap(prompt.id, button.question, button.option, offer_of(prompt), channel.name, now))
+        for token, button in zip(tokens, made.buttons, strict=True)
+    ]
+    await taps.put_taps(rows)
+    given = [replace(button, token=token) for token, button in zip(tokens, made.buttons, strict=True)]
+    return replace(made, buttons=tuple(given), answer_url=made.url.partition("/#")[0] + TAP)

@@ -1,0 +1,60 @@
+"""One request to a service of somebody else's, and what its end means for a notice.
+
+Rule: an address is never part of what is told or logged: a topic or a token may be in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from yourcall.channels.channel import Carried, Failed, Gone, Later, Unclear, World
+
+if TYPE_CHECKING:
+    import httpx
+
+# A service that asks for more patience than this is asked again after it, all the same.
+LONGEST_WAIT_S = 3600.0
+
+
+async def request(
+    world: World, method: str, url: str, *, content: bytes | None = None, headers: Mapping[str, str] | None = None
+) -> httpx.Response | Later | Unclear | Failed:
+    import httpx
+
+    try:
+        return await world.http().request(method, url, content=content, headers=dict(headers or {}))
+    except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError) as error:
+        return Later(f"cannot be reached ({type(error).__name__})")
+    except httpx.TransportError as error:
+        return Unclear(f"the line broke ({type(error).__name__})")
+    except (httpx.InvalidURL, httpx.HTTPError, ValueError) as error:
+        return Failed(f"the address cannot be used ({type(error).__name__}); correct it in config.toml")
+
+
+def trouble(response: httpx.Response, *, gone: tuple[int, ...] = ()) -> Carried | None:
+    """What a status means; None when all is well."""
+    status = response.status_code
+    if response.is_success:
+        return None
+    said = f"it said {status} {response.reason_phrase}"
+    if status in gone:
+        return Gone(said)
+    if status == 429 or status >= 500:
+        return Later(said, retry_after(response))
+    if status in (401, 403):
+        return Failed(f"{said}: check the token or the rights in secrets.toml")
+    if response.is_redirect:
+        return Failed(f"{said}: give the address it moved to")
+    return Failed(said)
+
+
+def retry_after(response: httpx.Response) -> float:
+    said = response.headers.get("retry-after", "")
+    return min(float(said), LONGEST_WAIT_S) if said.isascii() and said.isdecimal() and len(said) < 7 else 0.0
+
+
+def cut(text: str, most: int) -> str:
+    """At most so many bytes of UTF-8, whole characters."""
+    data = text.encode("utf-8", "replace")
+    return text if len(data) <= most else data[: most - 3].decode("utf-8", "ignore") + "…"

@@ -1,0 +1,323 @@
+"""Joins people to prompts: builds the channels from the configuration, runs them, and takes what comes back by a
+tap.
+
+Rule: knows the channels only through their seam; a configuration that became wrong while we run leaves the old
+channels running, and says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from yourcall.channels.buttons import with_tokens
+from yourcall.channels.channel import Channel, Sent, World
+from yourcall.channels.configured import PUSH, make_channel, secrets_for, with_push
+from yourcall.channels.needs import Desk, Memory
+from yourcall.channels.notices import notice
+from yourcall.channels.push import Push
+from yourcall.channels.runner import Condition, Runner
+from yourcall.channels.secrets import read_secrets, secrets_of
+from yourcall.config import Config, read_config
+from yourcall.core.taps import hash_of, offer_of
+from yourcall.links.presence import Presence
+from yourcall.loop import Loop
+from yourcall.model import Answer, Option, Prompt, Question, Refused, Verdict
+from yourcall.store.sqlite import Store
+
+if TYPE_CHECKING:
+    import httpx
+
+log = logging.getLogger(__name__)
+
+# How long whoever tapped waits to hear what became of it; the phone shows a spinner meanwhile.
+TAP_WAIT_S = 5.0
+
+# A service that needs longer to take a connection is down.
+CONNECT_S = 10.0
+REPLY_S = 20.0
+
+TEST = "test-"
+
+
+class Trial(Struct, frozen=True):
+    """What became of one test: what was said, and whether somebody tapped its button."""
+
+    channel: str
+    kind: str
+    target: str
+    sent: bool
+    detail: str = ""
+    tapped: bool = False
+
+
+class Known(Struct, frozen=True):
+    """One channel as it is configured and as it does."""
+
+    name: str
+    kind: str
+    rung: str
+    targets: int
+    worked_at: float
+    problem: str
+
+
+class _Keep:
+    """One channel's own facts: read once, written through."""
+
+    def __init__(self, memory: Memory, channel: str) -> None:
+        self._memory = memory
+        self._channel = channel
+        self._facts = dict(memory.remembered(channel))
+
+    def get(self, key: str, /) -> bytes | None:
+        return self._facts.get(key)
+
+    def all(self) -> Mapping[str, bytes]:
+        return dict(self._facts)
+
+    async def put(self, key: str, value: bytes | None, /) -> None:
+        await self._memory.remember(self._channel, key, value)
+        if value is None:
+            self._facts.pop(key, None)
+        else:
+            self._facts[key] = value
+
+
+class Telling:
+    """`url`: where devices reach us, empty if only this machine can. Its methods are what the server offers."""
+
+    def __init__(
+        self, home: Path, loop: Loop, store: Store, config: Config, presence: Presence, desk: Desk, url: str
+    ) -> None:
+        self._home = home
+        self._loop = loop
+        self._store = store
+        self._presence = presence
+        self._desk = desk
+        self._url = url
+        self._http: httpx.AsyncClient | None = None
+        self._keeps: dict[str, _Keep] = {}
+        self._kinds: dict[str, str] = {}
+        self._tests: dict[str, asyncio.Event] = {}
+        self._anew = asyncio.Event()
+        self._channels: list[Channel] = []
+        self._config = config
+        self._runner = self._built(config)
+        if isinstance(self._runner, Refused):
+            log.error("no channel is used: %s", self._runner.reason)
+            self._runner = self._runner_of([], config)
+
+    async def run(self) -> None:
+        """Until cancelled; with other channels after `reload`."""
+        try:
+            while True:
+                self._anew.clear()
+                running = asyncio.create_task(self._running().run(self._desk))
+                waiting = asyncio.create_task(self._anew.wait())
+                try:
+                    await asyncio.wait((running, waiting), return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    running.cancel()
+                    waiting.cancel()
+                    ends = await asyncio.gather(running, waiting, return_exceptions=True)
+                if isinstance(ends[0], Exception):
+                    log.error("telling people failed; trying again", exc_info=ends[0])
+                    await asyncio.sleep(CONNECT_S)
+        finally:
+            if self._http is not None:
+                await self._http.aclose()
+
+    def reload(self) -> Refused | None:
+        """Read the configuration again; if it is wrong, nothing changes."""
+        config = read_config(self._home)
+        if isinstance(config, Refused):
+            return config
+        built = self._built(config)
+        if isinstance(built, Refused):
+            return built
+        self._config, self._runner = config, built
+        self._anew.set()
+        return None
+
+    # --- the phone app -------------------------------------------------------------------------------------------
+
+    def push_key(self) -> str:
+        return self._push().public_key()
+
+    def subscribed(self, device_id: str) -> bool:
+        return self._push().subscribed(device_id)
+
+    async def subscribe(self, device_id: str, endpoint: str, p256dh: str, auth: str) -> Refused | None:
+        refused = await self._push().subscribe(device_id, endpoint, p256dh, auth)
+        self._running().wake()
+        return refused
+
+    async def unsubscribe(self, device_id: str) -> None:
+        await self._push().unsubscribe(device_id)
+
+    def in_front(self) -> None:
+        self._presence.in_front()
+
+    # --- single-use answers --------------------------------------------------------------------------------------
+
+    async def tap(self, token: str) -> Verdict:
+        """Whoever has this token answers with it, once."""
+        key = hash_of(token)
+        # Looked for first: a guess must not cost a write.
+        tap = await self._store.take_tap(key) if self._store.has_tap(key) else None
+        if tap is None:
+            return Verdict("too_late", "This button was used before, or what it answered is over.")
+        if tap.prompt_id in self._tests:
+            self._tests[tap.prompt_id].set()
+            return Verdict("confirmed", "This was a test, and it works.")
+        prompt = self._store.prompt(tap.prompt_id)
+        if prompt is None or offer_of(prompt) != tap.offer:
+            return Verdict("refused", "What is asked has changed since. Look at it again in the app.")
+        by = f"{tap.channel} button"
+        answer = Answer(secrets.token_hex(12), by, "tap", {tap.question: (tap.option,)})
+        verdict, _ = await self._loop.answer(tap.prompt_id, answer, TAP_WAIT_S)
+        return verdict
+
+    # --- the command line ----------------------------------------------------------------------------------------
+
+    def channels(self) -> list[Known]:
+        found: list[Known] = []
+        for each in self._channels:
+            does = self._running().conditions.get(each.name, Condition())
+            kind, rung = self._kinds[each.name], each.abilities.rung
+            found.append(Known(each.name, kind, rung, len(each.targets()), does.worked_at, does.problem))
+        return found
+
+    async def test(self, name: str, wait: float) -> list[Trial] | Refused:
+        """One real notice through each channel, or the named one; taken back when tapped, or after `wait`."""
+        chosen = [channel for channel in self._channels if name in ("", channel.name)]
+        if not chosen:
+            return Refused(f"There is no channel {name!r}. See which there are with: yourcall channels")
+        trials = [self._try(each, target, wait) for each in chosen for target in each.targets()]
+        silent = [
+            Trial(channel.name, self._kinds[channel.name], "", False, _nobody(self._kinds[channel.name]))
+            for channel in chosen
+            if not channel.targets() and (name or channel.name != PUSH)
+        ]
+        return [*await asyncio.gather(*trials), *silent]
+
+    async def _try(self, channel: Channel, target: str, wait: float) -> Trial:
+        prompt = _test_prompt(self._home)
+        made = notice(prompt.id, [prompt], url=self._url)
+        tapped = self._tests[prompt.id] = asyncio.Event()
+        kind = self._kinds[channel.name]
+        try:
+            shown = await with_tokens(made, channel, prompt, self._store, time.time())
+            try:
+                async with asyncio.timeout(CONNECT_S + REPLY_S):
+                    done = await channel.send(target, shown)
+            except TimeoutError:
+                return Trial(channel.name, kind, target, False, "no answer in time")
+            if not isinstance(done, Sent):
+                return Trial(channel.name, kind, target, False, done.why)
+            if any(button.token for button in shown.buttons) and wait:
+                try:
+                    async with asyncio.timeout(wait):
+                        await tapped.wait()
+                except TimeoutError:
+                    pass
+            over = replace(made, standing="over", outcome="This was a test", buttons=())
+            if channel.abilities.edit:
+                await channel.update(target, done.receipt, over)
+            elif channel.abilities.withdraw and wait:
+                await channel.withdraw(target, done.receipt, over)
+            return Trial(channel.name, kind, target, True, "", tapped.is_set())
+        finally:
+            del self._tests[prompt.id]
+            await self._store.drop_taps(prompt.id)
+
+    # --- building ------------------------------------------------------------------------------------------------
+
+    def _built(self, config: Config) -> Runner | Refused:
+        kept = read_secrets(self._home)
+        if isinstance(kept, Refused):
+            return kept
+        configured = with_push(config.channels)
+        channels: list[Channel] = []
+        for name, each in configured.items():
+            world = World(
+                secrets=secrets_of(name, secrets_for(each), kept, os.environ),
+                keep=self._keeps.setdefault(name, _Keep(self._store, name)),
+                http=self._client,
+                clock=time.time,
+                sleep=asyncio.sleep,
+                home=self._home,
+                devices=self._devices,
+                url=self._url,
+            )
+            channels.append(make_channel(name, each, world))
+        self._kinds = {name: each.kind for name, each in configured.items()}
+        return self._runner_of(channels, config)
+
+    def _runner_of(self, channels: Sequence[Channel], config: Config) -> Runner:
+        self._channels = list(channels)
+        return Runner(
+            self._loop,
+            self._store,
+            channels,
+            config.notify,
+            url=self._url,
+            person_at=self._presence.person_at,
+        )
+
+    def _running(self) -> Runner:
+        assert isinstance(self._runner, Runner)
+        return self._runner
+
+    def _push(self) -> Push:
+        found = next((each for each in self._channels if isinstance(each, Push)), None)
+        assert found is not None
+        return found
+
+    def _devices(self) -> set[str]:
+        return {device.id for device in self._store.devices() if device.revoked_at is None}
+
+    def _client(self) -> httpx.AsyncClient:
+        import httpx
+
+        if self._http is None:
+            # It logs addresses, and a topic or a token may be part of one.
+            logging.getLogger("httpx").setLevel(logging.WARNING)
+            self._http = httpx.AsyncClient(
+                timeout=httpx.Timeout(REPLY_S, connect=CONNECT_S), follow_redirects=False
+            )
+        return self._http
+
+
+def _nobody(kind: str) -> str:
+    words = {
+        PUSH: "no phone has subscribed; turn notifications on in the app, under Devices",
+        "desktop": "this machine has no desktop that yourcall could reach",
+        "apprise": "there is no address in secrets.toml",
+    }
+    return words.get(kind, "nobody is paired yet")
+
+
+def _test_prompt(home: Path) -> Prompt:
+    question = Question("test", "Does this reach you?", (Option("yes", "Yes, it does", "choose"),))
+    return Prompt(
+        id=TEST + secrets.token_hex(6),
+        kind="question",
+        agent="yourcall",
+        session_id="",
+        cwd=str(home),
+        title="This is a test: does it reach you?",
+        opened_at=time.time(),
+        questions=(question,),
+        held=True,
+    )

@@ -1,0 +1,323 @@
+"""The runner: told once, brought up to date, taken back; over faults, restarts and answers in the middle."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from channel_house import Board, House, Lives, in_house
+from msgspec.structs import replace
+
+from yourcall.channels.channel import Failed, Gone, Later, Unclear
+from yourcall.core.escalate import Notify
+from yourcall.model import Receipt
+
+
+def test_a_prompt_is_told_once_and_withdrawn_when_answered_anywhere(lives: Lives) -> None:
+    async def story(house: House) -> None:
+        board = Board(withdraw=True)
+        house.start(board)
+        await house.ask()
+        await house.until(lambda: board.shown, what="the notice")
+        assert [notice.title for notice in board.shown.values()] == ["Claude asks for permission in shop"]
+        await house.answer()
+        await house.until(lambda: not board.shown, 1, what="withdrawn within a second")
+        await house.confirm()
+        await house.until(lambda: not house.store.receipts(), what="forgotten")
+        assert board.deeds == [("send", "", "open"), ("withdraw", "", "moving")]
+
+    lives(story)
+
+
+def test_where_it_can_be_edited_it_is_brought_to_its_outcome(lives: Lives) -> None:
+    async def story(house: House) -> None:
+        board = Board(edit=True)
+        house.start(board)
+        await house.ask()
+        await house.until(lambda: board.shown)
+        await house.answer()
+        await house.until(lambda: board.deeds[-1] == ("update", "", "moving"), 1)
+        (notice,) = board.shown.values()
+        assert notice.outcome == "Sending (cli: Allow)", "never more than is known"
+        await house.confirm()
+        await house.until(lambda: not house.store.receipts())
+        (notice,) = board.shown.values()
+        assert (notice.standing, notice.outcome) == ("over", "Done (cli: Allow)")
+
+    lives(story)
+
+
+def test_a_desk_that_answers_is_said(lives: Lives) -> None:
+    async def story(house: House) -> None:
+        board = Board(edit=True)
+        house.start(board)
+        await house.ask()
+        await house.until(lambda: board.shown)
+        await house.at_the_desk()
+        await house.until(lambda: not house.store.receipts())
+        assert [notice.outcome for notice in board.shown.values()] == ["Answered at the desk"]
+
+    lives(story)
+
+
+def test_what_is_answered_at_once_is_never_told(lives: Lives) -> None:
+    async def story(house: House) -> None:
+        board = Board(withdraw=True)
+        runner = house.start(board)
+        prompt = await house.ask(opened_at=house.clock())
+        assert prompt.id
+        await house.answer()
+        await house.confirm()
+        house.later(3600)
+        await house.ask("p2")
+        await house.until(lambda: board.sends == 1)
+        await house.settled()
+        assert [notice.id for notice in board.shown.values()] == ["p2"]
+        assert runner.conditions["board"].worked_at > 0
+
+    lives(story)
+
+
+def test_an_answer_in_the_middle_of_a_send_is_seen_right_after_it(lives: Lives) -> None:
+    async def story(house: House) -> None:
+        board = Board(withdraw=True)
+        slow = asyncio.Event()
+        board.next.append(slow)
+        house.start(board)
+        await house.ask()
+        await house.until(lambda: board.sends)
+        await house.answer()
+        slow.set()
+        await house.until(lambda: board.deeds[-1][0] == "withdraw")
+        assert not board.shown
+
+    lives(story)
+
+
+def test_what_fails_for_now_is_tried_again_and_told_once(lives: Lives) -> None:
+    async def story(house: House) -> None:
+        board = Board(withdraw=True)
+        board.next += [Later("down"), Later("down"), Later("busy", 2.0)]
+        runner = house.start(board)
+        await house.ask()
+        await house.until(lambda: board.sends == 3)
+        await house.until(lambda: runner.conditions["board"].problem == "busy")
+        assert board.sends == 3, "not before the time it asked for"
+        house.later(3)
+        await house.until(lambda: board.shown)
+        await house.settled()
+        assert board.sends == 4
+        assert runner.conditions["board"].problem == ""
+
+    lives(story)
+
+
+def test_while_a_channel_is_down_nothing_is_sent_for_what_is_over(lives: Lives) -> None:
+    async def story(house: House) -> None:
+        board = Board(withdraw=True)
+        board.next += [Later("down", 5.0)]
+        house.start(board)
+        await house.ask()
+        await house.until(lambda: board.sends)
+        await house.answer()
+        await house.confirm()
+        await house.until(lambda: not house.store.receipts())
+        assert board.deeds == [("send", "", "open")]
+
+    lives(story)
+
+
+def test_a_line_that_broke_is_repeated_only_where_that_shows_one(lives: Lives) -> None:
+    async def story(house: House) -> None:
+        sure, unsure = Board("sure", replaces=True, withdraw=True), Board("unsure", edit=True)
+        sure.next.append(Unclear("the line broke"))
+        unsure.next.append(Unclear("the line broke"))
+        house.start(sure, unsure)
+        await house.ask()
+        await house.until(lambda: sure.shown)
+        await house.settled()
+        assert (sure.sends, unsure.sends) == (2, 1)
+        await house.answer()
+        await house.confirm()
+        await house.until(lambda: not house.store.receipts())
+        assert [deed for deed, _, _ in unsure.deeds] == ["send"], "nothing is known to edit"
+
+    lives(story)
+
+
+def test_a_channel_that_cannot_work_says_so_and_the_others_go_on(lives: Lives) -> None:
+    async def story(house: House) -> None:
+        broken, board = Board("broken"), Board("board")
+        broken.next.append(Failed("it said 401: check the token"))
+        runner = house.start(broken, board)
+        await house.ask()
+        await house.until(lambda: board.shown)
+        await house.settled()
+        assert runner.conditions["broken"].problem == "it said 401: check the token"
+        assert broken.sends == 1
+        # Somebody mends it, and starts anew.
+        await house.stop()
+        house.start(broken, board)
+        await house.until(lambda: broken.shown)
+        await house.settled()
+        assert board.sends == 1
+
+    lives(story)
+
+
+def test_every_device_is_told_once_and_one_that_is_gone_not_again(lives: Lives) -> None:
+    async def story(house: House) -> None:
+        board = Board(targets=("phone", "tablet"), withdraw=True)
+        board.next.append(Gone("unsubscribed"))
+        house.start(board)
+        await house.ask()
+        await house.until(lambda: board.shown)
+        await house.settled()
+        assert sorted(target for _, target, _ in board.deeds) == ["phone", "tablet"]
+        assert len(board.shown) == 1
+
+    lives(story)
+
+
+def test_a_bug_in_a_channel_harms_nobody_else(lives: Lives) -> None:
+    async def story(house: House) -> None:
+        class Buggy(Board):
+            async def send(self, target: str, notice: object) -> Later:
+                raise RuntimeError("https://secret.example/token")
+
+        board = Board()
+        runner = house.start(Buggy("buggy"), board)
+        await house.ask()
+        await house.until(lambda: board.shown)
+        await house.until(lambda: "buggy" in runner.conditions)
+        assert runner.conditions["buggy"].problem == "RuntimeError", "no address, no secret"
+
+    lives(story)
+
+
+def test_an_answer_that_came_back_is_told_again_where_the_notice_was_taken_away(lives: Lives) -> None:
+    async def story(house: House) -> None:
+        board, chat = Board(withdraw=True), Board("chat", edit=True)
+        house.start(board, chat)
+        await house.ask()
+        await house.until(lambda: board.shown and chat.shown)
+        await house.answer()
+        await house.until(lambda: not board.shown)
+        await house.bounce()
+        house.later(1)
+        await house.until(lambda: board.shown)
+        assert [notice.id for notice in board.shown.values()] == ["p1-1"]
+        await house.until(lambda: [n.standing for n in chat.shown.values()] == ["open"])
+        assert chat.sends == 1, "the same message, with its buttons back"
+
+    lives(story)
+
+
+def test_reminders_replace_what_was_there(lives: Lives) -> None:
+    async def story(house: House) -> None:
+        board, chat = Board(withdraw=True), Board("chat", edit=True)
+        house.start(board, chat, notify=Notify(repeats=1))
+        await house.ask()
+        await house.until(lambda: board.shown and chat.shown)
+        await house.settled()
+        house.later(901)
+        await house.until(lambda: board.sends == 2 and chat.sends == 2)
+        await house.settled()
+        assert [notice.reminder for notice in board.shown.values()] == [1]
+        assert [(n.reminder, n.standing) for n in chat.shown.values()] == [(1, "over"), (1, "open")]
+        house.later(90_000)
+        await house.answer()
+        await house.confirm()
+        await house.until(lambda: not house.store.receipts())
+        assert (board.sends, chat.sends, len(board.shown)) == (2, 2, 0), "reminded once, as it is set"
+
+    lives(story)
+
+
+def test_ready_sessions_are_one_notice_that_goes_when_all_are_over(lives: Lives) -> None:
+    async def story(house: House) -> None:
+        board = Board(withdraw=True)
+        house.start(board, notify=Notify(digest_s=100))
+        for name in ("p1", "p2"):
+            await house.ask(name, kind="ready", session_id=f"of {name}")
+        await house.settled()
+        assert not board.deeds
+        house.later(100)
+        await house.until(lambda: board.shown)
+        (notice,) = board.shown.values()
+        assert notice.title == "2 sessions are ready for you"
+        await house.at_the_desk("p1")
+        await house.settled()
+        assert board.shown
+        await house.at_the_desk("p2")
+        await house.until(lambda: not board.shown)
+
+    lives(story)
+
+
+def test_another_life_takes_back_what_this_one_told(tmp_path: Path) -> None:
+    board = Board(withdraw=True)
+
+    async def first(house: House) -> None:
+        house.start(board)
+        await house.ask()
+        await house.until(lambda: board.shown)
+        await house.settled()
+        await house.stop()
+        await house.answer()
+        await house.confirm()
+
+    async def second(house: House) -> None:
+        house.start(board)
+        await house.until(lambda: not board.shown)
+        await house.until(lambda: not house.store.receipts())
+
+    for story in (first, second):
+        in_house(story, tmp_path)
+    assert board.sends == 1
+
+
+def test_a_power_cut_in_the_middle_of_a_send(lives: Lives) -> None:
+    """On disk it says that a send was begun; whether it arrived, nobody knows."""
+
+    async def story(house: House) -> None:
+        prompt = await house.ask()
+        for name in ("sure", "unsure"):
+            row = Receipt(prompt.id, name, "", (prompt.id,), "trying", house.clock(), 1)
+            await house.store.put_receipts([row, replace(row, notice="gone", prompts=("nobody",))])
+        sure, unsure = Board("sure", replaces=True, withdraw=True), Board("unsure")
+        house.start(sure, unsure)
+        await house.until(lambda: sure.shown)
+        await house.settled()
+        assert (sure.sends, unsure.sends) == (1, 0)
+        assert {row.notice for row in house.store.receipts()} == {"p1"}
+
+    lives(story)
+
+
+def test_titles_only_says_nothing_of_the_agents_words(lives: Lives) -> None:
+    async def story(house: House) -> None:
+        board = Board(buttons=5, edit=True, knows_who=True)
+        house.start(board, notify=Notify(titles_only=True))
+        await house.ask(title="rm -rf build", body="rm -rf build")
+        await house.until(lambda: board.shown)
+        (notice,) = board.shown.values()
+        assert "rm" not in repr(notice).replace("permission", "")
+        assert [button.label for button in notice.buttons] == ["Allow", "Deny"]
+
+    lives(story)
+
+
+def test_a_storm_of_changes_is_followed_from_the_rows(lives: Lives) -> None:
+    async def story(house: House) -> None:
+        board = Board(withdraw=True)
+        house.start(board)
+        await house.ask()
+        await house.until(lambda: board.shown)
+        await house.settled()
+        for subscriber in house.loop.subscribers:
+            subscriber.lagged = True  # what a queue of a thousand does when it overflows
+        await house.at_the_desk()
+        await house.until(lambda: not board.shown)
+
+    lives(story)
