@@ -79,6 +79,8 @@ def objection(prompt: Prompt, answer: Answer) -> Refused | None:
         wrong = _objection_to_input(prompt, answer, answer.input)
         if wrong:
             return wrong
+    if prompt.hold and not answer.sure and not refuses:
+        return Refused("A rule wants this to be said twice: answer it again, and say that you are sure.")
     if not prompt.held:
         return Refused("Nothing holds this request any more: answer it in the agent's own dialog, at the desk.")
     return None

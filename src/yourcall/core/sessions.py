@@ -30,6 +30,7 @@ def merged(old: Session, new: Session) -> Session:
         transcript=new.transcript or old.transcript,
         # A way in makes the reason why there was none untrue.
         note=new.note or ("" if new.links else old.note),
+        goes_on_as=new.goes_on_as,
         outlines=old.outlines,
         outlined_at=old.outlined_at,
         started_at=old.started_at or new.started_at,

@@ -12,7 +12,7 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from yourcall.core import outline, safety, sessions
-from yourcall.core.identity import decided, handed, over, same_request, since
+from yourcall.core.identity import decided, handed, over, same_request, since, unsettled
 from yourcall.core.lifecycle import CLOSED, Signal, following
 from yourcall.core.state import State, Step
 from yourcall.core.verdicts import verdict_of
@@ -26,9 +26,11 @@ from yourcall.events import (
     CallSettled,
     Deliver,
     DialogClosed,
+    DialogReached,
     DialogStillOpen,
     HolderConnected,
     HolderLost,
+    PromptFollowed,
     PromptNudged,
     PromptRaised,
     PromptWithdrawn,
@@ -69,7 +71,9 @@ def step(state: State, event: AnyEvent) -> Step:
 def _on_prompt(
     state: State,
     prompt: Prompt,
-    event: HolderConnected
+    event: PromptFollowed
+    | DialogReached
+    | HolderConnected
     | HolderLost
     | CallBound
     | AnswerWritten
@@ -82,6 +86,10 @@ def _on_prompt(
     | TraceLost,
 ) -> Step:
     match event:
+        case PromptFollowed():
+            return _followed(state, prompt, event)
+        case DialogReached():
+            return _reached(prompt, event)
         case HolderConnected():
             return _holder_connected(state, prompt, event)
         case HolderLost():
@@ -142,7 +150,9 @@ def _session_ended(state: State, event: SessionEnded) -> Step:
             prompts.append(replace(left, closed_at=prompt.closed_at or event.at, outcome=outcome))
             commands += [Release(prompt.id)] if prompt.held else []
     session = state.sessions.get(event.session_id)
-    ended = () if session is None else (replace(session, state="ended", links=(), seen_at=event.at),)
+    ended = () if session is None else (
+        replace(session, state="ended", links=(), seen_at=event.at, goes_on_as=event.goes_on_as),
+    )
     return Step(prompts=tuple(prompts), sessions=ended, commands=tuple(commands))
 
 
@@ -155,7 +165,9 @@ def _raised(state: State, event: PromptRaised) -> Step:
     if old is not None:
         if not same_request(old, new) or not new.held:
             return NOTHING  # an id taken by another request, or a request told again by one who cannot answer it
-        return _holder_connected(state, old, HolderConnected(event.at, new.id))
+        if old.link != new.link and old.state != "open":
+            return NOTHING  # keys are being pressed for it: nobody else carries that answer too
+        return _holder_connected(state, _as_asked(old, new), HolderConnected(event.at, new.id))
     asks = Moment(event.at, "open", "agent", "the agent asks")
     opened = replace(new, state="open", history=(asks,), answer=None, outcome=None, closed_at=None)
     if new.kind in PAUSES:
@@ -170,6 +182,13 @@ def _raised(state: State, event: PromptRaised) -> Step:
         sessions=sessions.waiting(state, new.session_id),
         commands=tuple(c for moved in over for c in moved.commands),
     )
+
+
+def _as_asked(old: Prompt, new: Prompt) -> Prompt:
+    """The holder is back: what the request itself offers comes before what its dialog on a screen does."""
+    if old.link == new.link:
+        return old
+    return replace(old, link=new.link, questions=new.questions, request=new.request, held=False)
 
 
 def _paused(state: State, new: Prompt, at: float) -> Step:
@@ -213,6 +232,27 @@ def _holder_lost(state: State, prompt: Prompt, event: HolderLost) -> Step:
         detail = f"answer at the desk: {event.why or 'nothing holds the request any more'}"
         return Step(prompts=(_noted(let_go, Moment(event.at, "open", "yourcall", detail)),))
     return Step(prompts=(let_go,))
+
+
+def _followed(state: State, prompt: Prompt, event: PromptFollowed) -> Step:
+    """It is the same request of the same run; only the name of the run is another one."""
+    if not unsettled(prompt) or event.session_id in ("", prompt.session_id):
+        return NOTHING
+    record = prompt.record or event.record
+    gone = replace(prompt, session_id=event.session_id, record=record, body=event.body or prompt.body)
+    moment = Moment(event.at, prompt.state, "yourcall", f"its session goes on as {event.session_id}")
+    asks = prompt.state == "open" and prompt.kind not in PAUSES
+    rows = sessions.waiting(state, event.session_id) if asks else ()
+    return Step(prompts=(_noted(gone, moment),), sessions=rows)
+
+
+def _reached(prompt: Prompt, event: DialogReached) -> Step:
+    """Only while nobody holds it and nothing is under way: an answer knows one way only."""
+    if prompt.state != "open" or prompt.held or prompt.kind in PAUSES or not event.questions:
+        return NOTHING
+    detail = "it can be answered again: its dialog is on the screen"
+    again = replace(prompt, link=event.link, held=True, questions=event.questions, request=event.request)
+    return Step(prompts=(_noted(again, Moment(event.at, "open", "yourcall", detail)),))
 
 
 def _bound(state: State, prompt: Prompt, call_id: str) -> Step:

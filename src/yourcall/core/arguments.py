@@ -1,0 +1,85 @@
+"""What a command's arguments name: files, hosts, options.
+
+Rule: whatever could be a file counts as one; one too many is resolved in vain, one too few would hide a file.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+from yourcall.core.effects import NOTHING, Effect, Ref, Use, secret_name
+from yourcall.core.shell import Places, under
+from yourcall.core.shell_words import Word
+
+
+def names_tell(words: tuple[Word, ...] | list[Word]) -> frozenset[Effect]:
+    """A variable with a telling name hands out what it holds."""
+    found = any(secret_name(name) for word in words for name in word.names)
+    return frozenset({"secrets"}) if found else NOTHING
+
+
+def ref_of(word: Word, use: Use, place: str | None) -> Ref:
+    value = word.value
+    if value is None:
+        return Ref(None, use)
+    if value.startswith("~") and not word.tilde:
+        value = "./" + value
+    return Ref(under(place, value), use, word.glob)
+
+
+def named(value: str, use: Use, place: str | None) -> Ref:
+    return Ref(under(place, value) if value else None, use)
+
+
+def refs_of(args: list[Word], use: Use, places: Places) -> list[Ref]:
+    """Everything among the arguments that could be a file, values of options too."""
+    refs: list[Ref] = []
+    for word in args:
+        value = word.value
+        if value is None or value in ("-", "--", ""):
+            continue  # the command is unknown already, or it is standard input
+        if value.startswith("--"):
+            value = value.partition("=")[2]
+        elif value.startswith("-"):
+            value = value[2:]
+        if not value:
+            continue
+        for place in places:
+            plain = value == word.value
+            refs.append(ref_of(word, use, place) if plain else Ref(under(place, value), use, word.glob))
+            if value.startswith("@"):
+                refs.append(Ref(under(place, value[1:]), use, word.glob))
+    return refs
+
+
+def says(args: list[Word], options: str) -> bool:
+    """One of these options, alone, clustered, shortened or with a value."""
+    named = options.split()
+    shorts = {option[1] for option in named if len(option) == 2}
+    longs = [option for option in named if len(option) > 2]
+    for word in args:
+        value = word.value or ""
+        if value.startswith("--") and len(value) > 2:
+            said = value.split("=", 1)[0]
+            if any(option.startswith(said) for option in longs):
+                return True
+        elif value.startswith("-") and (set(value[1:]) & shorts or any(value.startswith(o) for o in longs)):
+            return True
+    return False
+
+
+def host_of(value: str) -> str:
+    """The host of an address; empty for anything else, or for one that is dressed up."""
+    if re.fullmatch(r"[a-zA-Z][a-zA-Z0-9+.-]*://\S+", value) and value.isascii():
+        try:
+            found = urlsplit(value)
+            if found.username is None and "\\" not in value and not re.search(r"[{}\[\]]", value):
+                return (found.hostname or "").rstrip(".")
+        except ValueError:
+            return ""
+    elif re.fullmatch(r"(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?(?:/\S*)?", value):
+        return value.split("/", 1)[0].split(":", 1)[0]
+    elif re.fullmatch(r"localhost(?::\d+)?(?:/\S*)?|127\.0\.0\.1(?::\d+)?(?:/\S*)?", value):
+        return re.split(r"[:/]", value, maxsplit=1)[0]
+    return ""

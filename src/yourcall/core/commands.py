@@ -1,0 +1,387 @@
+"""A script's items as parts with effects: what each program does with the words it is given.
+
+Rule: an argument that only running it tells makes its command `unknown`; a wrapper hands on what it wraps, and is
+a part of its own.
+"""
+
+from __future__ import annotations
+
+import re
+
+from yourcall.core import effects_git
+from yourcall.core import effects_table as table
+from yourcall.core.arguments import host_of, named, names_tell, ref_of, refs_of, says
+from yourcall.core.effects import NOTHING, UNKNOWN, Effect, Part, Ref, Use
+from yourcall.core.programs import awk, fetches, sed
+from yourcall.core.shell import Assign, Item, Places, Redirect, Script, Simple, Test, Unread, parse, under
+from yourcall.core.shell_words import Word
+
+# sh -c "sh -c …": each of them is parsed; more of them nobody writes in good faith.
+DEEPEST = 5
+
+_NAME = re.compile(r"[a-z_][a-z0-9_]*")
+_BIN = re.compile(r"(?:/usr(?:/local)?|/opt/homebrew)?/s?bin/([^/]+)")
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+_DURATION = re.compile(r"[0-9.]+[smhd]?")
+_GH = table.words("pr issue run repo release search")
+_GH_READS = table.words("view list status diff checks watch")
+_FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_FIND_WRITES = frozenset({"-fprint", "-fprint0", "-fprintf", "-fls"})
+
+
+def parts_of(command: str) -> tuple[Part, ...] | Unread:
+    """Every part of a command, paths still to be resolved."""
+    script = parse(command)
+    if isinstance(script, Unread):
+        return script
+    found = _Parts()
+    found.take(script, 0)
+    return tuple(found.parts)
+
+
+class _Parts:
+    def __init__(self) -> None:
+        self.parts: list[Part] = []
+
+    def take(self, script: Script, depth: int) -> None:
+        for item in script.items:
+            self._item(item, depth)
+
+    def _item(self, item: Item, depth: int) -> None:
+        match item:
+            case Simple():
+                self._simple(list(item.words), item.text, item.places, depth)
+            case Redirect():
+                self._redirect(item)
+            case Assign():
+                self._assign(item)
+            case Test():
+                effects = NOTHING if item.plain else UNKNOWN
+                self.parts.append(Part("command", item.text, ("test",), effects | names_tell(item.words)))
+
+    def _redirect(self, item: Redirect) -> None:
+        target, op = item.target, item.op
+        if target.value == "-" or (op in (">&", "<&") and (target.value or "").rstrip("-").isdecimal()):
+            return
+        use: Use = "read" if op in ("<", "<&") else "write"
+        text = f"{op} {target.text}"
+        if target.value is not None and target.value.startswith(("/dev/tcp/", "/dev/udp/")):
+            host = target.value.split("/")[3]
+            self.parts.append(Part("redirect", text, (), frozenset({"network", "unknown"}), hosts=(host,)))
+            return
+        refs = tuple(ref_of(target, use, place) for place in item.places)
+        self.parts.append(Part("redirect", text, (), names_tell((target,)), refs))
+
+    def _assign(self, item: Assign) -> None:
+        harmless = item.name in table.HARMLESS_VARIABLES or item.name.startswith("LC_")
+        if item.lasting and _NAME.fullmatch(item.name) and item.name not in table.TIED:
+            harmless = harmless or not item.name.startswith(("npm_", "pip_"))
+        effects = NOTHING if harmless else UNKNOWN
+        self.parts.append(Part("assign", f"{item.name}={item.value.text}", (), effects))
+
+    def _note(self, words: list[Word], text: str, effects: set[Effect], refs: list[Ref], hosts: list[str]) -> None:
+        argv = (_program(words[0].value), *(word.value for word in words[1:]))
+        self.parts.append(
+            Part("command", text, argv, frozenset(effects) | names_tell(words), tuple(refs), tuple(hosts))
+        )
+
+    def _simple(self, words: list[Word], text: str, places: Places, depth: int) -> None:
+        name = None if words[0].glob else _program(words[0].value)
+        args = words[1:]
+        effects: set[Effect] = set()
+        refs: list[Ref] = []
+        hosts: list[str] = []
+        if depth > DEEPEST or name is None:
+            self._note(words, text, {"unknown"}, [], [])
+            return
+        values = [word.value for word in args]
+        known = [value for value in values if value is not None]
+        if None in values and name not in ("echo", "printf", "xargs", "test", "["):
+            effects.add("unknown")
+        if name in table.VERSIONED and len(args) == 1 and values[0] in table.VERSION_WORDS:
+            self._note(words, text, {"read"}, [], [])
+            return
+        match name:
+            case "cd":
+                refs = [
+                    ref_of(args[-1] if args else Word("~", "~", tilde=True), "enter", place) for place in places
+                ]
+                if (len(args) > 1 and values[0] != "--") or values[-1:] == ["-"]:
+                    effects.add("unknown")
+            case "git":
+                words = self._git(words, effects, refs, places)
+            case "find":
+                self._find(args, effects, refs, places, depth)
+            case "env":
+                self._env(words, text, places, depth)
+                return
+            case "curl" | "wget":
+                fetches(name, args, effects, refs, hosts, places)
+            case "gh":
+                effects |= {"secrets"} if known[:1] == ["auth"] else {"network"}
+                looks = len(known) > 1 and known[0] in _GH and known[1] in _GH_READS
+                if not looks and known[:1] != ["auth"]:
+                    effects.add("unknown")
+            case "sed":
+                sed(args, effects, refs, places)
+            case "awk" | "gawk" | "mawk":
+                awk(args, effects, refs, places)
+            case "set":
+                if not known:
+                    effects.add("secrets")
+                elif not all(re.fullmatch(r"[-+][euxo]+|pipefail", value) for value in known):
+                    effects.add("unknown")
+            case "read":
+                if not all(_NAME.fullmatch(value) or value == "-r" for value in known):
+                    effects.add("unknown")
+            case "hostname":
+                effects.add("privilege" if known else "read")
+            case "printf":
+                if not known or values[0] is None or values[0].startswith("-"):
+                    effects.add("unknown")
+            case "test" | "[":
+                if None in values or "-v" in known or "-R" in known:
+                    effects.add("unknown")
+            case "dd":
+                for word in args:
+                    key, _, value = (word.value or "").partition("=")
+                    if key in ("if", "of"):
+                        use: Use = "write" if key == "of" else "read"
+                        refs += [named(value, use, place) for place in places]
+            case "tar" | "unzip" | "zip" | "patch" | "gzip" | "gunzip" | "bzip2" | "xz" | "zstd" | "7z" | "make":
+                effects |= {"write_inside", "unknown"} if name != "make" else {"unknown"}
+                refs += refs_of(args, "read", places)
+            case _ if name in table.NEUTRAL:
+                effects -= {"unknown"} if name == "echo" else set()
+            case _ if name in table.SHELLS or name == "eval":
+                self._shell(name, args, effects, places, depth)
+            case _ if name in table.WRAPPERS:
+                self._wrapper(name, words, text, effects, places, depth)
+                return
+            case _ if name in table.READERS:
+                effects.add("read")
+                if says(args, table.READERS[name]) or (name in table.NO_PLUS and any(v[:1] == "+" for v in known)):
+                    effects.add("unknown")
+                if name == "jq" and any(re.search(r"\benv\b|\$ENV|input_filename", value) for value in known):
+                    effects.add("secrets")
+                refs += refs_of(args, "read", places)
+            case _ if name in table.ONE_FILE:
+                effects.add("read")
+                plain = [word for word in args if not (word.value or "").startswith("-")]
+                refs += refs_of(args, "read", places)
+                if len(plain) > 1 or says(args, "-r -revert"):
+                    refs += refs_of(args, "write", places)
+            case _ if name in table.WRITERS:
+                self._writer(name, args, effects, refs, places)
+            case _ if name in table.DELETERS:
+                effects.add("delete")
+                refs += refs_of(args, "delete", places)
+            case _ if name in table.ALWAYS:
+                effects |= table.ALWAYS[name]
+                hosts += [h for value in known if (h := host_of(value))]
+            case _ if name in table.PACKAGES:
+                verbs = [value for value in known if not value.startswith("-")]
+                installs = (not verbs and name in ("npm", "yarn", "pnpm", "bun")) or set(verbs) & table.PACKAGES[
+                    name
+                ]
+                effects |= {"install", "network"} if installs else {"unknown"}
+            case _:
+                effects.add("unknown")
+        self._note(words, text, effects, refs, hosts)
+
+    def _writer(self, name: str, args: list[Word], effects: set[Effect], refs: list[Ref], places: Places) -> None:
+        refs += refs_of(args[1:] if name == "chmod" else args, "write", places)
+        if not refs:
+            effects.add("unknown")
+        if says(args, table.WRITERS[name]) and name != "cp":
+            effects.add("unknown")
+        if name == "ln" and any(".." in (word.value or "") for word in args):
+            effects.add("unknown")  # a link's target is meant from where the link lies
+        if name == "chmod" and re.search(
+            r"[ugo]*\+[rwx]*s|^[2467][0-7]{3}$", (args[0].value or "") if args else ""
+        ):
+            effects.add("privilege")
+        if name == "cp":
+            # What is copied is only read; the last one is written, or the folder of -t.
+            refs[:] = [Ref(r.path, "read", r.glob) for r in refs]
+            last = [word for word in args if not (word.value or "").startswith("-")][-1:]
+            into = [word for word in args if re.match(r"-t|--t", word.value or "")]
+            refs += refs_of(args if into else last, "write", places)
+        if name == "install" and any((word.value or "").startswith("-m") for word in args):
+            effects.add("privilege")
+
+    def _git(self, words: list[Word], effects: set[Effect], refs: list[Ref], places: Places) -> list[Word]:
+        """Global options first; the part is then called by its subcommand alone (`git push`)."""
+        rest = words[1:]
+        while rest and (rest[0].value or "").startswith("-"):
+            option = rest[0].value or ""
+            if option == "-C" and len(rest) > 1:
+                refs += [ref_of(rest[1], "enter", place) for place in places]
+                places = tuple(under(place, rest[1].value or "") for place in places)
+                rest = rest[2:]
+            elif option in ("--no-pager", "--no-optional-locks", "--literal-pathspecs", "-P"):
+                rest = rest[1:]
+            elif option in ("-c", "--config-env", "--git-dir", "--work-tree", "--namespace", "--exec-path"):
+                effects.add("unknown")
+                rest = rest[2:] if option != "--exec-path" else rest[1:]
+            else:
+                effects.add("unknown")
+                rest = rest[1:]
+        said = [word.value for word in rest]
+        effects |= effects_git.effects([value if value is not None else "\0" for value in said])
+        if said[:1] == [None]:
+            effects.add("unknown")
+        verb = said[0] if said else ""
+        if verb in (
+            "show",
+            "cat-file",
+            "diff",
+            "log",
+            "grep",
+            "blame",
+            "add",
+            "rm",
+            "clean",
+            "checkout",
+            "restore",
+        ):
+            use: Use = "delete" if verb == "rm" else "read"
+            named = [
+                Word(w.text, (w.value or "").rsplit(":", 1)[-1] if w.value else None, w.glob) for w in rest[1:]
+            ]
+            refs += [r for r in refs_of(named, use, places) if r.path is not None]
+        if verb in ("clone", "init", "mv") and len([v for v in said if v and not v.startswith("-")]) > 2:
+            refs += refs_of(rest[-1:], "write", places)
+            effects -= {"write_outside"} if verb == "clone" else set()
+        return [words[0], *rest]
+
+    def _find(self, args: list[Word], effects: set[Effect], refs: list[Ref], places: Places, depth: int) -> None:
+        effects.add("read")
+        at = 0
+        while at < len(args):
+            value = args[at].value or ""
+            if value in _FIND_RUNS:
+                end = next((n for n in range(at + 1, len(args)) if args[n].value in (";", "+")), len(args))
+                inner = [Word(w.text, None if "{}" in (w.value or "{}") else w.value) for w in args[at + 1 : end]]
+                if inner:
+                    self._simple(inner, " ".join(w.text for w in inner), (None,), depth + 1)
+                at = end
+            elif value == "-delete":
+                effects.add("delete")
+                refs += refs_of(
+                    [w for w in args[:at] if not (w.value or "-").startswith("-")][:1], "delete", places
+                )
+            elif value in _FIND_WRITES and at + 1 < len(args):
+                refs += [ref_of(args[at + 1], "write", place) for place in places]
+            elif value in ("-files0-from",):
+                effects.add("unknown")
+            at += 1
+        first = next((n for n, w in enumerate(args) if (w.value or "").startswith(("-", "(", "!"))), len(args))
+        refs += refs_of(args[:first], "read", places)
+
+    def _env(self, words: list[Word], text: str, places: Places, depth: int) -> None:
+        """`env [-i] [NAME=value…] command`; alone it prints every variable."""
+        rest = words[1:]
+        effects: set[Effect] = set()
+        while rest:
+            value = rest[0].value
+            if value in ("-i", "-", "--ignore-environment", "--"):
+                rest = rest[1:]
+            elif value in ("-u", "--unset") and len(rest) > 1:
+                rest = rest[2:]
+            elif value is not None and _ASSIGNMENT.match(value):
+                name = value.split("=", 1)[0]
+                self._assign(Assign(name, Word(value, value), lasting=False))
+                rest = rest[1:]
+            else:
+                break
+        if not rest:
+            effects.add("secrets")
+        elif rest[0].value is None or rest[0].value.startswith("-"):
+            effects.add("unknown")
+        else:
+            self._simple(rest, " ".join(word.text for word in rest), places, depth + 1)
+        self._note(words[:1], text, effects, [], [])
+
+    def _wrapper(
+        self, name: str, words: list[Word], text: str, effects: set[Effect], places: Places, depth: int
+    ) -> None:
+        """The command that is wrapped, as a part of its own; then the wrapper itself."""
+        effects |= table.ALWAYS.get(name, NOTHING) - {"unknown"}
+        if name == "command" and len(words) > 1 and words[1].value in ("-v", "-V"):
+            self._note(words, text, {"read"}, [], [])
+            return
+        inner, mark = _behind_options(name, words[1:])
+        if name == "timeout" and inner and _DURATION.fullmatch(inner[0].value or ""):
+            inner = inner[1:]
+        if name == "xargs" and inner is not None:
+            # Whatever xargs reads becomes arguments, at the end or where the mark stands.
+            inner = inner or [Word("echo", "echo")]
+            marked = [Word(w.text, None if mark in (w.value or mark) else w.value, w.glob) for w in inner]
+            inner = marked if mark else [*inner, Word("…", None)]
+        if not inner or inner[0].value is None or _ASSIGNMENT.match(inner[0].value):
+            effects.add("unknown")
+        else:
+            self._simple(inner, " ".join(word.text for word in inner), places, depth + 1)
+        self._note(words[:1], text, effects, [], [])
+
+    def _shell(self, name: str, args: list[Word], effects: set[Effect], places: Places, depth: int) -> None:
+        """`bash -c '…'` is parsed like the rest; a script, or what comes through a pipe, is anybody's guess."""
+        rest = list(args)
+        while rest and rest[0].value in (
+            "-e",
+            "-u",
+            "-x",
+            "-l",
+            "--login",
+            "-eu",
+            "-ex",
+            "-euo",
+            "-o",
+            "pipefail",
+        ):
+            rest = rest[1:]
+        inline = name == "eval" or (bool(rest) and re.fullmatch(r"-[euxl]*c", rest[0].value or "") is not None)
+        said = rest if name == "eval" else rest[1:2]
+        more = bool(rest[2:]) and name != "eval"
+        if not inline or not said or more or any(word.value is None for word in said):
+            effects.add("unknown")
+            return
+        script = parse(" ".join(word.value or "" for word in said), places)
+        if isinstance(script, Unread) or depth >= DEEPEST:
+            effects.add("unknown")
+        else:
+            self.take(script, depth + 1)
+
+
+def _behind_options(name: str, rest: list[Word]) -> tuple[list[Word] | None, str]:
+    """What a wrapper runs, and the mark of `xargs -I`; None if an option is not known for sure."""
+    flags, valued = (options.split() for options in table.WRAPPERS[name])
+    mark = ""
+    while rest and (rest[0].value is None or (rest[0].value.startswith("-") and rest[0].value != "-")):
+        option = rest[0].value
+        if option is None:
+            return None, ""
+        if option == "--":
+            return rest[1:], mark
+        if option in flags or (name == "nice" and option[1:].isdecimal()):
+            rest = rest[1:]
+        elif option in valued and len(rest) > 1:
+            mark = (rest[1].value or "") if option == "-I" else mark
+            if option == "-I" and not mark:
+                return None, ""
+            rest = rest[2:]
+        elif option.split("=", 1)[0] in valued or (option[:2] in valued and not option.startswith("--")):
+            mark = option[2:] if option[:2] == "-I" else mark
+            rest = rest[1:]
+        else:
+            return None, ""
+    return rest, mark
+
+
+def _program(value: str | None) -> str | None:
+    """`/usr/bin/git` is `git`; a path anywhere else is a program of its own."""
+    if not value:
+        return None
+    known = _BIN.fullmatch(value)
+    return known[1] if known else value

@@ -1,0 +1,146 @@
+"""What running a command would do, part by part, in ten classes; and where, once the edge has resolved its paths.
+
+Rule: a part never gets fewer effects than it could have; what is not in the tables is `unknown`. Paths are
+named here and resolved at the edge (`Facts`), so that a link or a `..` counts as what it leads to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Literal, get_args
+
+from msgspec import Struct
+
+Effect = Literal[
+    "read",
+    "write_inside",
+    "write_outside",
+    "delete",
+    "network",
+    "install",
+    "history_rewrite",
+    "secrets",
+    "privilege",
+    "unknown",
+]
+EFFECTS: tuple[Effect, ...] = get_args(Effect)
+
+Use = Literal["read", "write", "delete", "enter"]
+Effects = frozenset[Effect]
+NOTHING: Effects = frozenset()
+UNKNOWN: Effects = frozenset({"unknown"})
+
+
+class Ref(Struct, frozen=True):
+    """A path as a command names it, from the folder it runs in; None: it cannot be known before it runs."""
+
+    path: str | None
+    use: Use
+    glob: bool = False
+
+
+class Part(Struct, frozen=True):
+    """One thing that would happen. `argv`: a command's words, None where only running it tells. `paths` are the
+    resolved ones, set by `settled`. No effects at all: it does nothing that anybody would mind (`echo`)."""
+
+    kind: Literal["command", "redirect", "assign", "tool"]
+    text: str
+    argv: tuple[str | None, ...] = ()
+    effects: Effects = NOTHING
+    refs: tuple[Ref, ...] = ()
+    hosts: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+
+
+class Facts(Struct, frozen=True):
+    """What only the edge can know: the project's folder (empty: there is none that could be meant), the user's
+    home, and what the named paths lead to. A path that is not in `resolved` could not be resolved."""
+
+    root: str = ""
+    home: str = ""
+    resolved: Mapping[Ref, tuple[str, ...]] = {}
+
+
+_SECRET = re.compile(
+    r"(?:^|/)(?:\.env(?!\.(?:example|sample|template|dist)$)(?:\.[^/]*)?|\.envrc|_?\.?netrc|\.npmrc|\.pypirc|\.pgpass|\.my\.cnf"
+    r"|\.git-credentials|\.vault-token|\.htpasswd|(?:aws_|gcloud_|\.)?credentials(?:\.[^/]*)?|secrets?(?:\.[^/]*)?"
+    r"|id_(?:rsa|dsa|ecdsa|ed25519)[^/]*|[^/]*\.(?:pem|key|p12|pfx|jks|keystore|kdbx|gpg|age)"
+    r"|\.(?:ssh|aws|gnupg|kube|azure|password-store)(?:/.*)?|\.docker/config\.json|\.config/(?:gh|gcloud|op|sops)(?:/.*)?"
+    r"|\.(?:claude|codex|gemini)/(?:\.credentials\.json|auth\.json|oauth_creds\.json)|\.claude\.json"
+    r"|\.[a-z_]*history|\.bw|shadow-?|gshadow-?|sudoers(?:\.d/.*)?|environ|keychains?(?:/.*)?|\.yourcall/yourcall\.db.*)$",
+    re.IGNORECASE,
+)
+
+# Written to, these run or decide something later: not what "in the project" means to anybody.
+_RESERVED = re.compile(
+    r"(?:^|/)(?:\.git|\.hg|\.yourcall|\.claude|\.codex|\.gemini|\.vscode|\.idea|\.husky|\.devcontainer)(?:/|$)"
+    r"|(?:^|/)(?:\.envrc|\.mcp\.json|\.gitconfig|\.gitmodules)$",
+    re.IGNORECASE,
+)
+
+# Writing to these writes nothing.
+_NOWHERE = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/1", "/dev/fd/2"})
+
+_SECRET_NAME = re.compile(
+    r"TOKEN|SECRET|PASSW|API_?KEY|PRIVATE|CREDENTIAL|AUTH|ACCESS_KEY|SESSION_KEY", re.IGNORECASE
+)
+
+
+def secret_path(path: str) -> bool:
+    return bool(_SECRET.search(path.rstrip("/")))
+
+
+def secret_name(name: str) -> bool:
+    return bool(_SECRET_NAME.search(name))
+
+
+def settled(part: Part, facts: Facts) -> Part:
+    """The part with what its paths add, now that it is known where they lead."""
+    if not part.refs:
+        return part
+    effects: set[Effect] = set(part.effects)
+    paths: list[str] = []
+    for ref in part.refs:
+        found = facts.resolved.get(ref) if ref.path is not None else None
+        if found is None:
+            effects |= _lost(ref.use)
+            continue
+        for path in found:
+            effects |= _of_path(ref, path, facts)
+        paths += found
+    return Part(
+        part.kind, part.text, part.argv, frozenset(effects), part.refs, part.hosts, tuple(dict.fromkeys(paths))
+    )
+
+
+def inside(path: str, root: str) -> bool:
+    return bool(root) and (path == root or path.startswith(root.rstrip("/") + "/"))
+
+
+def _lost(use: Use) -> set[Effect]:
+    match use:
+        case "read" | "enter":
+            return {"unknown"}
+        case "write":
+            return {"write_outside", "unknown"}
+        case "delete":
+            return {"delete", "write_outside", "unknown"}
+
+
+def _of_path(ref: Ref, path: str, facts: Facts) -> set[Effect]:
+    ours = inside(path, facts.root)
+    secret: set[Effect] = {"secrets"} if secret_path(path) or secret_path(ref.path or "") else set()
+    match ref.use:
+        case "enter":
+            return set() if ours else {"unknown"}
+        case "read":
+            return {"read", *secret}
+        case "write" if path in _NOWHERE:
+            return set()
+        case "write" | "delete":
+            reserved = ours and _RESERVED.search(path[len(facts.root) :])
+            here: set[Effect] = {"write_inside"} if ours and not reserved else {"write_outside"}
+            if ref.use == "delete":
+                here = {"delete", *(here - {"write_inside"})}
+            return here | secret

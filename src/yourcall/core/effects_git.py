@@ -1,0 +1,153 @@
+"""What a git command does, by its subcommand.
+
+Rule: an option that makes git run a program, or read another configuration, makes it `unknown`.
+"""
+
+from __future__ import annotations
+
+from yourcall.core.effects import UNKNOWN, Effect, Effects
+from yourcall.core.effects_table import words
+
+_READ = words(
+    "status log diff show blame annotate rev-parse ls-files ls-tree describe shortlog "
+    "cat-file rev-list name-rev merge-base grep for-each-ref show-ref diff-tree diff-index "
+    "diff-files count-objects whatchanged cherry check-ignore check-attr check-ref-format "
+    "verify-commit verify-tag show-branch range-diff version help fsck ls-remote"
+)
+_WRITE = words(
+    "add commit mv switch merge cherry-pick revert apply am init bisect notes stage pull "
+    "fetch clone push checkout restore rm clean stash tag branch remote reset rebase worktree "
+    "sparse-checkout"
+)
+_NETWORK = frozenset(["fetch", "pull", "push", "clone", "ls-remote"])
+_REWRITE = words("rebase reset filter-branch filter-repo replace update-ref")
+
+# Any of these, anywhere: a program of somebody's choice runs, or the rules come from elsewhere.
+_PROGRAMS = words(
+        "--upload-pack --receive-pack --exec --ext-diff --textconv --open-files-in-pager --config "
+        "--template --strategy --extcmd --tool --gpg-sign --edit --patch --interactive --output"
+    )  # fmt: skip
+
+
+def effects(said: list[str]) -> Effects:
+    """Of the words behind `git`, global options already taken off."""
+    if not said:
+        return frozenset({"read"})
+    name, *rest = said
+    found = set(_of(name, rest))
+    long = [word.split("=", 1)[0] for word in rest if word.startswith("--") and len(word) > 2]
+    if any(_short_for(word, program) for word in long for program in _PROGRAMS):
+        found |= {"unknown"}
+        if any(_short_for(word, "--output") for word in long):
+            found |= {"write_outside"}
+    if any("::" in word for word in rest) and name in _NETWORK | {"remote", "submodule"}:
+        found |= {"unknown"}  # ext::sh -c … is an address to git
+    if name == "grep" and any(word.startswith("-O") for word in rest):
+        found |= {"unknown"}
+    return frozenset(found)
+
+
+def _short_for(word: str, option: str) -> bool:
+    """Git takes any beginning that is unique; `--no-…` only takes something away."""
+    return len(word) > 3 and option.startswith(word)
+
+
+def _has(rest: list[str], short: str, *long: str) -> bool:
+    """One of these options, alone, clustered, shortened or with a value."""
+    for word in rest:
+        if word == "--":
+            return False
+        if word.startswith("--"):
+            name = word.split("=", 1)[0]
+            if any(each.startswith(name) and len(name) > 3 for each in long):
+                return True
+        elif word.startswith("-") and any(letter in word[1:] for letter in short):
+            return True
+    return False
+
+
+def _of(name: str, rest: list[str]) -> set[Effect]:
+    plain = [word for word in rest if not word.startswith("-")]
+    match name:
+        case "push":
+            forced = _has(rest, "fd", "--force", "--force-with-lease", "--mirror", "--delete", "--prune")
+            moved = any(word.startswith(("+", ":")) for word in plain)
+            return {"network", "history_rewrite"} if forced or moved else {"network"}
+        case "ls-remote":
+            return {"network"}
+        case "fetch":
+            return {"network", "write_inside"}
+        case "pull":
+            rewrites = _has(rest, "rf", "--rebase", "--force")
+            return {"network", "write_inside", "history_rewrite"} if rewrites else {"network", "write_inside"}
+        case "clone":
+            return {"network", "write_outside"} if len(plain) > 1 else {"network", "write_inside"}
+        case "commit":
+            amends = _has(rest, "", "--amend")
+            return {"write_inside", "history_rewrite"} if amends else {"write_inside"}
+        case "checkout":
+            if _has(rest, "b", "--orphan") and not _has(rest, "fB", "--force"):
+                return {"write_inside"}
+            return {"write_inside", "delete"}
+        case "switch":
+            return (
+                {"write_inside", "delete"}
+                if _has(rest, "fC", "--force", "--discard-changes")
+                else {"write_inside"}
+            )
+        case "restore":
+            return {"write_inside"} if _has(rest, "S", "--staged") and not _has(rest, "W", "--worktree") else {
+                "write_inside",
+                "delete",
+            }  # fmt: skip
+        case "rm":
+            return {"delete"}
+        case "clean":
+            return {"read"} if _has(rest, "n", "--dry-run") else {"delete"}
+        case "stash":
+            verb = plain[0] if plain else "push"
+            return (
+                {"read"}
+                if verb in ("list", "show")
+                else {"delete"}
+                if verb in ("drop", "clear")
+                else {"write_inside"}
+            )
+        case "branch" | "tag":
+            if _has(rest, "dD", "--delete"):
+                return {"delete"}
+            if _has(rest, "fMC", "--force"):
+                return {"history_rewrite", "write_inside"}
+            lists = not plain or _has(rest, "larv", "--list", "--all", "--remotes", "--contains", "--merged")
+            return {"read"} if lists else {"write_inside"}
+        case "remote":
+            return {"read"} if not plain or plain[0] in ("show", "get-url") else {"write_inside", "unknown"}
+        case "reset":
+            return {"history_rewrite", "delete"} if _has(rest, "", "--hard", "--merge", "--keep") else {
+                "history_rewrite"
+            }  # fmt: skip
+        case "reflog":
+            return {"history_rewrite"} if plain and plain[0] in ("expire", "delete") else {"read"}
+        case "gc" | "prune" | "repack":
+            return {"history_rewrite"}
+        case "config":
+            reads = _has(rest, "l", "--get", "--get-all", "--get-regexp", "--list") or plain[:1] in (
+                ["get"],
+                ["list"],
+            )
+            return {"read"} if reads else {"write_outside", "unknown"}
+        case "worktree":
+            return {"read"} if plain[:1] == ["list"] else {"write_outside", "unknown"}
+        case "bisect":
+            return {"write_inside", "unknown"} if "run" in plain else {"write_inside"}
+        case "credential" | "credential-store" | "credential-cache":
+            return {"secrets"}
+        case _ if name in _REWRITE:
+            opaque = name != "rebase" or _has(rest, "xi", "--exec", "--interactive")
+            return {"history_rewrite", "unknown"} if opaque else {"history_rewrite"}
+        case _ if name in _READ:
+            return {"read"}
+        case _ if name in _WRITE:
+            return {"write_inside"}
+        case _:
+            return set(UNKNOWN)

@@ -1,0 +1,167 @@
+"""The programs whose effects are known, as data; everything else is `unknown`.
+
+Rule: a program stands here only if, with any arguments but the ones named beside it, it does nothing else. An
+option counts also when it is shortened (`--outp`) or clustered (`-ro`).
+"""
+
+from __future__ import annotations
+
+from yourcall.core.effects import Effect
+
+
+def words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Nobody minds these: they compute, compare or say something.
+NEUTRAL = words("true false : exit return break continue echo sleep seq basename dirname expr factor wait jobs")
+
+# Programs that read the files they are told, with the options that make them do more.
+READERS: dict[str, str] = {
+    **dict.fromkeys(
+        words(
+            "cat tac nl head tail wc cut paste tr rev fold fmt expand unexpand column comm join diff "
+            "cmp ls dir vdir stat du df pwd realpath readlink md5sum sha1sum sha224sum sha256sum "
+            "sha384sum sha512sum b2sum cksum sum od hexdump strings base64 base32 grep egrep fgrep "
+            "uname whoami id groups uptime nproc arch which whereis type tty cal free getconf locale "
+            "ps pgrep lsof numfmt pr tsort clear tput hexyl ncal users who w logname dircolors test "
+            "lscpu lsblk pstree"
+        ),
+        "",
+    ),
+    "date": "-s --set -f --file",
+    "file": "-C --compile -m --magic-file -z --uncompress",
+    "sort": "-o --output --compress-program -T --temporary-directory --files0-from",
+    "shuf": "-o --output",
+    "rg": "--pre --hostname-bin -z --search-zip",
+    "ag": "--pager",
+    "fd": "-x -X --exec --exec-batch",
+    "fdfind": "-x -X --exec --exec-batch",
+    "tree": "-o -R --output",
+    "yq": "-i --inplace -s --split-exp",
+    "jq": "",
+    "less": "-o -O --log-file --LOG-FILE -k --lesskey-file",
+    "more": "",
+    "printf": "-v",
+    "tail": "",
+    "cloc": "--out --report-file --sql",
+    "tokei": "",
+    "scc": "-o --output",
+}
+# `+` in front of an argument gives a pager a command to run.
+NO_PLUS = frozenset({"less", "more"})
+# With a second file they write it.
+ONE_FILE = frozenset({"uniq", "xxd"})
+
+# Every path they name is written. `unknown` is added by the options beside them.
+WRITERS: dict[str, str] = {
+    "mkdir": "",
+    "touch": "-r --reference",
+    "tee": "",
+    "truncate": "-r --reference",
+    "cp": "-P -d -a --no-dereference --archive --preserve -s --symbolic-link -R -r --recursive --parents",
+    "mv": "",
+    "mkfifo": "",
+    "split": "--filter",
+    "csplit": "",
+    "chmod": "--reference",
+    "ln": "",
+    "install": "--strip-program -o --owner -g --group",
+    "mktemp": "",
+}
+DELETERS = frozenset({"rm", "rmdir", "unlink", "shred", "trash", "trash-put"})
+
+# What they do whatever they are told.
+ALWAYS: dict[str, frozenset[Effect]] = {
+    **dict.fromkeys(
+        words(
+        "sudo doas su pkexec runuser chroot mount umount systemctl service useradd userdel "
+        "usermod groupadd passwd chpasswd visudo iptables ip6tables nft ufw sysctl modprobe "
+        "insmod rmmod setcap crontab at batch launchctl reboot shutdown halt poweroff mkfs fdisk "
+        "parted nsenter unshare chown chgrp setfacl swapon losetup hostnamectl timedatectl "
+        "loginctl dpkg-reconfigure update-alternatives security defaults csrutil spctl kextload "
+        "dscl setenforce auditctl capsh newgrp sg"
+    ),
+        frozenset[Effect]({"privilege", "unknown"}),
+    ),
+    **dict.fromkeys(
+        words(
+        "ssh scp sftp ftp telnet nc ncat netcat socat rsync mosh aws gcloud az kubectl helm "
+        "terraform heroku fly flyctl vercel netlify wrangler firebase doctl ansible "
+        "ansible-playbook docker podman nmap gsutil rclone s3cmd mc psql mysql mongosh redis-cli "
+        "openssl xh http https aria2c yt-dlp lynx w3m links elinks websocat grpcurl"
+    ),
+        frozenset[Effect]({"network", "unknown"}),
+    ),
+    **dict.fromkeys(words("ping ping6 dig nslookup host whois tracepath"), frozenset[Effect]({"network"})),
+    **dict.fromkeys(
+        words(
+        "npx bunx uvx pipx corepack apt apt-get aptitude dpkg rpm dnf yum pacman apk snap flatpak "
+        "brew port easy_install nix-env nix mise asdf nvm rustup sdkmanager conda mamba gem "
+        "bundle composer"
+    ),
+        frozenset[Effect]({"install", "network", "unknown"}),
+    ),
+    **dict.fromkeys(words("printenv compgen pass op bw vault sops gpg gpg2 ssh-add ssh-keygen keyring"),
+                    frozenset[Effect]({"secrets"})),
+}  # fmt: skip
+
+# Package managers: what installs; everything else they do runs somebody's scripts.
+PACKAGES: dict[str, frozenset[str]] = {
+    "npm": words("install i add ci update upgrade exec x init create uninstall remove link rebuild"),
+    "pnpm": words("install i add update up dlx exec create remove rebuild link"),
+    "yarn": words("install add upgrade up dlx create remove link"),
+    "bun": words("install i add update x create remove link"),
+    "pip": frozenset(["install", "uninstall", "download", "wheel"]),
+    "pip3": frozenset(["install", "uninstall", "download", "wheel"]),
+    "uv": words("add sync pip tool run lock python"),
+    "poetry": frozenset(["install", "add", "update", "remove", "self"]),
+    "pdm": frozenset(["install", "add", "update", "sync", "remove"]),
+    "cargo": frozenset(["install", "add", "update", "fetch", "uninstall"]),
+    "go": frozenset(["install", "get", "mod"]),
+    "deno": frozenset(["install", "add", "cache"]),
+}
+
+# Asked only for their version, these say it.
+VERSIONED = words(
+    "python python3 node ruby perl php java javac go cargo rustc npm pnpm yarn bun deno pip "
+    "pip3 uv poetry make gcc clang cmake git docker kubectl terraform gh bash zsh tmux curl "
+    "wget jq rg fd tsc eslint prettier ruff mypy pytest black isort node-gyp gradle mvn "
+    "dotnet swift"
+)
+VERSION_WORDS = frozenset({"--version", "-V", "-v", "version", "--help", "-h"})
+
+# Variables that change only how a program looks or talks.
+HARMLESS_VARIABLES = words(
+    "LANG LANGUAGE TZ NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE CI TERM COLUMNS LINES "
+    "NODE_ENV RUST_BACKTRACE RUST_LOG PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE "
+    "GIT_TERMINAL_PROMPT DEBIAN_FRONTEND HUSKY"
+)
+# Small letters, and still read by programs or by zsh.
+TIED = words(
+    "http_proxy https_proxy ftp_proxy all_proxy no_proxy path fpath cdpath manpath mailpath "
+    "module_path prompt psvar watch status signals histchars"
+)
+
+# Programs that run what follows them: their options without a value, and those that take one. Any other option
+# could swallow the name of what really runs.
+WRAPPERS: dict[str, tuple[str, str]] = {
+    "nohup": ("", ""),
+    "setsid": ("-w -f -c --wait --fork --ctty", ""),
+    "nice": ("", "-n --adjustment"),
+    "ionice": ("-t", "-c -n --class --classdata"),
+    "stdbuf": ("", "-i -o -e --input --output --error"),
+    "timeout": ("--preserve-status --foreground -v --verbose", "-s -k --signal --kill-after"),
+    "time": ("-p", ""),
+    "command": ("-p", ""),
+    "exec": ("-c -l", "-a"),
+    "sudo": ("-n -E -H -k -S -b -A --non-interactive --preserve-env", "-u -g -p --user --group --prompt"),
+    "doas": ("-n", "-u"),
+    "xargs": (
+        "-0 -r -t -x --null --no-run-if-empty --verbose --exit",
+        "-I -n -P -L -s -d -E --max-args --max-procs --max-lines --max-chars --delimiter",
+    ),
+    "caffeinate": ("-d -i -m -s -u", "-t -w"),
+    "busybox": ("", ""),
+}
+SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash"})

@@ -1,0 +1,139 @@
+"""What the rules say to one request: first the most specific deny; then, for every part, an allow or an ask.
+
+Rule: allowed only if every part is; what cannot be taken apart is never allowed; an ask or a hold goes before an
+allow unless the allow says more about the part, and one of the project's own file goes before any allow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from yourcall.core.asked import Asked
+from yourcall.core.doings import parts
+from yourcall.core.effects import Effects, Facts, Part, settled
+from yourcall.core.rules import Do, Rule, Scene, active, covers, specific, touches
+from yourcall.core.shell import Unread
+from yourcall.model import Answer, Prompt
+
+
+class PartRuling(Struct, frozen=True):
+    """What was said to one part, and by which rule; no rule: nobody said anything, so a person is asked."""
+
+    part: Part
+    do: Do
+    rule: str = ""
+
+
+class Ruling(Struct, frozen=True):
+    """What the rules say; `why` is a sentence for people, `message` goes to the agent with a deny."""
+
+    do: Do
+    why: str
+    rules: tuple[str, ...] = ()
+    message: str = ""
+    parts: tuple[PartRuling, ...] = ()
+    unread: str = ""
+
+
+class Guard(Struct, frozen=True):
+    """The hand on the brake: `paused`, and how many were allowed by rule within the last minute."""
+
+    paused: bool = False
+    recent: int = 0
+    most: int = 0
+
+
+def decide(rules: Sequence[Rule], asked: Asked, facts: Facts, scene: Scene, guard: Guard | None = None) -> Ruling:
+    guard = guard or Guard()
+    found = parts(asked)
+    here = [rule for rule in rules if active(rule, scene)]
+    if isinstance(found, Unread):
+        return _unread(here, asked, scene, found, guard)
+    whole = _shown([settled(part, facts) for part in found])
+    ruling = _judged(here, asked, scene, whole)
+    if guard.paused and ruling.do in ("allow", "deny"):
+        return Ruling("ask", "Rules are paused: everything waits for a person.", parts=ruling.parts)
+    if ruling.do == "allow" and guard.most and guard.recent >= guard.most:
+        why = f"More than {guard.most} were allowed by rule within a minute: this one waits for a person."
+        return Ruling("ask", why, parts=ruling.parts)
+    return ruling
+
+
+def _shown(found: list[Part]) -> list[Part]:
+    """Where nothing does anything (`echo`), it is reading at most: a rule must still say yes."""
+    if any(part.effects for part in found):
+        return found
+    only: Effects = frozenset({"read"})
+    return [Part(p.kind, p.text, p.argv, only, p.refs, p.hosts, p.paths) for p in found]
+
+
+def _judged(rules: list[Rule], asked: Asked, scene: Scene, found: list[Part]) -> Ruling:
+    denies = [r for r in rules if r.do == "deny" and any(touches(r, part, asked, scene) for part in found)]
+    if denies:
+        deny = max(denies, key=specific)
+        judged = tuple(
+            PartRuling(part, "deny", deny.name) if touches(deny, part, asked, scene) else PartRuling(part, "ask")
+            for part in found
+        )
+        return Ruling("deny", f"Rule {deny.name} denies it.", (deny.name,), deny.message, judged)
+    judged = tuple(_one(rules, asked, scene, part) for part in found)
+    names = tuple(dict.fromkeys(each.rule for each in judged if each.rule))
+    for do, word in (("hold", "asks twice"), ("ask", "asks")):
+        by = next((each for each in judged if each.do == do and each.rule), None)
+        if by is not None:
+            return Ruling("hold" if do == "hold" else "ask", f"Rule {by.rule} {word}.", (by.rule,), parts=judged)
+    missing = next((each.part for each in judged if each.do != "allow"), None)
+    if missing is not None:
+        what = ", ".join(sorted(missing.effects)).replace("_", " ")
+        return Ruling("ask", f"No rule allows: {_short(missing.text)} ({what}).", parts=judged)
+    return Ruling("allow", f"Allowed by rule {', '.join(names)}.", names, parts=judged)
+
+
+def _one(rules: list[Rule], asked: Asked, scene: Scene, part: Part) -> PartRuling:
+    asks = [r for r in rules if r.do in ("ask", "hold") and touches(r, part, asked, scene)]
+    allows = [r for r in rules if r.do == "allow" and part.effects and covers(r, part, asked, scene)]
+    ask = max(asks, key=lambda r: (bool(r.of_project), specific(r), r.do == "hold"), default=None)
+    allow = max(allows, key=specific, default=None)
+    if ask is not None and (allow is None or ask.of_project or specific(ask) >= specific(allow)):
+        return PartRuling(part, ask.do, ask.name)
+    if allow is not None:
+        return PartRuling(part, "allow", allow.name)
+    return PartRuling(part, "ask" if part.effects else "allow")
+
+
+def _unread(rules: list[Rule], asked: Asked, scene: Scene, found: Unread, guard: Guard) -> Ruling:
+    """Nothing is known of it but its text and its tool: it can be denied or held by those, never allowed."""
+    blank = Part("command", asked.command, effects=frozenset({"unknown"}))
+    said = [r for r in rules if not r.command and not r.path and not r.host and touches(r, blank, asked, scene)]
+    why = f"It cannot be taken apart ({found.why}), so no rule allows it."
+    denies = [r for r in said if r.do == "deny"]
+    if denies and not guard.paused:
+        deny = max(denies, key=specific)
+        return Ruling("deny", f"Rule {deny.name} denies it.", (deny.name,), deny.message, unread=found.why)
+    hold = next((r for r in said if r.do == "hold"), None)
+    if hold is not None:
+        return Ruling("hold", f"{why} Rule {hold.name} asks twice.", (hold.name,), unread=found.why)
+    return Ruling("ask", why, unread=found.why)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 80 else line[:79] + "…"
+
+
+def answer_of(prompt: Prompt, ruling: Ruling) -> Answer | None:
+    """The ruling as an answer to this prompt; None where it is not sure what a yes or a no would be."""
+    effect = {"allow": "allow_once", "deny": "deny"}.get(ruling.do)
+    if effect is None or prompt.kind != "permission" or len(prompt.questions) != 1:
+        return None
+    (question,) = prompt.questions
+    options = [option for option in question.options if option.effect == effect]
+    # Codex may offer to write a rule of its own with a no: the plain one is called so.
+    plain = [option for option in options if option.id == ruling.do] or options
+    if len(plain) != 1:
+        return None
+    texts = {question.id: ruling.message} if ruling.do == "deny" and ruling.message and question.free_text else {}
+    by = f"rule {', '.join(ruling.rules)}"
+    return Answer(f"{prompt.id}-rule", by, "rule", {question.id: (plain[0].id,)}, texts)

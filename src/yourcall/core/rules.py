@@ -1,0 +1,319 @@
+"""A rule: what may be answered without a person, and when it applies.
+
+Rule: an allow must cover a part entirely; a deny, an ask or a hold needs to touch it only. What a rule does not
+say, it does not narrow; but no rule allows commands as a whole, and none allows what is not known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Literal
+
+from msgspec import Struct
+
+from yourcall.core.asked import Asked
+from yourcall.core.commands import parts_of
+from yourcall.core.effects import EFFECTS, Effect, Effects, Part
+from yourcall.core.shell import Unread
+
+Do = Literal["allow", "deny", "ask", "hold"]
+DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+
+class Rule(Struct, frozen=True):
+    """One section of a rules file; every field but `do` narrows it. `until` and `since` are seconds since 1970."""
+
+    name: str
+    do: Do
+    note: str = ""
+    message: str = ""
+    tool: tuple[str, ...] = ()
+    effect: tuple[Effect, ...] = ()
+    command: tuple[str, ...] = ()
+    whole: bool = False
+    text: str = ""
+    path: tuple[str, ...] = ()
+    host: tuple[str, ...] = ()
+    mcp: tuple[str, ...] = ()
+    agent: tuple[str, ...] = ()
+    project: tuple[str, ...] = ()
+    machine: tuple[str, ...] = ()
+    mode: tuple[str, ...] = ()
+    subagent: bool | None = None
+    hours: str = ""
+    days: tuple[str, ...] = ()
+    uses: int | None = None
+    until: float | None = None
+    since: float = 0.0
+    of_project: str = ""
+
+
+class Scene(Struct, frozen=True):
+    """When and where it is asked; `minute` and `day` by the user's own clock. `used`: how often a rule decided."""
+
+    agent: str = ""
+    root: str = ""
+    home: str = ""
+    machine: str = ""
+    mode: str = ""
+    subagent: bool = False
+    at: float = 0.0
+    minute: int = 0
+    day: int = 0
+    used: Mapping[str, int] = {}
+
+
+def problem(rule: Rule) -> str:
+    """Why this rule cannot be used; empty if it can."""
+    if rule.of_project and rule.do == "allow":
+        return "a project's file can only restrict: it may deny, ask or hold, not allow"
+    if rule.do != "deny" and rule.message:
+        return "only a deny has a message"
+    for effect in rule.effect:
+        if effect not in EFFECTS:
+            return f"there is no effect {effect!r}; there are: {', '.join(EFFECTS)}"
+    if rule.do == "allow":
+        if not (rule.effect or rule.command or rule.text or rule.tool or rule.host or rule.mcp):
+            return "it allows everything; say at least which effect, command, tool, host or mcp it is about"
+        if any(not pattern.strip("*/?") for pattern in (*rule.tool, *rule.mcp)):
+            return "it allows every tool; name the tool, or an effect"
+        if "unknown" in rule.effect:
+            return "what is not known cannot be allowed as a class; name the command or the tool"
+    for pattern in rule.command:
+        if not pattern.split():
+            return "an empty command"
+    if rule.hours and _hours(rule.hours) is None:
+        return f"hours are written like 09:00-18:00, not {rule.hours!r}"
+    for day in rule.days:
+        if _days(day) is None:
+            return f"days are written like mon or mon-fri, not {day!r}"
+    if rule.uses is not None and rule.uses < 1:
+        return "uses must be at least 1"
+    return ""
+
+
+def active(rule: Rule, scene: Scene) -> bool:
+    """Does it apply here and now, whatever is asked?"""
+    if rule.of_project and rule.of_project != scene.root:
+        return False
+    if rule.agent and not _any(rule.agent, scene.agent):
+        return False
+    if rule.project and not any(_project(each, scene) for each in rule.project):
+        return False
+    if rule.machine and not _any(rule.machine, scene.machine):
+        return False
+    if rule.mode and not _any(rule.mode, scene.mode):
+        return False
+    if rule.subagent is not None and rule.subagent != scene.subagent:
+        return False
+    if rule.until is not None and scene.at >= rule.until:
+        return False
+    if rule.uses is not None and scene.used.get(rule.name, 0) >= rule.uses:
+        return False
+    if rule.hours and not _within(_hours(rule.hours), scene.minute):
+        return False
+    return not rule.days or any(scene.day in (_days(day) or ()) for day in rule.days)
+
+
+def covers(rule: Rule, part: Part, asked: Asked, scene: Scene) -> bool:
+    """May this allow decide on this part? Everything about the part must be what the rule says."""
+    if rule.tool and not _any(rule.tool, asked.tool):
+        return False
+    if rule.text:
+        return rule.text.strip() == asked.command.strip() and part.text != "leave the sandbox"
+    if rule.mcp and not (asked.kind == "mcp" and part.kind == "tool" and _mcp(rule.mcp, asked)):
+        return False
+    if rule.path and not (part.paths and all(_path(rule.path, path, scene) for path in part.paths)):
+        return False
+    if rule.host and not (part.hosts and all(_any(rule.host, host) for host in part.hosts)):
+        return False
+    if part.kind == "tool":
+        if rule.command:
+            return False
+        return part.effects <= (set(rule.effect) or _by_name(rule))
+    if rule.command:
+        return any(
+            _begins(pattern, part, rule.whole) and part.effects <= (set(rule.effect) or _usual(pattern))
+            for pattern in rule.command
+        )
+    return bool(rule.effect) and part.effects <= set(rule.effect)
+
+
+def _by_name(rule: Rule) -> Effects:
+    """What a tool may do that is allowed by name, without its effects being named too."""
+    if rule.tool or rule.mcp:
+        return frozenset({"unknown", "read", "write_inside", "network"})
+    return frozenset({"network"}) if rule.host else frozenset()
+
+
+def touches(rule: Rule, part: Part, asked: Asked, scene: Scene) -> bool:
+    """Does this deny, ask or hold concern this part?"""
+    if rule.tool and not _any(rule.tool, asked.tool):
+        return False
+    if rule.text and rule.text.strip() != asked.command.strip():
+        return False
+    if rule.mcp and not (asked.kind == "mcp" and _mcp(rule.mcp, asked)):
+        return False
+    if rule.effect and not part.effects & set(rule.effect):
+        return False
+    if rule.command and not any(_contains(pattern, part) for pattern in rule.command):
+        return False
+    if rule.path and not any(_path(rule.path, path, scene) for path in part.paths):
+        return False
+    return not rule.host or any(_any(rule.host, host) for host in part.hosts)
+
+
+def specific(rule: Rule) -> int:
+    """The more a rule says about what it is about, the more it counts; where and when count less."""
+    longest = max((len(words(pattern)) for pattern in rule.command), default=0)
+    what = 1000 * bool(rule.text) + (200 + 20 * longest + 10 * rule.whole) * bool(rule.command)
+    what += (100 + max((len(p) for p in rule.path), default=0)) * bool(rule.path)
+    what += 80 * bool(rule.host) + 80 * bool(rule.mcp) + 40 * bool(rule.tool) + 20 * bool(rule.effect)
+    where = (rule.agent, rule.project, rule.machine, rule.mode, rule.hours, rule.days, rule.subagent is not None)
+    return what + sum(bool(each) for each in where)
+
+
+@lru_cache(maxsize=4096)
+def words(pattern: str) -> tuple[str, ...]:
+    """`git commit -m *` as words; quotes keep blanks together."""
+    found = re.findall(r"\"([^\"]*)\"|'([^']*)'|(\S+)", pattern)
+    return tuple(next((each for each in group if each), "") for group in found)
+
+
+@lru_cache(maxsize=4096)
+def _usual(pattern: str) -> Effects:
+    """What the bare command does: a rule for `git log` must not allow `git log --output=…`."""
+    bare = " ".join("'x'" if word == "*" else _quoted(word) for word in words(pattern))
+    found = parts_of(bare)
+    if isinstance(found, Unread) or len([p for p in found if p.kind == "command"]) != 1:
+        return frozenset({"unknown"})
+    effects: set[Effect] = set(found[0].effects)
+    for ref in found[0].refs:  # paths that are named in a rule are meant to lie in the project
+        match ref.use:
+            case "read":
+                effects.add("read")
+            case "write":
+                effects.add("write_inside")
+            case "delete" | "enter":
+                pass
+    if effects & {"read", "delete"} or not effects:
+        effects.add("read")
+    if not found[0].refs and found[0].argv and found[0].argv[0] in _WRITING:
+        effects -= {"unknown"}
+        effects |= {"write_inside", "read"}
+    return frozenset(effects)
+
+
+_WRITING = frozenset({"mkdir", "touch", "tee", "cp", "mv"})
+
+
+def _quoted(word: str) -> str:
+    return "'" + word.replace("'", "'\\''") + "'"
+
+
+def _begins(pattern: str, part: Part, whole: bool) -> bool:
+    """The words of the pattern, in their places; further ones are allowed unless it is `whole`. All are known."""
+    wanted = words(pattern)
+    if part.kind != "command" or len(part.argv) < len(wanted) or None in part.argv:
+        return False
+    if whole and len(part.argv) != len(wanted):
+        return False
+    return all(w == "*" or w == got for w, got in zip(wanted, part.argv, strict=False))
+
+
+def _contains(pattern: str, part: Part) -> bool:
+    """The program, and then the pattern's other words in their order, whatever stands between them."""
+    wanted = words(pattern)
+    if part.kind != "command" or not part.argv or part.argv[0] != wanted[0]:
+        return False
+    rest = iter(part.argv[1:])
+    return all(any(w == "*" or w == got for got in rest) for w in wanted[1:])
+
+
+def _mcp(patterns: tuple[str, ...], asked: Asked) -> bool:
+    """`server` or `server/tool`; both are patterns."""
+    tool = asked.tool.removeprefix(f"mcp__{asked.server}__")
+    return any(
+        _any((server,), asked.server) and (not name or _any((name,), tool))
+        for server, _, name in (pattern.partition("/") for pattern in patterns)
+    )
+
+
+def _project(pattern: str, scene: Scene) -> bool:
+    if not scene.root:
+        return False
+    wanted = _at_home(pattern, scene).rstrip("/")
+    return _like(wanted, slashes=True).fullmatch(scene.root) is not None
+
+
+def _path(patterns: tuple[str, ...], path: str, scene: Scene) -> bool:
+    """`src/**`, `~/x`, `/etc/*`: relative ones are meant from the project; `*` stays within one folder."""
+    for pattern in patterns:
+        wanted = _at_home(pattern, scene)
+        if not wanted.startswith("/"):
+            if not scene.root:
+                continue
+            wanted = f"{_exactly(scene.root)}/{wanted.removeprefix('./')}"
+        if _like(wanted, slashes=True).fullmatch(path):
+            return True
+    return False
+
+
+def _exactly(path: str) -> str:
+    return re.sub(r"([*?])", r"[\1]", path)
+
+
+def _at_home(pattern: str, scene: Scene) -> str:
+    return scene.home + pattern[1:] if pattern == "~" or pattern.startswith("~/") else pattern
+
+
+def _any(patterns: tuple[str, ...], value: str) -> bool:
+    return any(_like(pattern).fullmatch(value) for pattern in patterns)
+
+
+@lru_cache(maxsize=4096)
+def _like(pattern: str, slashes: bool = False) -> re.Pattern[str]:
+    """`*` is anything (in a path: within one folder), `**` anything at all, `?` one letter, `[*]` a star."""
+    found: list[str] = []
+    at = 0
+    one = "[^/]" if slashes else "."
+    while at < len(pattern):
+        if pattern.startswith("/**", at) and at + 3 == len(pattern):
+            found.append("(?:/.*)?")
+            at += 3
+        elif pattern.startswith("**", at):
+            found.append(".*")
+            at += 2
+        elif pattern[at : at + 3] in ("[*]", "[?]"):
+            found.append(re.escape(pattern[at + 1]))
+            at += 3
+        else:
+            letter = pattern[at]
+            found.append(f"{one}*" if letter == "*" else one if letter == "?" else re.escape(letter))
+            at += 1
+    return re.compile("".join(found), re.DOTALL)
+
+
+def _hours(said: str) -> tuple[int, int] | None:
+    found = re.fullmatch(r"([01]?\d|2[0-3]):([0-5]\d)-([01]?\d|2[0-4]):([0-5]\d)", said.strip())
+    if found is None:
+        return None
+    a, b, c, d = (int(each) for each in found.groups())
+    return a * 60 + b, c * 60 + d
+
+
+def _within(span: tuple[int, int] | None, minute: int) -> bool:
+    if span is None:
+        return False
+    begin, end = span
+    return begin <= minute < end if begin <= end else minute >= begin or minute < end
+
+
+def _days(said: str) -> tuple[int, ...] | None:
+    first, _, last = said.strip().lower().partition("-")
+    if first not in DAYS or (last and last not in DAYS):
+        return None
+    begin, end = DAYS.index(first), DAYS.index(last or first)
+    return tuple(range(begin, end + 1)) if begin <= end else (*range(begin, 7), *range(end + 1))

@@ -1,0 +1,521 @@
+"""A shell command, taken apart: every simple command, redirection and assignment that running it could perform.
+
+Rule: parsed with a real grammar, which is believed only where its tokens cannot mean anything else to a shell
+(`shell_tokens`); a construct that is not named here makes the whole text `Unread`. Nothing is ever left out.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from yourcall.core import shell_tokens, shell_words
+from yourcall.core.shell_words import Word
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+# Where a command may run, written from the folder the script starts in; None: nobody knows.
+Places = tuple[str | None, ...]
+
+HERE: Places = (".",)
+# `cd` in one branch or another: more possibilities than this are as good as unknown.
+MOST_PLACES = 6
+
+
+class Assign(Struct, frozen=True):
+    """`NAME=value`. `lasting`: for the rest of the script; else for one command."""
+
+    name: str
+    value: Word
+    lasting: bool
+
+
+class Redirect(Struct, frozen=True):
+    op: str
+    target: Word
+    places: Places = HERE
+
+
+class Simple(Struct, frozen=True):
+    """One command with its words. `piped`: it reads what another one writes."""
+
+    words: tuple[Word, ...]
+    text: str
+    places: Places = HERE
+    piped: bool = False
+
+
+class Test(Struct, frozen=True):
+    """`[ … ]` or `[[ … ]]`; `plain`: it only compares. `words` are what it looks at."""
+
+    text: str
+    plain: bool
+    words: tuple[Word, ...] = ()
+    places: Places = HERE
+
+
+Item = Simple | Redirect | Assign | Test
+
+
+class Script(Struct, frozen=True):
+    items: tuple[Item, ...]
+
+
+class Unread(Struct, frozen=True):
+    """It could not be taken apart for sure; `why` goes into a sentence."""
+
+    why: str
+
+
+class _Unread(Exception):
+    pass
+
+
+@lru_cache(maxsize=1)
+def _parser() -> Parser:
+    # Imported when the first command is looked at: a daemon without rules never pays for it.
+    import tree_sitter
+    import tree_sitter_bash
+
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+
+
+@lru_cache(maxsize=256)
+def parse(text: str, places: Places = HERE) -> Script | Unread:
+    strange = shell_tokens.objection(text)
+    if strange:
+        return Unread(strange)
+    source = text.encode()
+    root = _parser().parse(source).root_node
+    wrong = shell_tokens.disagreement(root, source)
+    if wrong:
+        return Unread(wrong)
+    walk = _Walk(source)
+    try:
+        walk.statements(root.children, places)
+    except _Unread as error:
+        return Unread(str(error))
+    return Script(tuple(walk.items))
+
+
+class _After(Struct, frozen=True):
+    """Where the shell may stand when a statement went well, and in any case."""
+
+    ok: Places
+    any: Places
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_DATA = frozenset({"regex", "extglob_pattern", "variable_name", "special_variable_name", "heredoc_content"})
+_TRIM = frozenset({":-", "-", ":+", "+", "#", "##", "%", "%%", "/", "//", "^", "^^", ",", ",,"})
+_LITERAL = frozenset({"word", "number", "raw_string", "ansi_c_string", "string_content"})
+_COMPARES = frozenset({"=", "==", "!=", "!"})
+_TESTS = _set("-a -b -c -d -e -f -g -h -k -n -o -p -r -s -t -u -w -x -z -G -L -N -O -S -nt -ot -ef")
+_NUMBERS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
+
+
+class _Walk:
+    def __init__(self, source: bytes) -> None:
+        self.items: list[Item] = []
+        self._source = source
+
+    # -- statements
+
+    def statements(self, nodes: list[Node], places: Places) -> _After:
+        """One after the other, whatever becomes of each."""
+        now = _After(places, places)
+        for at, node in enumerate(nodes):
+            if not node.is_named or node.type == "comment":
+                if node.type not in (";", "&", "\n", ";;", "comment"):
+                    raise _Unread(f"a {node.type!r} stands where none is expected")
+                continue
+            behind = at + 1 < len(nodes) and nodes[at + 1].type == "&"
+            after = self.statement(node, now.any)
+            now = now if behind else after  # what runs behind moves nobody else
+        return now
+
+    def statement(self, node: Node, places: Places, piped: bool = False) -> _After:
+        still = _After(places, places)
+        match node.type:
+            case "command":
+                return self._command(node, places, piped)
+            case "list":
+                return self._list(node, places)
+            case "pipeline":
+                self._pipeline(node, places, piped)
+                return still
+            case "redirected_statement":
+                return self._redirected(node, places, piped)
+            case "subshell":
+                self.statements(_inside(node, "(", ")"), places)
+                return still
+            case "compound_statement":
+                if node.children[0].type != "{":
+                    raise _Unread("arithmetic can run commands")
+                return self.statements(_inside(node, "{", "}"), places)
+            case "negated_command":
+                after = self.statement(node.children[-1], places, piped)
+                return _After(after.any, after.any)
+            case "if_statement" | "while_statement" | "for_statement" | "case_statement":
+                return self._compound(node, places)
+            case "test_command":
+                self._test(node, places)
+                return still
+            case "variable_assignment":
+                self._assign(node, places, lasting=True)
+                return still
+            case "variable_assignments":
+                for child in node.children:
+                    self._assign(child, places, lasting=True)
+                return still
+            case "declaration_command":
+                if node.children[0].type != "export" or len(node.children) == 1:
+                    raise _Unread("only `export NAME=value` is understood of declarations")
+                for child in node.children[1:]:
+                    if child.type != "variable_assignment":
+                        raise _Unread("an export without a value")
+                    self._assign(child, places, lasting=True, exported=True)
+                return still
+            case _:
+                raise _Unread(f"it holds a {node.type.replace('_', ' ')}")
+
+    def _list(self, node: Node, places: Places) -> _After:
+        left, sign, right = self._three(node)
+        before = self.statement(left, places)
+        if sign == "&&":
+            after = self.statement(right, before.ok)
+            return _After(after.ok, _both(before.any, after.any))
+        if sign == "||":
+            after = self.statement(right, before.any)
+            return _After(_both(before.ok, after.ok), _both(before.any, after.any))
+        raise _Unread(f"{sign!r} joins two commands")
+
+    def _three(self, node: Node) -> tuple[Node, str, Node]:
+        children = [child for child in node.children if child.type not in ("\n", "comment")]
+        if len(children) != 3:
+            raise _Unread("a list of commands is not whole")
+        return children[0], children[1].type, children[2]
+
+    def _pipeline(self, node: Node, places: Places, piped: bool) -> None:
+        for child in node.children:
+            if child.type in ("|", "|&", "comment", "\n"):
+                continue
+            self.statement(child, places, piped)
+            piped = True
+
+    def _redirected(self, node: Node, places: Places, piped: bool) -> _After:
+        after = _After(places, places)
+        body: Node | None = None
+        more: list[Word] = []
+        for child in node.children:
+            if child.type in ("file_redirect", "heredoc_redirect", "herestring_redirect"):
+                more += self._redirect(child, places)
+            elif body is None:
+                body = child
+            else:
+                raise _Unread("a redirection with two commands")
+        if body is None:
+            if more:
+                raise _Unread("a command begins with a redirection")
+            return after
+        if more and body.type != "command":
+            raise _Unread("words follow a redirection")
+        return self._command(body, places, piped, more) if more else self.statement(body, places, piped)
+
+    def _redirect(self, node: Node, places: Places) -> list[Word]:
+        """Note it; what else stands in the node: further words of the command (`> file word`)."""
+        parts = [child for child in node.children if child.type != "file_descriptor"]
+        if node.type == "heredoc_redirect":
+            return self._here(parts, places)
+        if node.type == "herestring_redirect":
+            self.word(parts[-1], places)
+            return []
+        op, *words = parts
+        if not words:
+            raise _Unread("a redirection to nowhere")
+        found = [self.word(each, places) for each in words]
+        self.items.append(Redirect(op.type, found[0], places))
+        return found[1:]
+
+    def _here(self, parts: list[Node], places: Places) -> list[Word]:
+        more: list[Word] = []
+        quoted = any(p.type == "heredoc_start" and (p.text or b"")[:1] in (b"'", b'"') for p in parts)
+        for part in parts:
+            match part.type:
+                case "<<" | "<<-" | "heredoc_start" | "heredoc_end":
+                    continue
+                case "heredoc_body":
+                    if not quoted:
+                        self._expand_all(part, places)
+                case "file_redirect" | "herestring_redirect":
+                    more += self._redirect(part, places)
+                case "pipeline":
+                    self._pipeline(part, places, piped=True)
+                case "&&" | "||":
+                    continue
+                case "command" | "list" | "subshell" | "redirected_statement":
+                    self.statement(part, (None,))
+                case "word" | "raw_string" | "string" | "concatenation" | "number" | "simple_expansion":
+                    more.append(self.word(part, places))
+                case other:
+                    raise _Unread(f"a {other.replace('_', ' ')} behind a here-document")
+        return more
+
+    def _compound(self, node: Node, places: Places) -> _After:
+        """if, while, until, for, select, case: every branch may run, or none; a loop runs any number of times."""
+        loops = node.type in ("while_statement", "for_statement")
+        reached = self._branches(node, places)
+        if loops and reached != places:
+            # Where the second round begins depends on the first: only what needs no place stays known.
+            self._branches(node, (None,))
+            return _After((None,), (None,))
+        return _After(reached, reached)
+
+    def _branches(self, node: Node, places: Places) -> Places:
+        now = places
+        for child in node.children:
+            match child.type:
+                case "do_group" | "elif_clause" | "else_clause":
+                    now = _both(now, self._branches(child, now))
+                case "case_item":
+                    now = _both(now, self._case(child, now))
+                case "variable_name":
+                    self.items.append(Assign(_text(child), shell_words.unknown(_text(child)), lasting=True))
+                case "comment":
+                    continue
+                case kind if not child.is_named:
+                    if kind in ("((", "))"):
+                        raise _Unread("arithmetic can run commands")
+                case kind if kind in _WORDS:
+                    self.word(child, now)
+                case _:
+                    now = _both(now, self.statement(child, now).any)
+        return now
+
+    def _case(self, node: Node, places: Places) -> Places:
+        """A pattern, then statements: only what stands before the `)` is a pattern."""
+        now, pattern = places, True
+        for child in node.children:
+            if child.type == ")":
+                pattern = False
+            elif pattern and child.is_named:
+                if child.type not in _DATA:
+                    self.word(child, now)
+            elif child.is_named and child.type != "comment":
+                now = _both(now, self.statement(child, now).any)
+            elif child.type not in ("|", ";", ";;", "(", "\n", "comment", "&"):
+                raise _Unread("a case falls through")
+        return now
+
+    # -- commands
+
+    def _command(self, node: Node, places: Places, piped: bool, more: list[Word] | None = None) -> _After:
+        words: list[Word] = []
+        for child in node.children:
+            match child.type:
+                case "variable_assignment":
+                    if words:
+                        raise _Unread("an assignment behind a command's name")
+                    self._assign(child, places, lasting=False)
+                case "command_name":
+                    (inner,) = child.children or [child]
+                    words.append(self.word(inner, places))
+                case "file_redirect" | "herestring_redirect":
+                    words += self._redirect(child, places)
+                case _:
+                    words.append(self.word(child, places))
+        words += more or []
+        if not words:
+            raise _Unread("a command without a name")
+        simple = Simple(tuple(words), _text(node), places, piped)
+        self.items.append(simple)
+        return _moved(simple)
+
+    def _assign(self, node: Node, places: Places, lasting: bool, exported: bool = False) -> None:
+        name, *rest = node.children
+        if node.type != "variable_assignment" or name.type != "variable_name":
+            raise _Unread("an assignment to a part of a list")
+        values = [child for child in rest if child.is_named]
+        if any(child.type == "array" for child in values) or len(values) > 1:
+            raise _Unread("an assignment of a list")
+        value = self.word(values[0], places) if values else Word("", "")
+        self.items.append(Assign(_text(name), value, lasting and not exported))
+
+    def _test(self, node: Node, places: Places) -> None:
+        """`[` is a command like any other to a shell: what the grammar reads into it must be words to both."""
+        double = node.children[0].type == "[["
+        words: list[Word] = []
+        plain = True
+        stack = list(reversed(node.children[1:-1]))
+        while stack:
+            child = stack.pop()
+            if child.type in ("unary_expression", "binary_expression", "parenthesized_expression"):
+                signs = {c.type if not c.is_named else _text(c) for c in child.children}
+                operands = [c for c in child.children if c.is_named and c.type != "test_operator"]
+                dynamic = any(c.type not in ("number", "word", "raw_string") for c in operands)
+                if signs & _NUMBERS and double and (dynamic or any(c.type == "word" for c in operands)):
+                    plain = False  # [[ x -eq y ]] calculates, and calculating can run commands
+                stack.extend(reversed(child.children))
+            elif child.type in ("test_operator",) or not child.is_named:
+                sign = _text(child)
+                if sign in ("&&", "||", "(", ")", "<", ">") and not double:
+                    raise _Unread(f"{sign} inside of [ ]")
+                if sign not in _COMPARES | _TESTS | _NUMBERS | {"&&", "||", "(", ")", "<", ">"}:
+                    plain = False
+            elif child.type in ("extglob_pattern", "regex"):
+                plain = plain and child.type != "regex"
+            else:
+                word = self.word(child, places)
+                plain = plain and (double or child.type in ("string", "raw_string", "word", "number"))
+                words.append(word)
+        self.items.append(Test(_text(node), plain, tuple(words), places))
+
+    # -- words
+
+    def word(self, node: Node, places: Places) -> Word:
+        text = _text(node)
+        match node.type:
+            case "word" | "number":
+                return shell_words.plain(text)
+            case "raw_string":
+                return shell_words.single_quoted(text)
+            case "ansi_c_string":
+                return shell_words.ansi_quoted(text)
+            case "string":
+                if all(child.type in ('"', "string_content") for child in node.children):
+                    return shell_words.double_quoted(text)
+                return shell_words.unknown(text, self._expand_all(node, places))
+            case "concatenation":
+                parts = [self.word(child, places) for child in node.children]
+                return shell_words.joined(text, parts)
+            case "simple_expansion" | "expansion" | "command_substitution" | "process_substitution":
+                return shell_words.unknown(text, self._expand(node, places))
+            case "arithmetic_expansion":
+                return self._arithmetic(node)
+            case _:
+                raise _Unread(f"it holds a {node.type.replace('_', ' ')}")
+
+    def _expand_all(self, node: Node, places: Places) -> tuple[str, ...]:
+        """Everything that is expanded inside of a string or a here-document."""
+        names: list[str] = []
+        for child in node.children:
+            if child.type in _LITERAL or child.type in ('"', "heredoc_content"):
+                continue
+            names += self._expand(child, places) if child.type != "arithmetic_expansion" else ()
+            if child.type == "arithmetic_expansion":
+                self._arithmetic(child)
+        return tuple(names)
+
+    def _expand(self, node: Node, places: Places) -> tuple[str, ...]:
+        match node.type:
+            case "simple_expansion":
+                return tuple(_text(child) for child in node.children if child.is_named)
+            case "command_substitution" | "process_substitution":
+                first, last = node.children[0], node.children[-1]
+                text = _text(node)
+                if first.type == "`" and ("\\" in text or text.count("`") != 2):
+                    raise _Unread("backticks within backticks")
+                inner = node.children[1:-1]
+                if any(child.type == "file_redirect" for child in inner):
+                    if len(inner) != 1 or self._redirect(inner[0], places):
+                        raise _Unread("a substitution that begins with a redirection")
+                else:
+                    self.statements(inner, places)
+                if last.type not in (")", "`"):
+                    raise _Unread("a substitution does not end")
+                return ()
+            case "expansion":
+                return self._parameter(node, places)
+            case _:
+                raise _Unread(f"it expands a {node.type.replace('_', ' ')}")
+
+    def _parameter(self, node: Node, places: Places) -> tuple[str, ...]:
+        """`${NAME}`, with a default or a pattern; nothing that calculates, points elsewhere or evaluates."""
+        names: list[str] = []
+        for child in node.children[1:-1]:
+            match child.type:
+                case "variable_name" | "special_variable_name":
+                    names.append(_text(child))
+                case "regex" | "string_content":
+                    continue
+                case kind if not child.is_named:
+                    if kind not in _TRIM:
+                        raise _Unread(f"an expansion with {kind}")
+                case _:
+                    names += self.word(child, places).names
+        if _text(node).startswith("${!"):
+            raise _Unread("an expansion that points elsewhere")
+        return tuple(names)
+
+    def _arithmetic(self, node: Node) -> Word:
+        """Only numbers: a name could hold text that runs commands when it is calculated with."""
+        text = _text(node)
+        if not all(letter in "0123456789+-*/%() $" for letter in text):
+            raise _Unread("arithmetic with names can run commands")
+        return shell_words.unknown(text)
+
+
+_WORDS = frozenset(
+    {"word", "number", "raw_string", "ansi_c_string", "string", "concatenation", "simple_expansion", "expansion"}
+    | {"command_substitution", "process_substitution", "arithmetic_expansion"}
+)
+
+
+def _moved(simple: Simple) -> _After:
+    """`cd` and its like: where the following commands run."""
+    places = simple.places
+    name = simple.words[0].value
+    still = _After(places, places)
+    if name not in ("cd", "pushd", "popd", "eval", "source", ".", "builtin", "command") and name is not None:
+        return still
+    lost = _After((None,), (None,))
+    if name != "cd":
+        # `command -v x` moves nobody; whatever else may run `cd` under another name.
+        asks = len(simple.words) > 1 and simple.words[1].value in ("-v", "-V")
+        inner = simple.words[1].value if len(simple.words) > 1 else None
+        stays = name == "command" and (
+            asks or inner not in ("cd", "eval", "source", ".", "builtin", "command", None)
+        )
+        return still if stays else lost
+    target = list(simple.words[1:])
+    if target and target[0].value == "--":
+        target = target[1:]
+    if not target:
+        to: str | None = "~"
+    elif len(target) > 1 or target[0].glob or not target[0].value or target[0].value.startswith("-"):
+        return lost
+    elif target[0].value.startswith("~") and not target[0].tilde:
+        to = "./" + target[0].value
+    else:
+        to = target[0].value
+    there = tuple(dict.fromkeys(under(place, to) for place in places))
+    return _After(there, _both(places, there))
+
+
+def under(place: str | None, path: str) -> str | None:
+    """A path as it is meant from a place; `~` and `/` are the same everywhere."""
+    if path.startswith(("/", "~/")) or path == "~":
+        return path
+    return None if place is None else path if place == "." else f"{place}/{path}"
+
+
+def _both(one: Places, other: Places) -> Places:
+    together = tuple(dict.fromkeys((*one, *other)))
+    return (None,) if None in together or len(together) > MOST_PLACES else together
+
+
+def _inside(node: Node, first: str, last: str) -> list[Node]:
+    children = node.children
+    if children[0].type != first or children[-1].type != last:
+        raise _Unread("a group is not whole")
+    return children[1:-1]
+
+
+def _text(node: Node) -> str:
+    return (node.text or b"").decode().strip(" \t\n") if not node.is_named else (node.text or b"").decode()

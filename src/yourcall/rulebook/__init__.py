@@ -1,0 +1,1 @@
+"""Rules at the edge: their files, the ground they stand on, and the book that answers by them."""

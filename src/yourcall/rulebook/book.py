@@ -1,0 +1,238 @@
+"""The book of rules, open: what they say to a prompt now, what they would have said, and what a new one would.
+
+Rule: answers nothing itself; the daemon carries a ruling like any other answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from yourcall.agents.agent import Agent
+from yourcall.core.asked import Asked
+from yourcall.core.doings import parts
+from yourcall.core.effects import Facts
+from yourcall.core.policy import Guard, Ruling, answer_of, decide
+from yourcall.core.proposal import like
+from yourcall.core.rules import Do, Rule
+from yourcall.core.rules_text import Book, named
+from yourcall.core.shell import Unread
+from yourcall.model import Prompt, Refused
+from yourcall.rulebook.cover import Told
+from yourcall.rulebook.files import Files
+from yourcall.rulebook.ground import facts_of, project_of, scene_of
+
+# The ways in which what was asked is known for sure, and an answer goes to exactly that request.
+LINKS = frozenset({"hook", "stdio", "socket"})
+# How much of the past a proposal is tried on; each prompt costs about a millisecond.
+PAST = 1_000
+# People are asked between two pieces of such a trial.
+PIECE = 20
+
+
+class Shelf(Protocol):
+    """The prompts on record, and what was asked."""
+
+    def body(self, id: str, /) -> bytes | None: ...
+    def prompts(self, *, open_only: bool, limit: int, before: float | None = None) -> list[Prompt]: ...
+
+
+class Tried(Struct, frozen=True):
+    """What a rule would have decided over the recorded past, and what people had said to the same prompts."""
+
+    looked: int = 0
+    decided: int = 0
+    same: int = 0
+    other: int = 0
+    examples: tuple[str, ...] = ()
+
+
+class Proposal(Struct, frozen=True):
+    rule: Rule
+    tried: Tried
+
+
+class Saving(Struct, frozen=True):
+    """A rule that would have answered `taps` prompts that a person allowed one by one."""
+
+    rule: Rule
+    taps: int
+
+
+class Rulebook:
+    def __init__(
+        self, home: Path, shelf: Shelf, agents: Callable[[str], Agent | None], burst: Callable[[], int]
+    ) -> None:
+        self.files = Files(home)
+        self._shelf = shelf
+        self._agents = agents
+        self._burst = burst
+        self._user = os.path.realpath(Path.home())
+        self._allowed: deque[float] = deque()
+        self._used: Counter[str] = Counter()
+        self._counted: set[tuple[str, float]] = set()
+        # Where a session was first seen is its project, wherever its agent goes later.
+        self._roots: dict[str, str] = {}
+
+    # -- now
+
+    def told(self, prompt: Prompt, request: bytes, at: float) -> Told:
+        """What the rules make of a prompt that comes up now."""
+        asked = self._about(prompt, request)
+        root = self._root(prompt)
+        if asked is None or not self.files.book(root).rules:
+            return Told(prompt)
+        while self._allowed and self._allowed[0] <= at - 60:
+            self._allowed.popleft()
+        guard = Guard(self.files.paused() is not None, len(self._allowed), self._burst())
+        ruling = self._ruled(prompt, asked, at, root, guard=guard)
+        answer = answer_of(prompt, ruling)
+        if answer is None:
+            return Told(replace(prompt, hold=ruling.do == "hold"))
+        self._used.update(ruling.rules)
+        if ruling.do == "allow":
+            self._allowed.append(at)
+        return Told(replace(prompt, held=True), answer)
+
+    def explain(self, prompt: Prompt) -> Ruling | Refused:
+        """What the rules say to this prompt as they are now, brakes aside."""
+        asked = self._about(prompt, self._shelf.body(prompt.request) or b"")
+        if asked is None:
+            return Refused("No rule ever answers this prompt: it is for a person.")
+        return self._ruled(prompt, asked, prompt.opened_at, self._root(prompt))
+
+    def test(self, command: str, cwd: str, agent: str) -> Ruling:
+        """What the rules would say to a command in a folder."""
+        now = time.time()
+        prompt = Prompt("test", "permission", agent or "claude", "test", cwd, command, now)
+        asked = Asked("Bash", "command", command=command)
+        return self._ruled(prompt, asked, now, project_of(cwd, self._user))
+
+    def _about(self, prompt: Prompt, request: bytes) -> Asked | None:
+        """What it asks, if rules may answer it at all: no trust, no plan, nothing only seen on a screen."""
+        if prompt.kind != "permission" or prompt.link not in LINKS:
+            return None
+        agent = self._agents(prompt.agent)
+        return agent.asked(request) if agent is not None and agent.asked is not None else None
+
+    def _ruled(
+        self,
+        prompt: Prompt,
+        asked: Asked,
+        at: float,
+        root: str,
+        guard: Guard | None = None,
+        only: Rule | None = None,
+    ) -> Ruling:
+        rules = self.files.book(root).rules if only is None else (only,)
+        scene = scene_of(prompt, root, self._user, at, {} if only else self._uses(rules))
+        return decide(rules, asked, self._facts(asked, prompt.cwd, root), scene, guard)
+
+    def _facts(self, asked: Asked, cwd: str, root: str) -> Facts:
+        found = parts(asked)
+        return facts_of(() if isinstance(found, Unread) else found, cwd, root, self._user)
+
+    def _root(self, prompt: Prompt) -> str:
+
+        root = self._roots.get(prompt.session_id)
+        if root is None:
+            if len(self._roots) > 5_000:
+                self._roots.clear()
+            root = self._roots[prompt.session_id] = project_of(prompt.cwd, self._user)
+        return root
+
+    def _uses(self, rules: tuple[Rule, ...]) -> dict[str, int]:
+        """How often the rules that count were used; the first time, the record is asked."""
+        for rule in rules:
+            mark = (rule.name, rule.since)
+            if rule.uses is not None and mark not in self._counted:
+                self._counted.add(mark)
+                self._used[rule.name] = sum(
+                    rule.name in _names(prompt.answer.by)
+                    for prompt in self._shelf.prompts(open_only=False, limit=5_000)
+                    if prompt.answer is not None and prompt.answer.via == "rule" and prompt.opened_at >= rule.since
+                )
+        return self._used
+
+    # -- from a prompt to a rule
+
+    def book(self, cwd: str) -> Book:
+        """The user's rules, and those of the project this folder lies in."""
+        return self.files.book(project_of(cwd, self._user) if cwd else "")
+
+    def like(self, prompt: Prompt, do: Do = "allow") -> Rule | Refused:
+        """The rule for prompts like this one, under a name that is free."""
+        asked = self._about(prompt, self._shelf.body(prompt.request) or b"")
+        if asked is None:
+            return Refused("No rule can be made of this prompt: it is for a person.")
+        root = self._root(prompt)
+        rule = like(asked, self._facts(asked, prompt.cwd, root), do)
+        if isinstance(rule, Refused):
+            return rule
+        return named(rule, {each.name for each in self.files.book(root).rules})
+
+    async def propose(self, prompt: Prompt, do: Do = "allow") -> Proposal | Refused:
+        """ "Always, like this": the rule, and what it would have decided so far. Nothing is changed by it."""
+
+        rule = self.like(prompt, do)
+        return rule if isinstance(rule, Refused) else Proposal(rule, await self.tried(rule))
+
+    async def tried(self, rule: Rule | None) -> Tried:
+        """This rule alone, or all of them (None), over the recorded past."""
+        looked = decided = same = other = 0
+        examples: list[str] = []
+        async for prompt, asked in self._past():
+            timeless = None if rule is None else replace(rule, until=None, uses=None)
+            root = project_of(prompt.cwd, self._user)
+            ruling = self._ruled(prompt, asked, prompt.opened_at, root, only=timeless)
+            looked += 1
+            if ruling.do not in ("allow", "deny"):
+                continue
+            decided += 1
+            said = _said(prompt)
+            same += said == ruling.do
+            other += said not in ("", ruling.do)
+            if prompt.title not in examples and len(examples) < 5:
+                examples.append(prompt.title)
+        return Tried(looked, decided, same, other, tuple(examples))
+
+    async def savings(self) -> list[Saving]:
+        """The rules that would have saved most taps, of those that nobody has made yet."""
+
+        counts: Counter[Rule] = Counter()
+        async for prompt, asked in self._past():
+            if _said(prompt) != "allow" or (prompt.answer is not None and prompt.answer.via == "rule"):
+                continue
+            root = project_of(prompt.cwd, self._user)
+            if self._ruled(prompt, asked, prompt.opened_at, root).do != "ask":
+                continue
+            rule = like(asked, self._facts(asked, prompt.cwd, root))
+            if not isinstance(rule, Refused):
+                counts[rule] += 1
+        return [Saving(rule, taps) for rule, taps in counts.most_common(10) if taps > 1]
+
+    async def _past(self) -> AsyncIterator[tuple[Prompt, Asked]]:
+        rows = self._shelf.prompts(open_only=False, limit=PAST)
+        for number, prompt in enumerate(rows):
+            if number % PIECE == 0:
+                await asyncio.sleep(0)
+            asked = self._about(prompt, self._shelf.body(prompt.request) or b"")
+            if asked is not None:
+                yield prompt, asked
+
+
+def _names(by: str) -> list[str]:
+    return by.removeprefix("rule ").split(", ")
+
+
+def _said(prompt: Prompt) -> str:
+    """What became of it, as a rule would have said it: a person's yes or no, here or at the desk."""
+    return {"allowed": "allow", "denied": "deny", "stopped": "deny"}.get(prompt.outcome or "", "")

@@ -1,0 +1,69 @@
+"""The book of rules, closed: without a rules file and a question about rules, nothing of it is even loaded.
+
+Rule: costs one look at the disk for a prompt that no rule is about; opened once, it stays open.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from yourcall.model import Answer, Prompt
+
+if TYPE_CHECKING:
+    from yourcall.agents.agent import Agent
+    from yourcall.rulebook.book import Rulebook, Shelf
+    from yourcall.rulebook.desk import RuleDesk
+
+FILE = "rules.toml"
+PAUSED = "paused"
+
+
+class Told(Struct, frozen=True):
+    prompt: Prompt
+    answer: Answer | None = None
+
+
+class Rules:
+    def __init__(
+        self, home: Path, shelf: Shelf, agents: Callable[[str], Agent | None], burst: Callable[[], int]
+    ) -> None:
+        self._home = home
+        self._given = (home, shelf, agents, burst)
+
+    @property
+    def paused(self) -> bool:
+        return (self._home / PAUSED).exists()
+
+    def desk(self) -> RuleDesk:
+        return self._desk
+
+    @cached_property
+    def _desk(self) -> RuleDesk:
+        from yourcall.rulebook.desk import RuleDesk
+
+        return RuleDesk(self.book, self._given[1])
+
+    @cached_property
+    def book(self) -> Rulebook:
+        from yourcall.rulebook.book import Rulebook
+
+        return Rulebook(*self._given)
+
+    def told(self, prompt: Prompt, request: bytes, at: float) -> Told:
+        """The prompt as the rules want it shown, and their answer to it if they have one."""
+        if prompt.kind != "permission" or not self._written(prompt.cwd):
+            return Told(prompt)
+        return self.book.told(prompt, request, at)
+
+    def _written(self, cwd: str) -> bool:
+        """Is there a rules file here, in the home or in a folder around this one?"""
+        if (self._home / FILE).exists():
+            return True
+        folders = (cwd, *map(str, Path(cwd).parents)) if cwd.startswith("/") and "\0" not in cwd else ()
+        return any(os.path.exists(os.path.join(folder, ".yourcall", FILE)) for folder in folders)

@@ -1,0 +1,154 @@
+"""The files of the rules: `rules.toml` in yourcall's home, `.yourcall/rules.toml` in a project, and the brake.
+
+Rule: read anew when they change, written whole or not at all, and the text of before is kept for one undo. A file
+that cannot be read allows nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from yourcall.core.rules import Rule
+from yourcall.core.rules_text import Book, named, read, section, without
+from yourcall.model import Refused
+
+NAME = "rules.toml"
+BEFORE = "rules.toml.before"
+PAUSED = "paused"
+# Thousands of rules fit into this; what is larger is not a list that somebody wrote.
+LARGEST = 1 << 20
+
+
+class Paused(Struct, frozen=True):
+    at: float = 0.0
+    by: str = ""
+
+
+class Files:
+    """The rules of one home, and of the projects they are asked about."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self._known: dict[Path, tuple[tuple[int, int, int], Book]] = {}
+
+    @property
+    def path(self) -> Path:
+        return self.home / NAME
+
+    def book(self, root: str = "") -> Book:
+        """The user's rules and those of this project; the user's first."""
+        ours = self._read(self.path, "")
+        theirs = self._read(Path(root) / ".yourcall" / NAME, root) if root else Book()
+        if theirs == Book():
+            return ours
+        # A mistake in the project's file may hide a restriction: then nothing is allowed here.
+        kept = [rule for rule in ours.rules if not theirs.problems or rule.do != "allow"]
+        return Book((*kept, *theirs.rules), (*ours.problems, *theirs.problems))
+
+    def _read(self, path: Path, root: str) -> Book:
+        try:
+            found = path.stat()
+        except OSError:
+            self._known.pop(path, None)
+            return Book()
+        mark = (found.st_mtime_ns, found.st_size, found.st_ino)
+        known = self._known.get(path)
+        if known is not None and known[0] == mark:
+            return known[1]
+        try:
+            if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
+                raise ValueError("it is not a file, or too large")
+            book = read(path.read_text(encoding="utf-8"), str(path), root)
+        except (OSError, ValueError) as error:
+            book = Book(problems=(f"{path} cannot be read: {error}.",))
+        if len(self._known) > 200:
+            self._known.clear()
+        self._known[path] = (mark, book)
+        return book
+
+    # -- changing
+
+    def add(self, rule: Rule) -> Rule | Refused:
+        """The rule as it is now in the user's file, under a name that was free."""
+        text = self._text()
+        if isinstance(text, Refused):
+            return text
+        before = read(text, NAME)
+        if before.problems:
+            return Refused(f"Nothing was changed: {before.problems[0]} Correct it first.")
+        free = named(rule, {each.name for each in before.rules})
+        new = f"{text.rstrip()}\n\n{section(free)}" if text.strip() else section(free)
+        after = read(new, NAME)
+        if after.problems or [each.name for each in after.rules] != [*(r.name for r in before.rules), free.name]:
+            return Refused(f"Nothing was changed: {(after.problems or ('the rule cannot be written',))[0]}")
+        self._write(new, text)
+        return free
+
+    def remove(self, name: str) -> Refused | None:
+        text = self._text()
+        if isinstance(text, Refused):
+            return text
+        new = without(text, name)
+        if new is None:
+            return Refused(f"There is no rule {name!r} in {self.path}. See which there are: yourcall rules list")
+        self._write(new, text)
+        return None
+
+    def undo(self) -> Refused | None:
+        """The file as it was before the last change that was made through yourcall; undoing it again redoes it."""
+        before = self.home / BEFORE
+        text = self._text()
+        try:
+            old = before.read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            return Refused("There is nothing to undo.")
+        if isinstance(text, Refused):
+            return text
+        self._write(old, text)
+        return None
+
+    def _text(self) -> str | Refused:
+        try:
+            return self.path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return ""
+        except (OSError, ValueError) as error:
+            return Refused(f"{self.path} cannot be read: {error}. Nothing was changed.")
+
+    def _write(self, new: str, old: str) -> None:
+        _privately(self.home / BEFORE, old.encode())
+        _privately(self.path, new.encode())
+        self._known.pop(self.path, None)
+
+    # -- the brake
+
+    def paused(self) -> Paused | None:
+        """Since when and by whom; a file that cannot be read pauses too."""
+        path = self.home / PAUSED
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=Paused)
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError):
+            return Paused()
+
+    def pause(self, at: float, by: str) -> None:
+        _privately(self.home / PAUSED, msgspec.json.encode(Paused(at, by)))
+
+    def resume(self) -> None:
+        (self.home / PAUSED).unlink(missing_ok=True)
+
+
+def _privately(path: Path, data: bytes) -> None:
+    new = path.with_name(f".{path.name}.new")
+    fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(fd, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)
