@@ -13,7 +13,20 @@ from pathlib import Path
 
 import psutil
 
-from bench import hooks, latency, past, place, real_answer, screens, size, starting, transcripts_rows, turn
+from bench import (
+    codex,
+    hooks,
+    latency,
+    past,
+    place,
+    real_answer,
+    rules,
+    screens,
+    size,
+    starting,
+    transcripts_rows,
+    turn,
+)
 from bench.row import Row, table
 
 Group = Callable[[Path, size.Size], Iterable[Row]]
@@ -26,10 +39,13 @@ GROUPS: dict[str, Group] = {
     "shown": latency.shown,
     "reached": real_answer.reached,
     "answered": latency.answered,
+    "codex": codex.told,
     "start": starting.started,
     "help": starting.helped,
     "idle": starting.idle,
     "past": past.long_past,
+    "rules": rules.decided,
+    "ruled": rules.allowed,
     "screens": screens.read,
     "transcripts": transcripts_rows.rows,
 }

@@ -39,6 +39,7 @@ from yourcall.events import (
 )
 from yourcall.links.processes import started
 from yourcall.model import Answer
+from yourcall.store.chain import teach
 from yourcall.store.sqlite import Fact, Store
 
 SESSIONS, EACH, FACTS = 1_000, 10, 1_000_000
@@ -148,6 +149,7 @@ def _lengthen(path: Path, facts: int) -> None:
     """Repeat the log until it has so many facts; what was recorded first stays the beginning."""
     with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA synchronous = OFF")
+        teach(db)  # the log is sealed, fact by fact
         have, last = db.execute("SELECT count(*), max(seq) FROM log").fetchone()
         times = max(1, (facts - have) // have)
         db.execute(

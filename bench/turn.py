@@ -171,10 +171,14 @@ def _hooks(hook: dict[str, Any]) -> dict[str, Any]:
 
 
 def claude_code() -> Path:
+    return fetched("claude")
+
+
+def fetched(agent: str) -> Path:
     where = ROOT / "tools" / "fetch_clis.py"
     spec = importlib.util.spec_from_file_location("fetch_clis", where)
     assert spec is not None
     assert spec.loader is not None
     fetch_clis = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(fetch_clis)
-    return fetch_clis.fetch("claude")
+    return fetch_clis.fetch(agent)

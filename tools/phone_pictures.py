@@ -22,12 +22,17 @@ sys.path[:0] = [str(ROOT / "tests" / part) for part in ("browser", "cli", "")]
 from chromium import Chromium, Page  # noqa: E402
 from phone_scene import COMPARE, PLAN, QUESTION, RULE, SEVERAL, Agent, Daemon, enter  # noqa: E402
 
+from kit.drawn import Drawn  # noqa: E402
+from kit.terminal import Tmux  # noqa: E402
+
 SHOP, WEATHER = "/home/ada/kite-shop", "/home/ada/weather-api"
 EDIT = {
     "file_path": f"{SHOP}/src/prices.py",
     "old_string": 'CURRENCY = "EUR"\nFREE_SHIPPING_FROM = 50\nGIFT_WRAP = 3',
     "new_string": 'CURRENCY = "EUR"\nFREE_SHIPPING_FROM = 30\nGIFT_WRAP = 3',
 }
+
+TERMINAL = ROOT / "tests" / "corpus" / "claude" / "idle-after-answer-80x24" / "screen.txt"
 
 # Long enough for what was asked to be drawn; there is no sign of "all is painted" to wait for.
 SETTLED = 0.4
@@ -41,6 +46,24 @@ def permission(agent: Agent, name: str, cwd: str, tool: str, **tool_input: Any) 
     time.sleep(0.1)  # one after the other, so that they are listed in this order
 
 
+def conversation(agent: Agent) -> None:
+    """What may have been said and done in an hour."""
+    agent.hears("Few people reach free shipping. Look into it, and run the tests before you finish.")
+    agent.says("I'll look at the prices first, then at who reaches the limit.")
+    agent.does("Read", "1\tCURRENCY = 'EUR'\n2\tFREE_SHIPPING_FROM = 50", file_path=f"{SHOP}/src/prices.py")
+    agent.does("Bash", "42 passed in 3.1 s", command="npm test -- --watch=false", description="Run the tests")
+    agent.does("Bash", "sh: 1: deno: not found", failed=True, command="deno check src/")
+    agent.says(
+        "**3 of 100** orders reach the limit. The limit is in `src/prices.py`:\n\n"
+        "1. lower it to 30\n2. show what is missing in the cart\n\n```python\nFREE_SHIPPING_FROM = 30\n```"
+    )
+    chosen = 'Your questions have been answered: "Which colour shall the kite have?"="Signal red". You can now continue with these answers in mind.'
+    agent.does("AskUserQuestion", chosen, questions=[QUESTION])
+    agent.does("Edit", "The file has been updated.", **EDIT)
+    agent.hears("Good. And the colour of the button?")
+    agent.says("It follows the kite: signal red.")
+
+
 def see(page: Page, place: str, words: str) -> None:
     page.js(f"location.hash = '#/{place}'")
     page.sees(words)
@@ -52,7 +75,8 @@ def scenes(page: Page, agent: Agent, other: Agent) -> Any:
     """Each screen in turn: its name, once it is there."""
     page.sees("Nothing waits")
     yield "empty"
-    agent.raises("UserPromptSubmit", cwd=SHOP, prompt="go")
+    conversation(agent)
+    agent.begins(cwd=SHOP)
     other.mode = "bypassPermissions"
     other.raises("UserPromptSubmit", cwd=WEATHER, prompt="go")
     page.sees("2 sessions run")
@@ -100,6 +124,26 @@ def scenes(page: Page, agent: Agent, other: Agent) -> Any:
     page.sees("Live")
     see(page, "sessions", "kite-shop")
     yield "sessions"
+    page.js(f"location.hash = '#/s/{agent.session_id}'")
+    page.sees("It follows the kite")
+    time.sleep(SETTLED)
+    yield "talk"
+    page.js("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+    time.sleep(SETTLED)
+    page.js("scrollTo(0, 0)")
+    time.sleep(SETTLED)
+    yield "talk-open"
+    page.tap("Its terminal")
+    page.sees("as it looks at the desk")
+    time.sleep(SETTLED)
+    yield "terminal"
+    see(page, f"s/{agent.session_id}", "It follows the kite")
+    page.tap("Commands")
+    page.js("scrollTo(0, 1e6)")
+    time.sleep(SETTLED)
+    yield "commands"
+    see(page, "start", "Start Claude")
+    yield "start"
     see(page, "history", "waited")
     yield "history"
     see(page, "devices", "Add a device")
@@ -107,7 +151,8 @@ def scenes(page: Page, agent: Agent, other: Agent) -> Any:
 
 
 def take(browser: Chromium, width: int, height: int, dark: bool, wanted: dict[str, Path] | Path) -> None:
-    with tempfile.TemporaryDirectory() as folder, Daemon(place := Path(folder)) as yc, Agent(place, yc) as agent:
+    with tempfile.TemporaryDirectory() as folder, Daemon(place := Path(folder)) as yc, Tmux() as tmux:
+        agent = Agent(place, yc, pane=Drawn(place, {"a": TERMINAL.read_text()}, {}).start(tmux, 80, 24))
         other = Agent(place, yc, "weather-api")
         page = enter(browser, yc, "Ada's phone", width=width, height=height, dark=dark)
         for name in scenes(page, agent, other):
@@ -117,6 +162,7 @@ def take(browser: Chromium, width: int, height: int, dark: bool, wanted: dict[st
                 page.picture(wanted[name])
         page.close()
         other.__exit__()
+        agent.__exit__()
 
 
 def main(arguments: list[str]) -> int:

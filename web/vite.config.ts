@@ -8,8 +8,9 @@ import { gzipSync } from "node:zlib";
 import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig, type Plugin } from "vite";
 
-const BUNDLED = ["svelte", "marked", "dompurify", "diff"];
-const LAZY = /views\/(?:Session|History|Devices)\.svelte|Composer\.svelte|drafts|markdown|marked|dompurify/i;
+const BUNDLED = ["svelte", "marked", "dompurify", "diff", "lowlight", "highlight.js", "devlop", "dequal"];
+const LAZY =
+  /views\/(?:Session|History|Devices|Start|Terminal)\.svelte|parts\/(?:Composer|Steer|Block|Entry|Asked)\.svelte|lib\/(?:drafts|markdown|asked|talk|commands|dictate|modes|screen|colours)|marked|dompurify|lowlight|highlight\.js|devlop|dequal/i;
 const PACKED = /\.(?:js|css|html|svg|txt|webmanifest)$/;
 
 const read = (path: string): string => readFileSync(new URL(path, import.meta.url), "utf8");

@@ -15,7 +15,9 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from yourcall.model import Refused
+from yourcall.channels.configured import Configured, Wrong, read_channels
+from yourcall.core.escalate import Notify
+from yourcall.model import Kind, Refused
 
 Mode = Literal["off", "tmux", "all"]
 
@@ -39,6 +41,14 @@ class Claude(Struct, frozen=True, forbid_unknown_fields=True):
     dangerously_skip_permissions: bool = False
 
 
+class Codex(Struct, frozen=True, forbid_unknown_fields=True):
+    """`homes`: further CODEX_HOMEs whose sessions are joined, beside the user's own."""
+
+    homes: list[str] = []
+    model: str = ""
+    permission_mode: str = ""
+
+
 class Server(Struct, frozen=True, forbid_unknown_fields=True):
     port: Annotated[int, Meta(ge=0, le=65535)] = 7717
     bind: str = "127.0.0.1"
@@ -51,14 +61,39 @@ class Keep(Struct, frozen=True, forbid_unknown_fields=True):
     days: Annotated[float, Meta(gt=0)] = 90.0  # none at all would forget what is open in doubt
 
 
+class Rules(Struct, frozen=True, forbid_unknown_fields=True):
+    """`per_minute`: after so many that a rule allowed within a minute, the next wait for a person; 0: no limit."""
+
+    per_minute: Annotated[int, Meta(ge=0)] = 30
+
+
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
     discovery: Discovery = Discovery()
     claude: Claude = Claude()
     server: Server = Server()
     keep: Keep = Keep()
+    codex: Codex = Codex()
+    notify: Notify = Notify()
+    rules: Rules = Rules()
+    channels: dict[str, Configured] = {}
 
 
-SECTIONS: dict[str, type[Struct]] = {"discovery": Discovery, "claude": Claude, "server": Server, "keep": Keep}
+SECTIONS: dict[str, type[Struct]] = {
+    "discovery": Discovery,
+    "claude": Claude,
+    "server": Server,
+    "keep": Keep,
+    "codex": Codex,
+    "notify": Notify,
+    "rules": Rules,
+}
+
+# What a key may say, where only a few words will do.
+_WORDS: dict[str, tuple[str, ...]] = {
+    "mode": get_args(Mode),
+    "quiet_lets": get_args(Kind),
+    "when": get_args(Kind),
+}
 
 
 def read_config(home: Path) -> Config | Refused:
@@ -89,8 +124,12 @@ def parse(text: str, name: str = "config.toml") -> Config | Refused:
         told = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         return Refused(f"{name} is not TOML: {error}")
+    channels = read_channels(told.pop("channels", {}))
+    if isinstance(channels, Wrong):
+        where = f"channels.{channels.name}" if channels.name else "channels"
+        return Refused(f"{name}, line {_line_of(text, where, channels.key)}: [{where}] {channels.why}.")
     try:
-        return msgspec.convert(told, Config)
+        return replace(msgspec.convert(told, Config), channels=channels)
     except msgspec.ValidationError as error:
         return Refused(f"{name}, line {_line(text, str(error))}: {_sentence(str(error))}")
 
@@ -104,8 +143,9 @@ def _sentence(error: str) -> str:
     if unknown:
         there_are = ", ".join(SECTIONS.get(section, Config).__struct_fields__)
         return f"{place or 'the file'} knows no {unknown[1]!r}; there are: {there_are}."
-    if "enum" in what:
-        what += f"; it can be {', '.join(get_args(Mode))}"
+    words = _WORDS.get(re.split(r"[.\[]", key)[0], ())
+    if "enum" in what and words:
+        what += f"; it can be {', '.join(words)}"
     return f"{place}: {what[:1].lower()}{what[1:]}."
 
 
@@ -114,13 +154,19 @@ def _line(text: str, error: str) -> int:
     path = cast("list[str]", re.findall(r"`\$\.?([\w.]*)", error))
     unknown = cast("list[str]", re.findall(r"unknown field `(\w+)`", error))
     parts = [part for part in (path[0].split(".") if path else []) + unknown if part]
-    section, key = (parts[0], parts[-1]) if parts else ("", "")
+    if len(parts) == 1:
+        return _line_of(text, parts[0], "")
+    return _line_of(text, ".".join(parts[:-1]), parts[-1]) if parts else 1
+
+
+def _line_of(text: str, section: str, key: str) -> int:
+    """Where this key of this section stands; or the section, or a table of that name inside it."""
     inside = ""
     for number, line in enumerate(text.splitlines(), 1):
-        if header := re.match(r"\s*\[([\w.]+)\]", line):
+        if header := re.match(r"\s*\[{1,2}([\w.-]+)\]", line):
             inside = header[1]
-            if len(parts) == 1 and inside == section:
+            if inside == (f"{section}.{key}" if key else section):
                 return number
-        elif re.match(rf"\s*{re.escape(key)}\s*=", line) and inside in (section, ""):
+        elif key and re.match(rf"\s*{re.escape(key)}\s*=", line) and inside in (section, ""):
             return number
-    return 1
+    return _line_of(text, section, "") if key else 1

@@ -24,9 +24,16 @@ from yourcall import __version__
 from yourcall.agents.agent import Agent
 from yourcall.agents.claude.agent import CLAUDE, DEMO
 from yourcall.agents.claude.keys import CLAUDE_SCREEN
+from yourcall.agents.codex.agent import CODEX
+from yourcall.agents.codex.keys import CODEX_SCREEN
 from yourcall.agents.endings import ended, nudged
+from yourcall.agents.gemini.agent import GEMINI
+from yourcall.agents.gemini.keys import GEMINI_SCREEN
+from yourcall.agents.generic.agent import GENERIC
+from yourcall.agents.generic.screen import GENERIC_SCREEN
 from yourcall.agents.on_screen import OnScreen
 from yourcall.agents.sightings import Heard, HookCall
+from yourcall.channels.needs import Desk
 from yourcall.config import Config, read_config, with_environment
 from yourcall.core import outline
 from yourcall.core.identity import unsettled
@@ -42,30 +49,47 @@ from yourcall.events import (
     SessionEnded,
     SessionSeen,
 )
-from yourcall.links import processes
+from yourcall.links import names, processes
+from yourcall.links.asks import Asks
+from yourcall.links.codex import CONTROL, CodexServers
+from yourcall.links.codex import homes as codex_homes
 from yourcall.links.conversations import Conversations
 from yourcall.links.discover import Discovery
+from yourcall.links.filling import Filling
 from yourcall.links.hooks import Hooks
+from yourcall.links.mirror import Mirror
+from yourcall.links.presence import Presence
 from yourcall.links.pressing import Keyboard
 from yourcall.links.screens import Screens
 from yourcall.links.speak import Speaker
 from yourcall.links.started import Policy, Started
 from yourcall.links.tmux import Servers
+from yourcall.links.told import Calls
 from yourcall.links.voices import Voices
 from yourcall.links.watch import Watches
 from yourcall.logs import start_logging
 from yourcall.loop import Loop
-from yourcall.model import Prompt, Refused
+from yourcall.model import Answer, Prompt, Refused
+from yourcall.rulebook.cover import Rules
 from yourcall.server.app import make_app
 from yourcall.server.devices import Devices
 from yourcall.server.listen import bind_tcp, hosts_for, listener
-from yourcall.sockets import bind_unix
+from yourcall.server.rpc_line import Tools
+from yourcall.server.uploads import Uploads
+from yourcall.sockets import bind_unix, short_folder
 from yourcall.store.sqlite import Store
+from yourcall.store.workspaces import Workspaces
+from yourcall.telling import Telling
 
 log = logging.getLogger(__name__)
 
-AGENTS: dict[str, Agent] = {agent.name: agent for agent in (CLAUDE, DEMO)}
-SCREENS: dict[str, OnScreen] = {CLAUDE.name: CLAUDE_SCREEN}
+AGENTS: dict[str, Agent] = {agent.name: agent for agent in (CLAUDE, CODEX, GEMINI, GENERIC, DEMO)}
+SCREENS: dict[str, OnScreen] = {
+    CLAUDE.name: CLAUDE_SCREEN,
+    CODEX.name: CODEX_SCREEN,
+    GEMINI.name: GEMINI_SCREEN,
+    GENERIC.name: GENERIC_SCREEN,
+}
 
 SWEEP_S = 5.0
 
@@ -73,17 +97,25 @@ SWEEP_S = 5.0
 class Daemon:
     """The loop with its links: hooks come in, answers go out, prompts are looked after."""
 
-    def __init__(self, store: Store, config: Config, stop: Callable[[], None]) -> None:
+    def __init__(
+        self, store: Store, config: Config, stop: Callable[[], None], home: Path | None = None
+    ) -> None:
         self.config = config
+        self._home = home
         self.loop = Loop(store, self._perform, self._failed)
         self._stop = stop
         self.hooks = Hooks(self)
         self.watches = Watches(self, AGENTS.get)
         self.tmux = Servers()
-        self.screens = Screens(self, self.tmux, SCREENS.get)
+        self.calls = Calls(self, lambda session_id: self.speaker.reaches(session_id))
+        self.screens = Screens(self, self.tmux, SCREENS.get, self.calls)
         self.keyboard = Keyboard(self, self.tmux, self.screens, SCREENS.get)
+        self.filling = Filling(self, self.tmux, self.screens, SCREENS.get)
         self.speaker = Speaker(self, self.tmux, self.screens, SCREENS.get)
-        self.started = Started(self, AGENTS.get, _policy(config))
+        self.started = Started(self, AGENTS.get, _policy(config), {CODEX.name: _codex_policy(config)})
+        self.asks = Asks(self, store)
+        self.codex = CodexServers(self, CODEX, self._codex_sockets)
+        self.rules = Rules(store.path.parent, store, AGENTS.get, lambda: self.config.rules.per_minute)
         self._tasks: set[asyncio.Task[object]] = set()
 
     @property
@@ -94,12 +126,30 @@ class Daemon:
         return self.loop.store.body(id)
 
     async def post(self, event: AnyEvent, bodies: dict[str, bytes] | None = None) -> Step:
+        answer: Answer | None = None
+        if isinstance(event, PromptRaised):
+            event, answer = self._by_rule(event, bodies)
         done = await self.loop.post(event, bodies)
         for prompt in done.prompts:
             self.watches.ensure(prompt)
+        if answer is not None and isinstance(event, PromptRaised) and done.prompts:
+            await self.post(AnswerGiven(time.time(), event.prompt.id, answer))
         if isinstance(event, PromptRaised) and self.config.claude.outline_cool_down:
             await self._hasty(event)
         return done
+
+    def _by_rule(self, event: PromptRaised, bodies: dict[str, bytes] | None) -> tuple[PromptRaised, Answer | None]:
+        """What the rules say to a new prompt. Their own mistake leaves it as it is, for a person to answer."""
+        prompt = event.prompt
+        if prompt.id in self.state.prompts or self.loop.store.newest(prompt.id) is not None:
+            return event, None  # told again: it was new once
+        request = (bodies or {}).get(prompt.request) or self.body(prompt.request) or b""
+        try:
+            told = self.rules.told(prompt, request, time.time())
+        except Exception:
+            log.exception("the rules failed; prompt %s waits for a person", prompt.id)
+            return event, None
+        return replace(event, prompt=told.prompt), told.answer
 
     async def _hasty(self, event: PromptRaised) -> None:
         """A plan that comes again too soon after "outline first" is refused without asking the person again."""
@@ -114,15 +164,20 @@ class Daemon:
         heard = known.read_hook(call)
         if heard.problem:
             log.warning("%s", heard.problem)
-        held = False
+        held, goes_by = False, ""
         for event in heard.events:
             match event:
                 case SessionSeen(session=session):
-                    started = processes.started(session.pid)
-                    await self.post(replace(event, session=replace(session, pid_started=started)))
+                    session = replace(session, pid_started=processes.started(session.pid))
+                    goes_by = await self._seen(known, replace(event, session=session), heard)
+                case PromptRaised(prompt=prompt) if call.event == "Rules":
+                    held = await self._before(event, heard)
                 case PromptRaised(prompt=prompt):
                     held = self._may_hold(prompt, call)
-                    await self.post(replace(event, prompt=replace(prompt, held=held)), heard.bodies)
+                    raised = replace(prompt, held=held, session_id=goes_by or prompt.session_id)
+                    done = await self.post(replace(event, prompt=raised), heard.bodies)
+                    # A rule's answer goes through the hook even where a person's could not: nobody has to wait.
+                    held = held or any(p.id == prompt.id and p.held for p in done.prompts)
                 case SessionEnded(session_id=session_id):
                     if self._is_process_of(session_id, call.env.get("CLAUDE_PID", "")):
                         await self.watches.last_look(session_id)
@@ -133,9 +188,35 @@ class Daemon:
                 await self._aside(event.session.id, heard)
         return held
 
+    async def _before(self, event: PromptRaised, heard: Heard) -> bool:
+        """Asked before a tool runs: it becomes a prompt only if a rule answers it, and at once."""
+        event, answer = self._by_rule(event, heard.bodies)
+        if answer is None:
+            return False
+        await self.loop.post(event, heard.bodies)
+        await self.post(AnswerGiven(time.time(), event.prompt.id, answer))
+        return True
+
+    async def _seen(self, agent: Agent, event: SessionSeen, heard: Heard) -> str:
+        """A session spoke; the id its process goes by now, which may be another one than it spoke under."""
+        session = event.session
+        goes_by = names.current(agent, self.state, session, begins=heard.begins)
+        if goes_by != session.id:
+            return goes_by
+        before = names.others(self.state, session)
+        await self.post(event)
+        for other in before:
+            await self.watches.last_look(other.id)
+            await names.follow(self, other, session.id, heard.anew)
+        return goes_by
+
     async def _aside(self, session_id: str, heard: Heard) -> None:
         """What a hook call tells besides: calls and pauses that are over, and reminders."""
         now = time.time()
+        if heard.turn:
+            self.calls.new_turn(session_id, heard.turn)
+        if heard.told is not None:
+            await self.calls.heard(session_id, heard.told)
         if heard.finished:
             self.watches.finished(session_id, heard.finished)
         for ending in heard.endings:
@@ -190,14 +271,21 @@ class Daemon:
         prompt = self.state.prompts.get(command.prompt_id)
         if prompt is None or prompt.state != "answering" or prompt.answer != command.answer:
             return  # it ended, or changed hands, while the fact was being written
+        if prompt.link == "ask":
+            self.asks.deliver(prompt, command.answer)
+            return
         agent = AGENTS.get(prompt.agent)
         if agent is None:
             why = f"this version knows no agent {prompt.agent!r}; answer it at the desk"
             self.spawn(self.post(AnswerNotWritten(time.time(), prompt.id, command.answer.id, why)))
             return
         if prompt.link in ("screen", "speech"):
-            carrier = self.keyboard if prompt.link == "screen" else self.speaker
+            carrier = self.filling if self.filling.takes(prompt) else self.keyboard
+            carrier = carrier if prompt.link == "screen" else self.speaker
             self.spawn(carrier.deliver(prompt, command.answer))
+            return
+        if prompt.link == "socket":
+            self.codex.deliver(prompt, command.answer, self.loop.store.body(prompt.request) or b"")
             return
         if prompt.link == "stdio":
             self.started.deliver(prompt, command.answer, self.loop.store.body(prompt.request) or b"")
@@ -208,6 +296,15 @@ class Daemon:
         else:
             self.hooks.deliver(prompt.id, command.answer.id, plan.output, plan.strict)
 
+    def _codex_sockets(self) -> list[Path]:
+        """Where Codex's app-servers may listen. With discovery off, or below one process, only where told to."""
+        looks = self.config.discovery.mode != "off"
+        anywhere = looks and not self.config.discovery.root_pid
+        own = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex") if anywhere else None
+        seen = self.state.sessions.values() if looks else ()
+        started = short_folder(self._home, "codex").glob("*.sock") if self._home else ()
+        return [*started, *(home / CONTROL for home in codex_homes(self.config.codex.homes, own, seen))]
+
     def spawn(self, work: Coroutine[None, None, object]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
@@ -216,6 +313,7 @@ class Daemon:
     async def recover(self) -> None:
         """After a start: look at everything that is not settled; repeat nothing."""
         await self.started.end_those_of_before()
+        await self.asks.recover()
         waiting = [p for p in self.state.prompts.values() if p.held and p.link == "hook"]
         for prompt in list(self.state.prompts.values()):
             if unsettled(prompt):
@@ -229,6 +327,7 @@ class Daemon:
             now = time.time()
             try:
                 await self._end_the_gone(now)
+                await self.calls.look_for_lost()
                 if now - pruned_at > 86_400:
                     pruned_at = now
                     await self.loop.store.prune(now - self.config.keep.days * 86_400)
@@ -298,15 +397,35 @@ async def _serve(home: Path, store: Store, config: Config, announce: Callable[[L
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    daemon = Daemon(store, config, stop.set)
+    daemon = Daemon(store, config, stop.set, home)
     tcp, unix = bind_tcp(bind, port), bind_unix(home, "api.sock")
     actual = tcp.getsockname()[1]
     url = public_url or f"http://{'[' + bind + ']' if ':' in bind else bind}:{actual}"
     hosts, devices = hosts_for(bind, actual, public_url), Devices(store)
     talks = Conversations(AGENTS.get)
-    voice = Voices(daemon.speaker, daemon.started)
+    voice = Voices(daemon.speaker, daemon.started, daemon.codex)
+    presence = Presence(lambda: daemon.state.sessions.values(), daemon.tmux)
+    # A phone cannot follow a link to this machine's own loopback.
+    reached = public_url or ("" if bind in ("127.0.0.1", "::1", "localhost") else url)
+    telling = Telling(
+        home, daemon.loop, store, config, presence, Desk(daemon.loop, voice, daemon.started), reached
+    )
+    mirror, workspaces = Mirror(daemon.tmux), Workspaces(home)
+    tools = Tools(daemon.loop, talks, voice, daemon.started, mirror, workspaces, set())
     app = partial(
-        make_app, daemon.loop, devices, lambda: hosts, conversations=talks, voice=voice, starting=daemon.started
+        make_app,
+        daemon.loop,
+        devices,
+        lambda: hosts,
+        conversations=talks,
+        voice=voice,
+        starting=daemon.started,
+        told=telling,
+        asks=daemon.asks,
+        mirror=mirror,
+        rpc_tools=tools,
+        uploads=Uploads(home / "uploads"),
+        rules=daemon.rules,
     )
     remote, local = app(local=False), app(local=True, stop=stop.set)
     listeners = [(listener(remote), tcp), (listener(local), unix)]
@@ -315,8 +434,8 @@ async def _serve(home: Path, store: Store, config: Config, announce: Callable[[L
         serving = [tasks.create_task(each.serve([sock])) for each, sock in listeners]
         await daemon.recover()
         looking = Discovery(daemon, AGENTS, config.discovery.mode, config.discovery.root_pid)
-        sweeping = [tasks.create_task(work.run()) for work in (looking, daemon.screens)]
-        sweeping.append(tasks.create_task(daemon.sweep()))
+        sweeping = [tasks.create_task(work.run()) for work in (looking, daemon.screens, daemon.codex, daemon.asks)]
+        sweeping += [tasks.create_task(daemon.sweep()), tasks.create_task(telling.run())]
         for each, _ in listeners:
             await each.listening.wait()
         where = Listening(os.getpid(), actual, url, __version__, time.time(), port)
@@ -349,6 +468,10 @@ def _policy(config: Config) -> Policy:
         skip_permissions=claude.dangerously_skip_permissions,
         cool_down=claude.outline_cool_down,
     )
+
+
+def _codex_policy(config: Config) -> Policy:
+    return Policy(model=config.codex.model, permission_mode=config.codex.permission_mode)
 
 
 @contextlib.contextmanager

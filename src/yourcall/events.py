@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from yourcall.model import Answer, Outcome, Prompt, Session
+from yourcall.model import Answer, Outcome, Prompt, Question, Session
 
 
 class Event(Struct, frozen=True, tag=True, forbid_unknown_fields=True):
@@ -24,14 +24,41 @@ class SessionSeen(Event, frozen=True):
 
 
 class SessionEnded(Event, frozen=True):
+    """`goes_on_as`: it is over under this id only; the same run goes by another one now."""
+
     session_id: str
     why: str = ""
+    goes_on_as: str = ""
 
 
 class PromptRaised(Event, frozen=True):
     """A link saw the agent stop for a person. `prompt.held`: somebody holds the request and can answer it."""
 
     prompt: Prompt
+
+
+class PromptFollowed(Event, frozen=True):
+    """Its session was cleared, resumed or forked, or has told its own id at last: the prompt went with it.
+
+    `record`: the transcript it was asked in. `body`: what it says from now on, if its conversation is another one.
+    """
+
+    prompt_id: str
+    session_id: str
+    record: str = ""
+    body: str = ""
+
+
+class DialogReached(Event, frozen=True):
+    """Nobody holds the request, but its own dialog stands where another link can answer it, with these questions.
+
+    `request` names the stored body that this link answers from.
+    """
+
+    prompt_id: str
+    link: str
+    questions: tuple[Question, ...]
+    request: str
 
 
 class HolderConnected(Event, frozen=True):
@@ -121,6 +148,8 @@ AnyEvent = (
     SessionSeen
     | SessionEnded
     | PromptRaised
+    | PromptFollowed
+    | DialogReached
     | HolderConnected
     | HolderLost
     | CallBound

@@ -74,12 +74,15 @@ class Answer(Struct, frozen=True, forbid_unknown_fields=True):
     choices: dict[str, tuple[str, ...]] = {}
     texts: dict[str, str] = {}
     input: str | None = None
+    sure: bool = False  # said twice: what a prompt on `hold` wants before it is allowed
 
 
 class Prompt(Struct, frozen=True, forbid_unknown_fields=True):
     """What one session waits for. `request` names the stored body that holds what the agent sent, verbatim.
 
     `link` is the way an answer goes (`hook`, `screen`, `stdio`); `held` says that it is open right now.
+    `hold`: a rule wants a yes to be said twice.
+    `record`: the transcript it was asked in, if its session has gone on in another since.
     """
 
     id: str
@@ -101,6 +104,8 @@ class Prompt(Struct, frozen=True, forbid_unknown_fields=True):
     permission_mode: str = ""
     link: str = "hook"
     held: bool = False
+    hold: bool = False
+    record: str = ""
     answer: Answer | None = None
     outcome: Outcome | None = None
     closed_at: float | None = None
@@ -116,7 +121,10 @@ class Link(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Session(Struct, frozen=True, forbid_unknown_fields=True):
-    """One run of an agent. `note`: what a person should know about it, such as why it can only be watched."""
+    """One run of an agent. `note`: what a person should know about it, such as why it can only be watched.
+
+    `goes_on_as`: the id under which this run went on when this one ended.
+    """
 
     id: str
     agent: str
@@ -130,6 +138,7 @@ class Session(Struct, frozen=True, forbid_unknown_fields=True):
     version: str = ""
     transcript: str = ""
     note: str = ""
+    goes_on_as: str = ""
     outlines: int = 0
     outlined_at: float = 0.0
     started_at: float = 0.0
@@ -152,3 +161,34 @@ class Verdict(Struct, frozen=True):
     detail: str = ""
     by: str = ""
     at: float = 0.0
+
+
+class Receipt(Struct, frozen=True):
+    """What was told to whom, and what is needed to take it back.
+
+    `state`: `due` it is to be told · `trying` a telling was begun and its end is not known · `shown` · `over`
+    nothing is left to do · `failed`. `prompts` are the ids behind the notice, `times` how often it was told,
+    `receipt` is the channel's own word, `face` what was last shown.
+    """
+
+    notice: str
+    channel: str
+    target: str
+    prompts: tuple[str, ...]
+    state: Literal["due", "trying", "shown", "over", "failed"] = "due"
+    at: float = 0.0
+    times: int = 1
+    receipt: str = ""
+    face: str = ""
+    why: str = ""
+
+
+class Tap(Struct, frozen=True):
+    """One answer that a single-use token gives. `offer` is the hash of the questions it was made for."""
+
+    prompt_id: str
+    question: str
+    option: str
+    offer: str
+    channel: str
+    at: float

@@ -6,11 +6,32 @@ socket to about 100 bytes), and nobody but its owner may touch it.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import socket
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+
+LONGEST = 100  # a Unix socket's path has room for some 104 bytes
+
+
+def short_folder(home: Path, name: str) -> Path:
+    """Where programs that know no relative names put their sockets: in the home or, if its path is too long for
+    that, in a folder of our own in /tmp."""
+    folder = home / name
+    if len(os.fsencode(folder)) + 30 <= LONGEST:
+        return folder
+    return Path("/tmp") / f"yourcall-{os.getuid()}-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:8]}"  # noqa: S108
+
+
+def made_private(folder: Path) -> str:
+    """Make this folder for ourselves alone; what is wrong with it, if something is."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = folder.lstat()
+    if found.st_uid != os.getuid() or found.st_mode & 0o077:
+        return f"{folder} can be used by others. Remove it, and try again."
+    return ""
 
 
 @contextmanager

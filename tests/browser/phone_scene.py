@@ -9,6 +9,7 @@ import json
 import os
 import socket
 import subprocess
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from chromium import Chromium, Page
 from scripted_claude import ScriptedClaude
 
 from kit.poll import until
+from kit.terminal import Pane
 from kit.yourcall import COMMAND, Yourcall
 
 Opens = Callable[..., Page]
@@ -93,9 +95,14 @@ class Agent(ScriptedClaude):
     """A scripted session in a project of this name."""
 
     def __init__(
-        self, folder: Path, yourcall: Yourcall, project: str = "kite-shop", mode: str = "default"
+        self,
+        folder: Path,
+        yourcall: Yourcall,
+        project: str = "kite-shop",
+        mode: str = "default",
+        pane: Pane | None = None,
     ) -> None:
-        super().__init__(folder / project, yourcall, mode)
+        super().__init__(folder / project, yourcall, mode, pane)
         self.project = folder / project
         self.yourcall = yourcall
         self._lines: list[socket.socket] = []
@@ -108,7 +115,8 @@ class Agent(ScriptedClaude):
     def raises(self, event: str, request_id: str = "-", **payload: Any) -> socket.socket:
         """One hook call over a bare line; who holds the line, holds the request."""
         told = {"session_id": self.session_id, "cwd": str(self.project), "permission_mode": self.mode, **payload}
-        body, env = json.dumps(told).encode(), "idle=9999"
+        where = {"idle": "9999", **self._where, **({"CLAUDE_PID": str(self.pid)} if self._where else {})}
+        body, env = json.dumps(told).encode(), "\0".join(f"{name}={value}" for name, value in where.items())
         line = socket.socket(socket.AF_UNIX)
         line.settimeout(10)
         folder = os.open(self.yourcall.home, os.O_PATH)
@@ -121,6 +129,27 @@ class Agent(ScriptedClaude):
     def form(self, request_id: str, cwd: str = "") -> socket.socket:
         asked = {"mcp_server_name": "parcels", "message": "Where shall the parcel go?", "requested_schema": FORM}
         return self.raises("Elicitation", request_id, **asked, cwd=cwd or str(self.project))
+
+    def begins(self, **payload: Any) -> None:
+        """The session is there, with its transcript: a turn has begun."""
+        told = {"prompt": "go", "transcript_path": str(self.transcript), **payload}
+        self.raises("UserPromptSubmit", **told)
+
+    def says(self, text: str) -> None:
+        self._writes(
+            {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": text}]}}
+        )
+
+    def hears(self, text: str) -> None:
+        self._writes({"type": "user", "message": {"role": "user", "content": text}})
+
+    def does(self, tool: str, result: str, *, failed: bool = False, **tool_input: Any) -> None:
+        """A call that needed nobody, with what came of it."""
+        call_id = f"toolu_{uuid.uuid4().hex[:20]}"
+        use = {"type": "tool_use", "id": call_id, "name": tool, "input": tool_input}
+        self._writes({"type": "assistant", "message": {"role": "assistant", "content": [use]}})
+        done = {"type": "tool_result", "tool_use_id": call_id, "content": result, "is_error": failed}
+        self._writes({"type": "user", "message": {"role": "user", "content": [done]}})
 
     def bash(self, request_id: str, command: str) -> socket.socket:
         """A command that nobody but the test's own line holds."""

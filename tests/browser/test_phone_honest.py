@@ -121,6 +121,47 @@ def test_an_answer_that_waited_too_long_is_dropped_and_says_so(yc: Yourcall, age
     assert all(by != "phone" for _, by in states)
 
 
+def test_an_answer_survives_that_the_app_is_closed_and_is_sent_later(
+    yc: Yourcall, agent: Agent, opens: Opens
+) -> None:
+    page = opens()
+    line = agent.bash("keptaaaaa2", "npm test -- --secret")
+    page.find("Allow")
+    page.js("navigator.serviceWorker.ready.then(() => true)")
+    until(lambda: page.js("navigator.serviceWorker.controller !== null"), what="the worker to be in charge")
+    page.line(False)
+    page.tap("Allow")
+    page.sees("waits, and is sent when the line is back.")
+    page.reload()
+    page.sees("“Allow” waits for a connection")
+    stored = page.js("JSON.stringify(localStorage)")
+    assert "keptaaaaa2" in stored
+    assert "secret" not in stored, "an agent's words are not stored"
+    page.line(True)
+    assert answered(line)["decision"]["behavior"] == "allow"
+    until(lambda: "keptaaaaa2" not in page.js("JSON.stringify(localStorage)"), what="it to be forgotten")
+
+
+def test_an_answer_from_before_is_dropped_with_a_notice_if_its_question_is_gone(
+    yc: Yourcall, agent: Agent, opens: Opens
+) -> None:
+    page = opens()
+    line = agent.bash("keptbbbbb2", "npm test")
+    page.find("Allow")
+    page.js("navigator.serviceWorker.ready.then(() => true)")
+    until(lambda: page.js("navigator.serviceWorker.controller !== null"), what="the worker to be in charge")
+    page.line(False)
+    page.tap("Allow")
+    page.sees("waits, and is sent when the line is back.")
+    page.reload()
+    page.sees("“Allow” waits for a connection")
+    yc.http("POST", "/api/prompts/keptbbbbb2/answer", {"option": "deny"})
+    assert answered(line)["decision"]["behavior"] == "deny"
+    page.line(True)
+    page.sees("“Allow” was not sent.")
+    assert all(moment["by"] != "phone" for moment in story(yc, "keptbbbbb2")["history"])
+
+
 def test_an_answer_that_waits_can_be_taken_back(yc: Yourcall, agent: Agent, opens: Opens) -> None:
     page = opens()
     agent.bash("backaaaaa2", "npm test")

@@ -281,7 +281,8 @@ class _Exchange(BaseHTTPRequestHandler):
         for block in blocks:
             if block.kind == "error" and self.server.model.fails_now(request, block):
                 problem = {"type": block.body["kind"], "message": block.body["message"]}
-                return self._json(block.body["status"], {"type": "error", "error": problem})
+                told = {"type": "error", "error": problem}
+                return self._json(block.body["status"], told, headers=block.body["headers"])
         blocks = [block for block in blocks if block.kind != "error"] or [text("Recovered.")]
         return self._stream(body, blocks) if body.get("stream") else self._whole(body, blocks)
 
@@ -295,9 +296,13 @@ class _Exchange(BaseHTTPRequestHandler):
         self.rfile.readline()
         return b"".join(parts)
 
-    def _json(self, status: int, value: object, *, with_body: bool = True) -> None:
+    def _json(
+        self, status: int, value: object, *, with_body: bool = True, headers: dict[str, str] | None = None
+    ) -> None:
         data = json.dumps(value).encode()
         self.send_response(status)
+        for name, said in (headers or {}).items():
+            self.send_header(name, said)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(data)))
         self.end_headers()

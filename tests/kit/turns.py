@@ -38,9 +38,10 @@ def hang() -> Block:
     return Block("hang", {})
 
 
-def error(status: int, kind: str, message: str, *, times: int | None = None) -> Block:
+def error(status: int, kind: str, message: str, *, times: int | None = None, **headers: str) -> Block:
     """An HTTP error instead of an answer: always, or only for the first `times` requests of this turn."""
-    return Block("error", {"status": status, "kind": kind, "message": message, "times": times})
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Block("error", {"status": status, "kind": kind, "message": message, "times": times, "headers": named})
 
 
 def plan_file(body: dict[str, Any]) -> str:

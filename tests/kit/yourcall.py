@@ -125,6 +125,13 @@ class Yourcall:
         )  # fmt: skip
         return Said(done.returncode, done.stdout, done.stderr)
 
+    def as_hook(self, command: str, payload: dict[str, Any], agent_pid: int) -> None:
+        """Call a hook as that agent would: through a shell, with the payload as its input."""
+        subprocess.run(
+            ["/bin/sh", "-c", command], input=json.dumps(payload).encode(), check=True, timeout=20,
+            env={**self.env, "CLAUDE_PID": str(agent_pid), "CLAUDECODE": "1"},
+        )  # fmt: skip
+
     def configure(self, text: str) -> None:
         """Start it anew with this `config.toml`."""
         self.stop()

@@ -71,6 +71,28 @@ def test_questions_of_every_form_are_answered_in_one_go(scene: Scene) -> None:
     assert scene.yourcall.run("answer", prompt["id"], "--set", "q1=SQLite").code == 3
 
 
+def test_a_note_beside_an_option_arrives_as_the_dialog_itself_sends_it(scene: Scene) -> None:
+    scene.ask([tool("AskUserQuestion", "toolu_lay", questions=[LAYOUT, DATABASE])], [text("Thanks.")])
+    prompt = scene.yourcall.wait_prompt()
+    exact = 'Neither: "Duck", in memory \u2014 100 % \u00e9'
+    body = {
+        "choices": {"q1": ["Topbar"]},
+        "texts": {"q1": "keep it thin", "q2": exact},
+        "wait": 20,
+    }
+    status, said = scene.yourcall.http("POST", f"/api/prompts/{prompt['id']}/answer", body)
+    assert (status, said["result"]) == (200, "confirmed"), said
+    (result,) = scene.model.wait_for(lambda m: m.tool_results())
+    preview = LAYOUT["options"][1]["preview"]
+    assert f'"Which layout?"="Topbar" selected preview:\n{preview} notes: keep it thin' in result.text
+    assert f'="{exact}"' in result.text
+    (line,) = until(lambda: scene.home.tool_result_lines("toolu_lay"))
+    told = line["toolUseResult"]
+    assert told["answers"] == {LAYOUT["question"]: "Topbar", DATABASE["question"]: exact}
+    # The same that Claude's own dialog writes for `n`, a note, Enter (docs/reference/agents/claude-code.md).
+    assert told["annotations"] == {LAYOUT["question"]: {"preview": preview, "notes": "keep it thin"}}
+
+
 def test_a_question_answered_at_the_desk_closes_everywhere(scene: Scene) -> None:
     claude = scene.ask([tool("AskUserQuestion", questions=[DATABASE])], [text("Thanks.")])
     prompt = scene.yourcall.wait_prompt()

@@ -446,3 +446,26 @@ def test_older_versions_speak_the_same(
         assert not driven.made("second")
         assert [r.is_error for r in model.tool_results()][:3] == [False, True, False]
         assert '"Which database?"="SQLite"' in model.tool_results()[2].text
+
+
+def test_a_cleared_session_goes_on_under_another_id(driven: Driven) -> None:
+    first = driven.start([text("Shall I push?")])
+    ready = driven.next(first, "ready")
+    assert "push" in ready["body"]
+    assert driven.post(first, "send", text="/clear", as_command=True)[1]["result"] == "sent"
+    # Its new id is told with the next turn; until then it is reached by the one we know, and afterwards by both.
+    words = driven.model.script("more", [TOUCH], [text("Made it.")])
+    assert driven.post(first, "send", text=words)[0] == 200
+    (second,) = until(
+        lambda: [s["id"] for s in driven.yourcall.http("GET", "/api/sessions")[1] if s["id"] != first],
+        what="another id",
+    )
+    asked = driven.next(second, "permission")
+    assert driven.answer(asked, option="allow")["result"] == "confirmed"
+    assert driven.made("marker")
+    again = driven.next(second, "ready")
+    assert (again["body"], driven.session(first)) == ("Made it.", None)
+    assert driven.yourcall.show(ready["id"])["state"] in ("ended", "desk", "confirmed")
+    assert driven.post(first, "send", text=driven.model.script("last", [AGAIN], [text("Done.")]))[0] == 200
+    assert driven.answer(driven.next(second, "permission"), option="allow")["result"] == "confirmed"
+    assert driven.made("second")

@@ -119,6 +119,25 @@ def test_the_bypass_warning_is_shown_and_refused(start: Any, bare: Yourcall) -> 
     claude.wait_gone()
 
 
+def test_the_offer_of_auto_mode_is_shown_and_refused(
+    start: Any, bare: Yourcall, model: ModelServer, claude_home: ClaudeHome
+) -> None:
+    """Its yes is highlighted from the start, and digits do nothing: an arrow first, then Enter."""
+    claude_home.write_settings({"permissions": {"defaultMode": "default"}})
+    claude = start("--model", "opus")
+    prompt = bare.wait_prompt()
+    assert (prompt["kind"], prompt["title"]) == ("startup", "Make auto mode your default permission mode?")
+    (question,) = prompt["questions"]
+    yes, no = question["options"]
+    assert (yes["effect"], no["effect"]) == ("allow_always", "deny")
+    assert "hardly asked" in yes["description"]
+    assert bare.run("answer", prompt["id"], no["id"]).code == 0
+    claude.say(model.script("work", [TOUCH], [text("Made it.")]))
+    asked = bare.wait_prompt()  # in manual mode still
+    assert asked["title"] == "Bash command: touch marker"
+    assert json.loads(claude_home.settings.read_text()) == {"permissions": {"defaultMode": "default"}}
+
+
 def test_without_hooks_a_command_is_allowed_and_the_next_refused(
     start: Any, bare: Yourcall, model: ModelServer, claude_home: ClaudeHome
 ) -> None:

@@ -18,7 +18,7 @@ from websockets.sync.client import connect as websocket
 
 from kit.poll import until
 from yourcall import loop
-from yourcall.events import DialogClosed
+from yourcall.events import DialogClosed, SessionEnded
 from yourcall.server import live
 
 
@@ -214,3 +214,76 @@ def test_a_device_revoked_while_it_connects_hears_nothing(house: House) -> None:
     assert house.run(house.devices.revoke(device.id))
     with house.devices.present(device.id) as cut:
         assert cut.is_set()
+
+
+def line(words: str) -> str:
+    return json.dumps({"type": "user", "message": {"content": words}}) + "\n"
+
+
+def said(news: dict[str, Any]) -> list[str]:
+    return [entry["text"] for entry in news["page"]["entries"]]
+
+
+def test_who_watches_a_conversation_hears_what_is_added_to_it(house: House) -> None:
+    path = house.folder / "s1.jsonl"
+    path.write_text(line("before"))
+    house.session("s1", transcript=str(path))
+    with house.feed(token=house.token()) as feed, house.http(house.token()) as phone:
+        heard(feed)
+        page = phone.get("/api/sessions/s1/conversation").json()
+        # What was added between the page and the wish is not missed, and what the page had is not told again.
+        with path.open("a") as file:
+            file.write(line("in between"))
+        feed.send(json.dumps({"watch": "s1", "after": page["end"], "file": page["file"]}))
+        first = heard(feed)
+        assert (first["type"], first["session_id"], said(first)) == ("entries", "s1", ["in between"])
+        with path.open("a") as file:
+            file.write(line("one") + line("two")[:9])
+        assert said(heard(feed)) == ["one"]
+        with path.open("a") as file:
+            file.write(line("two")[9:])
+        last = heard(feed)
+        assert (said(last), last["page"]["end"]) == (["two"], path.stat().st_size)
+
+        # The run goes on under another id: so does the view.
+        new = house.folder / "s2.jsonl"
+        house.session("s2", transcript=str(new))
+        house.post(SessionEnded(time.time(), "s1", "it goes on as s2", "s2"))
+        new.write_text(line("cleared"))
+        words = heard_of(feed, "entries")
+        assert (words["session_id"], words["page"]["restarted"], said(words)) == ("s2", True, ["cleared"])
+
+        feed.send(json.dumps({"watch": ""}))
+        feed.send("nonsense")
+        house.session("s3")
+        assert heard(feed)["session"]["id"] == "s3"
+        with new.open("a") as file:
+            file.write(line("unheard"))
+        house.session("s4")
+        assert heard(feed)["session"]["id"] == "s4"
+
+
+def test_who_watches_from_now_on_hears_nothing_of_before(house: House) -> None:
+    path = house.folder / "s1.jsonl"
+    path.write_text(line("before"))
+    house.session("s1", transcript=str(path))
+    with house.feed(token=house.token()) as feed:
+        heard(feed)
+        feed.send(json.dumps({"watch": "no-such-session"}))
+        feed.send(json.dumps({"watch": "s1"}))
+
+        def added() -> list[str]:
+            with path.open("a") as file:
+                file.write(line("after"))
+            try:
+                return said(json.loads(feed.recv(timeout=0.2)))
+            except TimeoutError:
+                return []
+
+        assert set(until(added, every=0.1)) == {"after"}
+
+
+def heard_of(feed: ClientConnection, kind: str) -> dict[str, Any]:
+    while (news := heard(feed))["type"] != kind:
+        pass
+    return news

@@ -18,7 +18,7 @@ from yourcall.model import Option, Question
 
 KEYS = [
     "id", "kind", "state", "agent", "session_id", "cwd", "title", "body", "tool", "questions", "opened_at",
-    "held", "subagent", "permission_mode", "answered_by", "outcome", "closed_at",
+    "held", "subagent", "permission_mode", "answered_by", "outcome", "closed_at", "machine", "branch",
 ]  # fmt: skip
 
 

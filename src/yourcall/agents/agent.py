@@ -20,7 +20,9 @@ from yourcall.agents.sightings import (
 )
 from yourcall.agents.talk import Headless
 from yourcall.conversation import AnyEntry
+from yourcall.core.asked import Asked
 from yourcall.events import CallSettled
+from yourcall.messages import Message
 from yourcall.model import Answer, Prompt, Refused, Session
 
 
@@ -53,3 +55,5 @@ class Agent(Struct, frozen=True):
     conversation_of: Callable[[Session, str], str]
     finder: Finder | None = None
     headless: Headless | None = None
+    asked: Callable[[bytes], Asked | None] | None = None  # what a stored request is about, for the rules
+    read_message: Callable[[bytes], Message | None] | None = None  # where its record holds whole messages

@@ -6,11 +6,12 @@ Rule: a key is named here, chosen by the agent's own module from what the screen
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 
 from msgspec import Struct
 
-from yourcall.model import Kind, Question, Refused
+from yourcall.agents.sightings import Told
+from yourcall.model import Answer, Kind, Prompt, Question, Refused
 from yourcall.reading import Reading
 
 # What a terminal sends for a key. Programs that read arrows read both forms; this is the one without a mode.
@@ -43,10 +44,12 @@ def key_named(word: str) -> str | None:
 
 
 class Shot(Struct, frozen=True):
-    """One screen: what it says, and its plain text."""
+    """One screen: what it says, and its plain text. `mark`: the same for the same dialog, wherever its highlight
+    is and however its list is scrolled, where the agent's module can tell better than the reading alone."""
 
     reading: Reading
     text: str
+    mark: str = ""
 
 
 class Press(Struct, frozen=True):
@@ -54,6 +57,12 @@ class Press(Struct, frozen=True):
 
     key: str
     decides: bool
+
+
+class Paste(Struct, frozen=True):
+    """A text for the field that is open, pasted in one piece; whoever pasted it looks again before it is sent."""
+
+    text: str
 
 
 class Offer(Struct, frozen=True):
@@ -64,6 +73,17 @@ class Offer(Struct, frozen=True):
     body: str
     questions: tuple[Question, ...] = ()
     why: str = ""
+
+
+class Explained(Struct, frozen=True):
+    """A dialog together with what hooks told of it: `told` are their ids, the asking one first. `mark`: the
+    fingerprint of the call, as its record shows it."""
+
+    offer: Offer
+    told: tuple[str, ...]
+    tool: str
+    input: bytes
+    mark: str
 
 
 class Typed(Struct, frozen=True):
@@ -78,7 +98,17 @@ class Typed(Struct, frozen=True):
 
 
 class OnScreen(Struct, frozen=True):
-    """One agent's screens. `draft`: what is in the input box, '' if it is empty, None if there is no input box."""
+    """One agent's screens. `draft`: what is in the input box, '' if it is empty, None if there is no input box.
+
+    `explain`: which of the calls that hooks told of this dialog is about, for an agent whose hooks only inform.
+    `fill`: the steps of an answer that takes several keys; it is sent a fresh screen for each, and may refuse.
+    `dismiss`: the option that closes a notice which asks nothing, '' where a person decides.
+    `silence_s`: so long must the screen of a program that nobody knows stand still before it is shown; `urgent`:
+    unless it says itself that it waits.
+    `breath_s`: so long must pass between a paste and the Enter that sends it, or it is taken for a part of it.
+    `trouble`: what keeps it from working although it has not stopped, such as a service that does not answer.
+    `shows`: is this dialog the one of a request that a hook told of, and that nobody holds any more?
+    """
 
     read: Callable[[str], Shot]
     offer: Callable[[Shot], Offer]
@@ -86,3 +116,11 @@ class OnScreen(Struct, frozen=True):
     draft: Callable[[str], str | None]
     typed: Callable[[str, bool], Typed | Refused]
     arrived: Callable[[str, Typed], bool]
+    explain: Callable[[Shot, Sequence[Told]], Explained | None] | None = None
+    fill: Callable[[Prompt, Answer], Generator[Press | Paste | None, Shot, Refused | None]] | None = None
+    dismiss: Callable[[Shot], str] | None = None
+    breath_s: float = 0.0
+    silence_s: float = 0.0
+    urgent: Callable[[Shot], bool] | None = None
+    shows: Callable[[Prompt, Shot], bool] | None = None
+    trouble: Callable[[Shot], Offer | None] | None = None

@@ -16,6 +16,15 @@ _ESCAPES = re.compile(
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
+_TITLE = re.compile(r"\x1b\]2;([^\x07]*)\x07")
+
+
+def titled(screen: str) -> str | None:
+    """The title of the pane, which a look puts in front of the screen; None for a bare text."""
+    match = _TITLE.match(screen)
+    return match[1] if match else None
+
+
 def clean(text: str) -> list[str]:
     """Lines without escapes, control bytes, trailing blanks and trailing empty lines."""
     if "\x1b" in text:
@@ -61,3 +70,37 @@ def paragraphs(lines: list[str]) -> list[list[str]]:
             found.append([line])
             open_run = True
     return found
+
+
+_SGR = re.compile(r"\x1b\[([\d;:]*)m")
+_OTHER_ESCAPES = re.compile(r"\x1b(?:\][^\x07\x1b]*(?:\x07|\x1b\\)?|\[[\d;:?]*[ -/]*[@-ln-~]|[ -/]*[0-Z\\^-~])")
+
+
+def styled(screen: str) -> list[list[tuple[str, str]]]:
+    """Each character of each line with how it is drawn: `dim`, under the `cursor` (inverse), or neither."""
+    dim = cursor = False
+    found: list[list[tuple[str, str]]] = []
+    for line in _OTHER_ESCAPES.sub("", screen).split("\n"):
+        cells: list[tuple[str, str]] = []
+        for number, part in enumerate(_SGR.split(line)):
+            if number % 2 == 0:
+                style = "cursor" if cursor else "dim" if dim else ""
+                cells += [(char, style) for char in part]
+            else:
+                for code in _attributes(part):
+                    dim = code == "2" or (dim and code not in ("", "0", "22"))
+                    cursor = code == "7" or (cursor and code not in ("", "0", "27"))
+        found.append(cells)
+    return found
+
+
+def _attributes(codes: str) -> list[str]:
+    """The numbers of one escape that are attributes: those of a colour are not."""
+    kept: list[str] = []
+    rest = re.split("[;:]", codes)
+    while rest:
+        code = rest.pop(0)
+        kept.append(code)
+        if code in ("38", "48", "58"):
+            del rest[: 2 if rest[:1] == ["5"] else 4]
+    return kept

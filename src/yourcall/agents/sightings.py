@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from yourcall.events import AnyEvent
-from yourcall.model import Kind, Outcome
+from yourcall.model import Kind, Outcome, Prompt
 
 
 class HookCall(Struct, frozen=True):
@@ -40,9 +40,26 @@ class Ending(Struct, frozen=True):
     turn_id: str = ""
 
 
+class Told(Struct, frozen=True):
+    """A tool call that a hook told of, and whose dialog can only be answered on the screen.
+
+    `asked`: the agent says that it asks for it now (`input` is then what it says about that); else that it is
+    about to run it. `prompt`: the same as a prompt, for a session whose screen nobody can see.
+    """
+
+    id: str
+    at: float
+    asked: bool
+    tool: str
+    input: bytes
+    prompt: Prompt
+
+
 class Heard(Struct, frozen=True):
     """What a hook call means. `finished`: a tool call that is over, so its record is worth a look now.
-    `nudged`: the agent reminds of what it waits for, by kind."""
+    `nudged`: the agent reminds of what it waits for, by kind. `told`: a call for `links.told`; `turn`: when a
+    turn began: calls told before that are over. `begins`: the session begins under this id, so its process goes by
+    no other one any more; `anew`: what a pause of that process says from now on."""
 
     events: tuple[AnyEvent, ...] = ()
     bodies: dict[str, bytes] = field(default_factory=dict[str, bytes])
@@ -50,6 +67,10 @@ class Heard(Struct, frozen=True):
     finished: str = ""
     nudged: Kind | None = None
     held: bool = False
+    told: Told | None = None
+    turn: float = 0.0
+    begins: bool = False
+    anew: str = ""
     problem: str = ""
 
 

@@ -59,6 +59,7 @@ Examples:
 @click.option("--input", "edited", metavar="JSON", help="Allow with this input instead; - reads it from stdin.")
 @click.option("--set", "sets", metavar="Q=OPT[,OPT]", multiple=True, help="Answer one of several questions.")
 @click.option("--set-text", "texts", metavar="Q=TEXT", multiple=True, help="Answer one of several in free text.")
+@click.option("--sure", is_flag=True, help="Say it twice, for a prompt that a rule put on hold.")
 @click.option("--wait", type=click.FloatRange(0), metavar="S", help="Stay this long for proof.  [default: 10]")
 @click.option("--no-wait", is_flag=True, help="Hand it over and leave.")
 @click.option("--json", "as_json", is_flag=True, help="Print the daemon's reply.")
@@ -72,6 +73,7 @@ def command(
     edited: str | None,
     sets: tuple[str, ...],
     texts: tuple[str, ...],
+    sure: bool,
     wait: float | None,
     no_wait: bool,
     as_json: bool,
@@ -85,6 +87,7 @@ def command(
     patience = 0.0 if no_wait else 10.0 if wait is None else wait
     prompt = fetch(place.home, prompt_id)
     request = understood(prompt, Typed(option, question, text, edited, sets, texts))
+    request |= {"sure": "true"} if sure else {}
     began = time.monotonic()
     try:
         reply, result = give(place.home, prompt.id, request, patience)

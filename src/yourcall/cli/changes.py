@@ -16,12 +16,12 @@ import msgspec
 from msgspec import Struct
 
 from yourcall.agents.claude import setup
-from yourcall.agents.claude.settings_text import is_blank
+from yourcall.agents.set_up import Finding, Version
+from yourcall.agents.settings_text import is_blank
+from yourcall.cli.connectable import GEMINI, OTHERS, Connectable, Scope
 from yourcall.cli.launcher import launcher_path
 from yourcall.cli.settings_file import Found, read, write_whole
 from yourcall.model import Refused
-
-Scope = Literal["user", "project", "local"]
 
 
 class Change(Struct, frozen=True):
@@ -40,7 +40,7 @@ class State(Struct, frozen=True):
     agent: str
     scope: Scope
     path: str
-    findings: tuple[setup.Finding, ...]
+    findings: tuple[Finding, ...]
 
 
 def claude_folder() -> Path:
@@ -52,6 +52,12 @@ def claude_settings(scope: Scope, folder: Path) -> Path:
     if scope == "user":
         return claude_folder() / "settings.json"
     return folder.absolute() / ".claude" / ("settings.json" if scope == "project" else "settings.local.json")
+
+
+def settings_of(agent: str, scope: Scope, folder: Path) -> Path:
+    """The file of this agent that our hooks stand in."""
+    other = OTHERS.get(agent)
+    return claude_settings(scope, folder) if other is None else other.settings(scope, folder)
 
 
 def noted(home: Path) -> list[Change]:
@@ -73,7 +79,7 @@ def remember(home: Path, found: Found, agent: str, scope: Scope) -> None:
 
 
 def holds_ours(found: Found) -> bool:
-    edited = setup.remove(found.text)
+    edited = GEMINI.remove(found.text)  # it knows the hooks of every agent whose settings have this shape
     return isinstance(edited, setup.Edited) and edited.changed
 
 
@@ -103,6 +109,21 @@ def states(home: Path, versions: list[setup.Version]) -> list[State]:
         State("claude", scope, path, tuple(over_all + _findings(Path(path), home, versions)))
         for path, scope in places.items()
     ]
+
+
+def states_of(agent: Connectable, home: Path, versions: list[Version]) -> list[State]:
+    """As `states`, for one of the others."""
+    places: dict[str, Scope] = {str(agent.settings("user", Path.cwd())): "user"}
+    places |= {change.path: change.scope for change in noted(home) if change.agent == agent.name}
+    found: list[State] = []
+    for path, scope in places.items():
+        text = read(Path(path))
+        if isinstance(text, Refused):
+            findings = [Finding("broken", text.reason, f"{agent.title} cannot read it either.")]
+        else:
+            findings = agent.check(text.text, str(launcher_path(home)), versions)
+        found.append(State(agent.name, scope, path, tuple(findings)))
+    return found
 
 
 def administrators_say() -> list[setup.Finding]:

@@ -56,13 +56,14 @@ def command(place: Place, as_json: bool) -> None:
 
 def examine(place: Place) -> list[Finding]:
     """Every check in turn; one that fails itself says so, and the others go on."""
-    from yourcall.cli import doctor_claude
+    from yourcall.cli import doctor_claude, doctor_codex, doctor_gemini
 
     try:
         told = standing(place.home)
     except click.ClickException as error:
         told = {"running": False, "problem": error.format_message()}
-    checks: list[Check] = [home, daemon, version, sockets, launcher, port, tmux, *doctor_claude.CHECKS]
+    ours: list[Check] = [home, daemon, version, sockets, launcher, port, tmux]
+    checks = [*ours, *doctor_claude.CHECKS, *doctor_codex.CHECKS, *doctor_gemini.CHECKS]
     found: list[Finding] = []
     for check in checks:
         try:

@@ -7,8 +7,9 @@ import json
 import click
 from msgspec import Struct
 
+from yourcall.cli import record
 from yourcall.cli.client import get
-from yourcall.cli.place import Place, pass_place
+from yourcall.cli.place import Place
 from yourcall.cli.render import clock, span, table
 from yourcall.cli.sheet import ID_SHOWN
 from yourcall.cli.views import read
@@ -31,20 +32,27 @@ def then(line: Line) -> str:
     return line.outcome if line.outcome and line.state in ("confirmed", "desk") else line.state
 
 
-@click.command(
+@click.group(
     "log",
+    invoke_without_command=True,
     epilog="""\b
 Examples:
   yourcall log
   yourcall log --limit 200
+  yourcall log verify                       is the record whole and unchanged?
+  yourcall log export > record.jsonl
+  yourcall log report                       what waited, and which rules would have saved taps
   yourcall log --json | jq -r '.[] | [.by, .answer, .title] | @tsv'
 """,
 )
 @click.option("--limit", type=click.IntRange(1, 500), default=50, show_default=True, help="How many, at most.")
 @click.option("--json", "as_json", is_flag=True, help="An array, the newest first.")
-@pass_place
-def command(place: Place, limit: int, as_json: bool) -> None:
+@click.pass_context
+def command(ctx: click.Context, limit: int, as_json: bool) -> None:
     """Who answered what, when, how long it had waited, and what then happened; the newest last."""
+    place = ctx.find_object(Place)
+    if ctx.invoked_subcommand is not None or place is None:
+        return
     data = get(place.home, "/api/log", query={"limit": limit})
     if as_json:
         click.echo(json.dumps(data, indent=2))
@@ -67,3 +75,7 @@ def command(place: Place, limit: int, as_json: bool) -> None:
         for line in lines
     ]
     click.echo(table(["WHEN", "ID", "WAITED", "BY", "ANSWER", "THEN", "TITLE"], rows, ["", "cyan"]))
+
+
+for each in (record.verify, record.export, record.report):
+    command.add_command(each)

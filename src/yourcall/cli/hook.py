@@ -39,6 +39,8 @@ OTHER_RUNS = (b"app-server", b"exec", b"e", b"review")
 OWNED = "YOURCALL_OWNED"  # set for sessions that yourcall itself drives: it hears of those without us
 LARGEST = 32 * 1024 * 1024  # a payload beyond this is not for a person to decide; the dialog has it
 SEND_S = 1.0  # how long an informing event may try; nobody waits for it
+RULED = "Rules"  # asked before a tool runs: do the rules decide? The agent waits for this one
+RULED_S = 2.0  # a daemon that needs longer is hung, and the agent asks as it always does
 
 
 def read_payload() -> bytes:
@@ -110,6 +112,40 @@ def inform(agent: str, event: str, payload: bytes, home: str, pid: str = "") -> 
             writable.poll(50)
 
 
+def ruled(agent: str, payload: bytes, home: str) -> None:
+    """Print what the rules say to this call, if they say anything; the agent goes its own way if not."""
+    import select
+    import time
+
+    sock = connect(home)
+    if sock is None:
+        return
+    started = (("started", time.time()),)
+    rest = greeting(agent, RULED, os.urandom(8).hex(), payload, started)
+    end = time.monotonic() + RULED_S
+    heard = b""
+    watched = select.poll()
+    while (left := end - time.monotonic()) > 0:
+        watched.register(sock.fileno(), select.POLLIN | (select.POLLOUT if rest else 0))
+        watched.poll(left * 1000)
+        try:
+            if rest:
+                rest = rest[sock.send(rest) :]
+                continue
+            part = sock.recv(1 << 16)
+        except BlockingIOError:
+            continue
+        heard += part
+        line, whole, body = heard.removeprefix(b"hold\n").partition(b"\n")
+        words = line.split(b" ")
+        if not part or (whole and words[0] != b"answer"):
+            return
+        if whole and len(body) >= int(words[3]):
+            os.write(1, body[: int(words[3])])
+            sock.send(b"wrote " + words[1] + b"\n")
+            return
+
+
 def main(argv: list[str]) -> None:
     if OWNED in os.environ:
         return
@@ -126,6 +162,8 @@ def main(argv: list[str]) -> None:
             from holder import Holder
 
         Holder(agent, event, payload, home, connect, greeting).hold()
+    elif event == RULED:
+        ruled(agent, payload, home)
     else:
         inform(agent, event, payload, home, *argv[3:4])
 

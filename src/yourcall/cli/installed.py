@@ -12,7 +12,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from yourcall.agents.claude.setup import Version, parse_version
+from yourcall.agents.set_up import Version, parse_version
 
 # `--version` takes well under a second; a wrapper that first wants to update itself must not hold us up.
 SECONDS = 5
@@ -27,6 +27,12 @@ def find_claude(config: Path) -> list[Path]:
     """Every `claude` on PATH, and the one its own local installer puts beside the settings."""
     folders = [Path(folder) for folder in os.environ.get("PATH", "").split(os.pathsep) if os.path.isabs(folder)]
     return [folder / "claude" for folder in (*folders, config / "local")]
+
+
+def find(program: str) -> list[Path]:
+    """Every program of this name on PATH."""
+    folders = [Path(folder) for folder in os.environ.get("PATH", "").split(os.pathsep) if os.path.isabs(folder)]
+    return [folder / program for folder in folders]
 
 
 def ask(paths: Iterable[Path]) -> list[Installed]:

@@ -22,7 +22,14 @@ _SCRIPT = """\
 # Silent, and successful whatever happens: without yourcall the agent works as if it were not there.
 here=${{0%/*}}
 if [ "$2" = PreToolUse ]; then
-  # `setup claude --ask`: Claude is told to ask before this tool runs, whatever its permission mode.
+  # `setup claude --ask`: Claude is told to ask before this tool runs, whatever its permission mode; but a rule
+  # that decides it goes before that.
+  said=
+  [ -f "$here/rules.toml" ] && said=$({python} -I -S "$here/hook.py" "$1" Rules 2>/dev/null)
+  if [ -n "$said" ]; then
+    printf '%s' "$said"
+    exit 0
+  fi
   printf '%s' '{ask}'
   exit 0
 fi

@@ -29,6 +29,11 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "mcp": ("mcp", "command", "An MCP server, for agents that want to ask a person."),
         "log": ("history", "command", "Who answered what, when, and what then happened."),
     },
+    "Rules": {
+        "rules": ("rules", "command", "What may be answered without you: list, test, add, remove."),
+        "pause": ("pause", "pause", "Decide nothing by rule: everything waits for you."),
+        "resume": ("pause", "resume", "Let rules decide again."),
+    },
     "Sessions and devices": {
         "sessions": ("sessions", "command", "List the agents' sessions."),
         "run": ("run", "command", "Start an agent: here, in a private tmux, or without a terminal."),
@@ -39,6 +44,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "interrupt": ("speak", "interrupt", "Stop the turn a session is in."),
         "conversation": ("conversation", "command", "What was said and done in a session."),
         "devices": ("devices", "command", "List, add, pair and revoke devices."),
+        "channels": ("channels", "command", "How you are told: list, add, test and remove ways."),
         "pair": ("devices", "pair", "Let a phone or browser in: a code, and the address."),
     },
     "In tmux": {

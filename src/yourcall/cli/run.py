@@ -6,7 +6,6 @@ secret is handed on in an environment, never on a command line.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import secrets
@@ -24,14 +23,15 @@ import click
 from yourcall.cli.client import NotRunning, Reply, call, get, refusal
 from yourcall.cli.place import Place, Problem, pass_place
 from yourcall.cli.render import safe
+from yourcall.cli.run_codex import with_server
 from yourcall.config import read_config
 from yourcall.links import launch
 from yourcall.model import Refused
+from yourcall.sockets import made_private, short_folder
 
 # MCP servers start before a session does.
 BEGINS_S = 90.0
 ENDS_AT_ONCE_S = 1.0
-LONGEST_SOCKET = 100  # a Unix socket's path has room for some 104 bytes
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 MODES = ["default", "acceptEdits", "plan", "dontAsk", "auto", "bypassPermissions"]
 
@@ -44,6 +44,7 @@ Examples:
   yourcall run --tmux -- claude --resume       in a tmux of its own
   yourcall run --headless "Fix the test."      no terminal; prints an id
   yourcall run --headless --resume ID "Go on."
+  yourcall run --headless --agent codex "Fix the test."
 """,
 )
 @click.option("--tmux", "in_tmux", is_flag=True, help="In a private tmux, in the background.")
@@ -51,6 +52,7 @@ Examples:
 @click.option(
     "--cwd", type=click.Path(exists=True, file_okay=False, path_type=Path), help="The folder to work in."
 )
+@click.option("--agent", metavar="NAME", default="claude", help="Headless: claude or codex.", show_default=True)
 @click.option("--resume", metavar="ID", default="", help="Headless: go on with an earlier session.")
 @click.option("--model", metavar="NAME", default="", help="Headless: the model.")
 @click.option("--permission-mode", type=click.Choice(MODES), help="Headless: what is asked for.")
@@ -62,6 +64,7 @@ def command(
     in_tmux: bool,
     headless: bool,
     cwd: Path | None,
+    agent: str,
     resume: str,
     model: str,
     permission_mode: str | None,
@@ -78,7 +81,7 @@ def command(
     if headless:
         given = {"resume": resume, "model": model, "permission_mode": permission_mode or ""}
         where = "" if resume and cwd is None else str((cwd or Path.cwd()).absolute())
-        _headless(place, {"prompt": _instruction(words), "cwd": where, **given}, as_json)
+        _headless(place, {"prompt": _instruction(words), "cwd": where, "agent": agent, **given}, as_json)
         return
     env = _environment(place, words[0])
     folder = (cwd or Path.cwd()).absolute()
@@ -88,8 +91,13 @@ def command(
     if in_tmux:
         _in_tmux(place, [program, *words[1:]], env, folder, as_json)
         return
+    agent, pane = _agent(program), env.get("TMUX_PANE", "")
+    if agent in ("gemini", "generic") and pane and env.get("TMUX"):
+        # Its first dialogs come before its hooks, if it has any.
+        _look_after(place, Path(env["TMUX"].split(",")[0]), pane, agent)
     os.chdir(folder)
-    _become([program, *words[1:]], {**env, "PWD": str(folder)})
+    argv = with_server(place.home, [program, *words[1:]], env)
+    _become(argv, {**env, "PWD": str(folder)})
 
 
 def _instruction(words: tuple[str, ...]) -> str:
@@ -164,7 +172,7 @@ def _in_tmux(place: Place, argv: list[str], env: dict[str, str], folder: Path, a
         if _tmux(socket, "has-session", "-t", f"={name}").returncode != 0:
             raise Problem(f"{argv[0]} ended at once. To see why, run it in this terminal: without --tmux.")
         time.sleep(0.1)
-    seen = _look_after(place, socket, pane)
+    seen = _look_after(place, socket, pane, _agent(argv[0]))
     if as_json:
         click.echo(json.dumps({"name": name, "server": str(socket), "pane": pane, "watched": seen}, indent=2))
         return
@@ -173,23 +181,25 @@ def _in_tmux(place: Place, argv: list[str], env: dict[str, str], folder: Path, a
         click.echo(f"Its prompts are seen once yourcall runs: {place.command('up --detach')}")
 
 
-def _look_after(place: Place, socket: Path, pane: str) -> bool:
+def _look_after(place: Place, socket: Path, pane: str, agent: str) -> bool:
     """Its first dialogs come before its hooks; they are read from the screen."""
-    body = json.dumps({"server": str(socket), "pane": pane})
+    body = json.dumps({"server": str(socket), "pane": pane, "agent": agent})
     with suppress(NotRunning):
         return call(place.home, "POST", "/api/panes", body=body).status == 201
     return False
 
 
+def _agent(program: str) -> str:
+    """Which agent this program is; any other is looked at as a program that nobody taught us."""
+    name = Path(program).name
+    return name if name in ("claude", "codex", "gemini") else "generic"
+
+
 def _sockets(home: Path) -> Path:
-    """Where the sockets are: in the home or, if its path is too long for that, in a folder of our own in /tmp."""
-    folder = home / "tmux"
-    if len(os.fsencode(folder)) + 30 > LONGEST_SOCKET:
-        folder = Path("/tmp") / f"yourcall-{os.getuid()}-{hashlib.sha256(os.fsencode(home)).hexdigest()[:8]}"  # noqa: S108
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    found = folder.lstat()
-    if found.st_uid != os.getuid() or found.st_mode & 0o077:
-        raise Problem(f"{folder} can be used by others. Remove it, and try again.")
+    """Where the sockets are."""
+    folder = short_folder(home, "tmux")
+    if wrong := made_private(folder):
+        raise Problem(wrong)
     return folder
 
 

@@ -18,10 +18,11 @@ import msgspec
 from msgspec import Struct
 
 from yourcall.agents.claude import setup as claude
-from yourcall.agents.claude.settings_text import is_blank
+from yourcall.agents.set_up import Edited
+from yourcall.agents.settings_text import is_blank
 from yourcall.cli import changes
-from yourcall.cli.changes import Scope
-from yourcall.cli.installed import Installed, ask, find_claude, versions
+from yourcall.cli.connectable import CONNECTED, OTHERS, Scope
+from yourcall.cli.installed import Installed, ask, find, find_claude, versions
 from yourcall.cli.launcher import install_launcher, launcher_path
 from yourcall.cli.place import Place, Problem, pass_place
 from yourcall.cli.render import safe, short, style
@@ -65,9 +66,11 @@ Examples:
   yourcall setup claude --undo              take it out again
   yourcall setup claude --ask Bash          be asked for commands in auto mode too
   yourcall setup claude --scope project     only for the project in this folder
+  yourcall setup codex                      the same for Codex
+  yourcall setup gemini                     the same for Gemini CLI
 """,
 )
-@click.argument("agent", required=False, type=click.Choice(["claude"]))
+@click.argument("agent", required=False, type=click.Choice(["claude", *OTHERS]))
 @click.option(
     "--scope",
     type=click.Choice(get_args(Scope)),
@@ -94,7 +97,8 @@ Examples:
     metavar="TOOL",
     help="Be asked for this tool in every mode, auto too (Bash, mcp__github__.*); can be given several times.",
 )
-@click.option("--no-ask", is_flag=True, help="Take an earlier --ask back.")
+@click.option("--no-ask", is_flag=True, help="Take an earlier --ask or --rules back.")
+@click.option("--rules", "by_rules", is_flag=True, help="Let rules decide before Claude asks: no dialog at all.")
 @click.option("--diff", "only_show", is_flag=True, help="Only show what would change.")
 @click.option("--yes", is_flag=True, help="Apply without asking.")
 @click.option("--undo", is_flag=True, help="Take out exactly what setup put in.")
@@ -108,6 +112,7 @@ def command(
     clis: tuple[Path, ...],
     tools: tuple[str, ...],
     no_ask: bool,
+    by_rules: bool,
     only_show: bool,
     yes: bool,
     undo: bool,
@@ -120,12 +125,19 @@ def command(
         raise click.UsageError("--diff only shows and --yes applies: choose one.")
     if tools and (no_ask or undo):
         raise click.UsageError("--ask adds, --no-ask and --undo take away: choose one.")
+    if by_rules and (tools or no_ask or undo):
+        raise click.UsageError("--rules goes alone: with --ask, rules are looked at first anyway.")
+    tools = tuple(claude.RULED.split("|")) if by_rules else tools
     if agent is None:
         _list(place, ask(clis or find_claude(changes.claude_folder())), as_json)
         return
+    other = OTHERS.get(agent)
+    if other is not None and (tools or no_ask or scope not in other.scopes):
+        words = f"--scope {scope}" if scope not in other.scopes else "--ask"
+        raise click.UsageError(f"{other.title} has no {words}; Claude Code has.")
     asked = Asked(place, agent, scope, folder, only_show, yes, undo, as_json, tools if tools or no_ask else None)
-    programs = [] if undo else ask(clis or find_claude(changes.claude_folder()))
-    found = read(changes.claude_settings(scope, folder or Path.cwd()))
+    programs = [] if undo else ask(clis or _places(agent))
+    found = read(changes.settings_of(agent, scope, folder or Path.cwd()))
     if isinstance(found, Refused):
         raise asked.no(found.reason)
     edited = _undone(asked, found) if undo else _done(asked, found, programs)
@@ -153,18 +165,23 @@ def command(
         }
         click.echo(json.dumps(result, indent=2))
     elif applied:
-        click.echo(_UNDONE if undo else _DONE)
+        click.echo(_UNDONE if undo else other.done if other else _DONE)
 
 
 _DONE = (
-    "Done. Sessions you start from now on are connected; restart those that are running.\n"
-    "Claude asks nothing in auto mode, which is the default of new versions. To be asked: "
+    CONNECTED + "Claude asks nothing in auto mode, which is the default of new versions. To be asked: "
     "claude --permission-mode manual, or name the tools with: yourcall setup claude --ask Bash"
 )
 _UNDONE = "Done: it is out again. Sessions that are running keep the old settings until they are restarted."
 
 
-def _done(asked: Asked, found: Found, programs: list[Installed]) -> claude.Edited | Refused:
+def _places(agent: str) -> list[Path]:
+    return find(agent) if agent in OTHERS else find_claude(changes.claude_folder())
+
+
+def _done(asked: Asked, found: Found, programs: list[Installed]) -> Edited | Refused:
+    if asked.agent in OTHERS:
+        return OTHERS[asked.agent].add(found.text, str(launcher_path(asked.home)), versions(programs))
     edited = claude.add(found.text, str(launcher_path(asked.home)), versions(programs), asked.ask)
     if isinstance(edited, Refused):
         return edited
@@ -176,17 +193,18 @@ def _done(asked: Asked, found: Found, programs: list[Installed]) -> claude.Edite
     ]
     if asked.scope == "project" and edited.changed:
         notes.append("This file is usually shared. For others, who have no such launcher, the hooks do nothing.")
-    return claude.Edited(edited.text, edited.changed, (*edited.notes, *notes))
+    return Edited(edited.text, edited.changed, (*edited.notes, *notes))
 
 
-def _undone(asked: Asked, found: Found) -> claude.Edited | Refused:
-    edited = claude.remove(found.text)
+def _undone(asked: Asked, found: Found) -> Edited | Refused:
+    other = OTHERS.get(asked.agent)
+    edited = claude.remove(found.text) if other is None else other.remove(found.text)
     if isinstance(edited, Refused) or not edited.changed or not is_blank(edited.text):
         return edited
     # Nothing of theirs is left in the file: then what was there before we came?
     before = {change.path: change.was for change in changes.noted(asked.home)}.get(str(found.path))
     left = None if before == "absent" else edited.text or "" if before == "blank" else "{}\n"
-    return claude.Edited(left, True)
+    return Edited(left, True)
 
 
 def _apply(asked: Asked, found: Found, text: str | None) -> None:
@@ -241,7 +259,8 @@ def _confirm(asked: Asked, difference: str) -> None:
 def _show(asked: Asked, found: Found, programs: list[Installed], difference: str, notes: tuple[str, ...]) -> None:
     for program in programs:
         if program.version is not None:
-            click.echo(f"Claude Code {claude.show_version(program.version)}  {short(str(program.path))}")
+            name = OTHERS[asked.agent].title if asked.agent in OTHERS else "Claude Code"
+            click.echo(f"{name} {claude.show_version(program.version)}  {short(str(program.path))}")
     for note in notes:
         click.echo(style("Note: ", "yellow") + safe(note))
     if not difference:
@@ -270,6 +289,10 @@ def _lines(text: str | None) -> list[str]:
 
 def _list(place: Place, programs: list[Installed], as_json: bool) -> None:
     states = changes.states(place.home, versions(programs))
+    for other in OTHERS.values():
+        known = versions(ask(find(other.name)))
+        if known or any(change.agent == other.name for change in changes.noted(place.home)):
+            states += changes.states_of(other, place.home, known)
     if as_json:
         click.echo(json.dumps(msgspec.to_builtins(states), indent=2))
         return

@@ -9,10 +9,22 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
+from msgspec import Struct
+
 from yourcall.agents.agent import Agent
 from yourcall.conversation import Page
 from yourcall.links import history
+from yourcall.links.transcript import Tail
+from yourcall.messages import Message, from_entries
 from yourcall.model import Refused, Session
+
+
+class Messages(Struct, frozen=True):
+    """Some messages, and where a follower goes on."""
+
+    found: tuple[Message, ...]
+    end: int
+    file: str
 
 
 class Conversations:
@@ -27,6 +39,27 @@ class Conversations:
         if agent is None or not path:
             return Refused("Where this conversation is written is not known.")
         return await asyncio.to_thread(_page, Path(path), agent.read_entry, before, after, file, limit)
+
+    async def messages(self, session: Session, /, *, after: int, file: str) -> Messages | Refused:
+        """The whole messages added after this place of this file; -1: none of them, but where it ends now."""
+        agent = self._agent_of(session.agent)
+        path = agent.conversation_of(session, "") if agent else ""
+        if agent is None or not path:
+            return Refused("Where this conversation is written is not known.")
+        return await asyncio.to_thread(_messages, Path(path), agent, after, file)
+
+
+def _messages(path: Path, agent: Agent, after: int, file: str) -> Messages:
+    tail = Tail(path, 0)
+    if after >= 0:
+        same = file in ("", tail.identity)
+        tail = Tail.at(path, after if same else 0)
+    lines = tail.new_lines() if after >= 0 else []
+    if agent.read_message is not None:
+        found = [said for line in lines if (said := agent.read_message(line)) is not None]
+    else:
+        found = from_entries(entry for line in lines for entry in agent.read_entry(line))
+    return Messages(tuple(found), tail.offset, tail.identity)
 
 
 def _page(

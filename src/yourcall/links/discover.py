@@ -21,7 +21,7 @@ from yourcall.agents.agent import Agent, Finder
 from yourcall.agents.sightings import Pane, Process
 from yourcall.core.state import State
 from yourcall.events import AnyEvent, SessionEnded, SessionSeen
-from yourcall.links import processes
+from yourcall.links import names, processes
 from yourcall.links.terminals import panes_of
 from yourcall.model import Session
 
@@ -66,11 +66,22 @@ class Discovery:
             mine = await asyncio.to_thread(processes.running, finder.runs, self._root)
             panes = await panes_of({process.env.get("TMUX", "") for process in mine})
             sessions = await asyncio.to_thread(_sessions, finder, mine, panes)
-            for event in self._news(finder, sessions, time.time()):
+            for session in self._news(finder, sessions, time.time()):
+                await self._tell(session)
+            for event in self._ends(list(self._teller.state.sessions.values()), time.time()):
                 await self._teller.post(event)
 
-    def _news(self, finder: Finder, sessions: list[Session], now: float) -> list[AnyEvent]:
-        events: list[AnyEvent] = []
+    async def _tell(self, session: Session) -> None:
+        """Under another name than before it was cleared, resumed or forked, or it has a name by now."""
+        before = names.others(self._teller.state, session)
+        kinds = {link.kind for link in session.links}
+        kept = tuple(link for each in before for link in each.links if link.kind not in kinds)
+        await self._teller.post(SessionSeen(time.time(), replace(session, links=(*session.links, *kept))))
+        for other in before:
+            await names.follow(self._teller, other, session.id)
+
+    def _news(self, finder: Finder, sessions: list[Session], now: float) -> list[Session]:
+        told: list[Session] = []
         known = list(self._teller.state.sessions.values())
         for session in sessions:
             shown = session.links or (self._mode == "all" and now - session.started_at > GRACE_S)
@@ -79,14 +90,8 @@ class Discovery:
                 continue  # its name is known by other means
             old = self._teller.state.sessions.get(session.id)
             if shown and may_tell(old, session):
-                events.append(SessionSeen(now, replace(session, seen_at=now)))
-                # The same process under another name: it was cleared or resumed, or it has a name by now.
-                events += [
-                    SessionEnded(now, other.id, f"it goes on as {session.id}")
-                    for other in same
-                    if other.id != session.id and only_found(other)
-                ]
-        return [*events, *self._ends(known, now)]
+                told.append(replace(session, seen_at=now))
+        return told
 
     def _ends(self, known: list[Session], now: float) -> list[AnyEvent]:
         """Sessions that only a look told of and whose process is gone; where a prompt is open, its watch tells."""

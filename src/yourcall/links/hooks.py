@@ -31,7 +31,8 @@ from yourcall.sockets import bind_unix
 
 log = logging.getLogger(__name__)
 
-WAITING = frozenset({"PermissionRequest", "Elicitation"})
+WAITING = frozenset({"PermissionRequest", "Elicitation", "Rules"})
+INFORMING = frozenset({"codex", "gemini"})  # their hooks hold nothing: while one runs, no dialog is shown
 REQUEST_ID = re.compile(r"[a-z0-9]{8,32}")
 GREETING_S = 10.0  # a local program that cannot finish its greeting in this time is broken or hostile
 ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # read aloud and typed without a mistake
@@ -215,7 +216,7 @@ async def _greeting(reader: asyncio.StreamReader) -> tuple[str, HookCall]:
     block = (await reader.readexactly(int(env_size))).decode("utf-8", "replace")
     payload = await reader.readexactly(int(payload_size))
     env = dict(pair.split("=", 1) for pair in block.split("\0") if "=" in pair)
-    if event in WAITING:
+    if event in WAITING and agent not in INFORMING:
         if not REQUEST_ID.fullmatch(request_id):
             raise ValueError("a held request without a usable id")
     else:

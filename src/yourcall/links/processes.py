@@ -14,7 +14,7 @@ from pathlib import Path
 from yourcall.agents.sightings import Process
 
 # All that is taken from the environment of a process; the rest holds secrets.
-VARIABLES = ("HOME", "CLAUDE_CONFIG_DIR", "TMUX", "TMUX_PANE")
+VARIABLES = ("HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "TMUX", "TMUX_PANE")
 
 PROC = Path("/proc")
 

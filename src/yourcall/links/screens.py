@@ -18,24 +18,29 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from yourcall.agents.on_screen import OnScreen, Shot
+from yourcall.agents.on_screen import Explained, OnScreen, Shot
 from yourcall.core.state import State
 from yourcall.events import (
+    AnswerGiven,
     AnyEvent,
     CallSettled,
     DialogClosed,
+    DialogReached,
     DialogStillOpen,
     HolderConnected,
+    HolderLost,
     PromptRaised,
     PromptWithdrawn,
     SessionEnded,
     SessionSeen,
     TraceLost,
 )
-from yourcall.links import processes
+from yourcall.links import elsewhere, names, processes
 from yourcall.links.foreground import folder, has_terminal, in_front, leader_in_front
+from yourcall.links.names import STRANGER
 from yourcall.links.tmux import Gone, Look, Row, Servers
-from yourcall.model import Link, Prompt, Session, SessionState
+from yourcall.links.told import Calls
+from yourcall.model import Answer, Link, Prompt, Session, SessionState, Tool
 from yourcall.reading import Reading
 
 log = logging.getLogger(__name__)
@@ -46,8 +51,13 @@ HOOKED_S = 3.0  # a session whose hooks work gets longer: on a busy machine a ho
 AGAIN_S = 0.05  # between two looks at a dialog that seems to have gone
 PLAIN_S = 1.0  # between two looks where each one costs a process
 DOUBT_S = 1.0  # so long must a screen contradict what the hooks said last
+# What an agent's informing hooks, or its socket, tell of.
+ANY = "generic"  # the agent that stands for every program that nobody taught us
+HOOKED_KINDS = frozenset({"permission", "question", "plan", "elicitation"})
+TROUBLE = "problem:screen"
+TROUBLE_S = 3.0  # a call that works at the second try is no news
+MARK = "screen:"  # how the fingerprint of a prompt begins that only a screen told of
 FRESH_S = 2  # tmux tells in whole seconds when a window last changed
-STRANGER = "pid-"  # how the id of a session begins that has not told its own; discovery gives the same ones
 
 
 class Place(Struct, frozen=True):
@@ -67,10 +77,18 @@ class Basis(Struct, frozen=True):
     front: str
     reading: Reading
     screen: str
+    mark: str = ""
+    tool_input: msgspec.Raw = msgspec.Raw(b"null")  # what a hook told of the call; views read it by this name
 
     @property
     def shot(self) -> Shot:
-        return Shot(self.reading, self.screen)
+        return Shot(self.reading, self.screen, self.mark)
+
+
+class _Asked(Struct, frozen=True):
+    """What was asked, as its hook told it."""
+
+    tool_input: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class Teller(Protocol):
@@ -90,12 +108,21 @@ class _Seen(Struct):
     active_at: int = -1
     state: str = ""
     state_since: float = 0.0
+    troubled_at: float = 0.0
 
 
 class Screens:
     """All panes that are looked at, and the prompts that stand for what they show."""
 
-    def __init__(self, teller: Teller, servers: Servers, on_screen: Callable[[str], OnScreen | None]) -> None:
+    def __init__(
+        self,
+        teller: Teller,
+        servers: Servers,
+        on_screen: Callable[[str], OnScreen | None],
+        calls: Calls | None = None,
+    ) -> None:
+        self._calls = calls
+        self._started: set[tuple[str, str]] = set()  # panes in which yourcall itself started the agent
         self._teller = teller
         self._servers = servers
         self._on_screen = on_screen
@@ -114,10 +141,11 @@ class Screens:
         look = await self._servers.at(server).look(pane)
         if isinstance(look, Gone):
             return look
+        self._started.add((server, pane))
         known = next((p for p in self._places() if (p.server, p.pane) == (server, pane)), None)
         if known is not None:
             return self._teller.state.sessions[known.session_id]
-        return await self._stranger(server, pane, agent, look.pid)
+        return await self._stranger(server, pane, agent if self._on_screen(agent) else ANY, look.pid)
 
     async def look_around(self) -> None:
         """One look at every pane that may have something to say."""
@@ -190,22 +218,72 @@ class Screens:
         if not mark:
             await self._retire(place)
             await self._rests(place, look, shot, on)
+            await self._troubled(place, seen, shot, on)
         elif shot.reading.kind == "unknown" and self._idle(place.session_id):
             pass  # the turn is over: a menu that the person opened
-        elif now - seen.since >= self._patience(place) and not explained(self._teller.state, place.session_id):
+        elif now - seen.since >= SETTLED_S and (left := self._left_alone(place, shot, on)) is not None:
+            await self._reach(left, place, look, shot, on)
+        elif now - seen.since >= self._patience(place, shot, on) and not explained(
+            self._teller.state, place.session_id, shot.reading.kind
+        ):
             await self._raise(place, look, shot, on)
 
-    def _patience(self, place: Place) -> float:
+    def _left_alone(self, place: Place, shot: Shot, on: OnScreen) -> Prompt | None:
+        """The request that this dialog belongs to, if its hook told of it and nobody holds it any more."""
+        if on.shows is None:
+            return None
+        told = [
+            p
+            for p in _asked(self._teller.state, place.session_id)
+            if p.link == "hook" and p.state == "open" and not p.held and on.shows(p, shot)
+        ]
+        return told[0] if len(told) == 1 else None
+
+    async def _reach(self, prompt: Prompt, place: Place, look: Look, shot: Shot, on: OnScreen) -> None:
+        """Its dialog is in our reach: the same prompt is answered by keys from now on."""
+        offer = on.offer(shot)
+        # What the request itself told of its questions is more than a screen shows of them.
+        questions = prompt.questions if prompt.kind in ("question", "elicitation") else offer.questions
+        if not offer.questions or not questions:
+            return
+        try:
+            body = msgspec.json.decode(self._teller.body(prompt.request) or b"", type=_Asked)
+        except (ValueError, RecursionError):
+            body = _Asked()
+        front = in_front(look.pid)
+        basis = Basis(place.server, place.pane, front, shot.reading, shot.text, shot.mark, body.tool_input)
+        request = msgspec.json.encode(basis)
+        body_id = hashlib.sha256(request).hexdigest()
+        self._bases.pop(prompt.id, None)
+        reached = DialogReached(time.time(), prompt.id, "screen", questions, body_id)
+        await self._teller.post(reached, {body_id: request})
+
+    def _patience(self, place: Place, shot: Shot, on: OnScreen) -> float:
         """How long a dialog must stand before the screen alone raises it."""
+        if on.silence_s:
+            return SETTLED_S if on.urgent is not None and on.urgent(shot) else on.silence_s
+        if on.explain is not None:
+            told = shot.reading.kind in HOOKED_KINDS and self._explained(place, shot, on) is None
+            return self._hooked_s(place) if told else SETTLED_S
+        return self._hooked_s(place)
+
+    def _explained(self, place: Place, shot: Shot, on: OnScreen) -> Explained | None:
+        """The dialog with what hooks told of it, for an agent whose hooks only inform."""
+        if on.explain is None or self._calls is None:
+            return None
+        return on.explain(shot, self._calls.of(place.session_id))
+
+    def _hooked_s(self, place: Place) -> float:
         session = self._teller.state.sessions.get(place.session_id)
         hooked = session is not None and any(link.kind == "hook" for link in session.links)
-        return HOOKED_S if hooked else SETTLED_S
+        return HOOKED_S if hooked or elsewhere.served(self._teller.state, place.session_id) else SETTLED_S
 
     # --- what is there --------------------------------------------------------------------------------------
 
     def _prompt_at(self, place: Place) -> tuple[Prompt, Basis] | None:
         """The prompt that stands for this pane's dialog, if there is one that is not settled."""
-        for prompt in self._teller.state.prompts.values():
+        # One that can be answered stands before one whose dialog is out of sight.
+        for prompt in sorted(self._teller.state.prompts.values(), key=lambda p: not p.held):
             waits = prompt.link == "screen" and prompt.state in ("open", "answering", "sent", "unsure")
             basis = self.basis(prompt) if waits else None
             if basis is not None and (basis.server, basis.pane) == (place.server, place.pane):
@@ -228,12 +306,14 @@ class Screens:
         """
         prompt, basis = mine
         post = self._teller.post
-        if explained(self._teller.state, place.session_id):
-            await post(PromptWithdrawn(now, prompt.id, "its hook has raised it too"))
+        if told_elsewhere(self._teller.state, prompt, place.session_id):
+            await post(PromptWithdrawn(now, prompt.id, "the agent itself has raised it too"))
             return True
         if fingerprint(shot) == fingerprint(basis.shot):
             if prompt.state in ("sent", "unsure"):
                 await post(DialogStillOpen(now, prompt.id))
+                await post(HolderConnected(now, prompt.id))
+            elif prompt.state == "open" and not prompt.held and prompt.questions and on.shows is not None:
                 await post(HolderConnected(now, prompt.id))
             return True
         await asyncio.sleep(AGAIN_S)
@@ -243,6 +323,16 @@ class Screens:
         again = on.read(look.screen)
         if fingerprint(again) == fingerprint(basis.shot):
             return True
+        if on.shows is not None and prompt.state == "open" and not from_screen(prompt):
+            # Out of sight, or over: the agent's own files tell which.
+            await post(HolderLost(now, prompt.id, "its dialog is not on the screen any more"))
+            return False
+        told = self._explained(place, again, on) if prompt.state == "open" else None
+        if told and self._calls and self._calls.prompt_of(place.session_id, told.told[0]) == prompt.id:
+            # The same call, drawn anew: the window has another size, or the person unfolded it.
+            await post(PromptWithdrawn(now, prompt.id, "the screen has changed"))
+            self._calls.stands_for(place.session_id, told.told, "")
+            return False
         await self._closed(prompt, again)
         return False
 
@@ -258,7 +348,7 @@ class Screens:
             await self._teller.post(PromptWithdrawn(now, prompt.id, "the screen has changed"))
             return
         await self._teller.post(DialogClosed(now, prompt.id, "busy"))
-        if prompt.state == "open":
+        if prompt.state == "open" and prompt.tool is None:  # of a call that was told, its record tells more
             detail = f"the dialog closed; the agent is {shot.reading.state}"
             await self._teller.post(CallSettled(now, prompt.id, "unknown", "desk", detail))
 
@@ -266,8 +356,11 @@ class Screens:
         session = self._teller.state.sessions.get(place.session_id)
         if session is None:
             return  # it ended while we looked
-        offer = on.offer(shot)
-        basis = Basis(place.server, place.pane, in_front(look.pid), shot.reading, shot.text)
+        told = self._explained(place, shot, on)
+        offer = told.offer if told else on.offer(shot)
+        given = msgspec.Raw(told.input or b"null") if told else msgspec.Raw(b"null")
+        front = in_front(look.pid)
+        basis = Basis(place.server, place.pane, front, shot.reading, shot.text, shot.mark, given)
         request = msgspec.json.encode(basis)
         body_id = hashlib.sha256(request).hexdigest()
         prompt = Prompt(
@@ -281,12 +374,20 @@ class Screens:
             body="\n\n".join(part for part in (offer.why, offer.body) if part),
             questions=offer.questions,
             request=body_id,
-            fingerprint=fingerprint(shot),
+            tool=Tool(told.tool) if told else None,
+            fingerprint=told.mark if told else fingerprint(shot),
             permission_mode=session.permission_mode,
             link="screen",
             held=bool(offer.questions),
         )
+        if told and self._calls:
+            self._calls.stands_for(place.session_id, told.told, prompt.id)
         await self._teller.post(PromptRaised(prompt.opened_at, prompt), {body_id: request})
+        away = on.dismiss(shot) if on.dismiss is not None and (place.server, place.pane) in self._started else ""
+        if away:
+            # A notice of a session that yourcall started: closed in the open, so that the record says by whom.
+            answer = Answer(f"{prompt.id}-notice", "yourcall", "notice", {offer.questions[0].id: (away,)})
+            await self._teller.post(AnswerGiven(time.time(), prompt.id, answer))
 
     # --- sessions that have not told their name -------------------------------------------------------------
 
@@ -324,14 +425,42 @@ class Screens:
         if session.state != state and now - seen.state_since >= (DOUBT_S if hooked else 0.0):
             await self._teller.post(SessionSeen(time.time(), replace(session, state=state, seen_at=time.time())))
 
+    async def _troubled(self, place: Place, seen: _Seen, shot: Shot, on: OnScreen) -> None:
+        """What keeps the session from working, shown as long as the screen says it."""
+        offer = on.trouble(shot) if on.trouble is not None else None
+        session, now = self._teller.state.sessions.get(place.session_id), time.time()
+        shown = [p for p in self._teller.state.of_session(place.session_id) if p.fingerprint == TROUBLE]
+        if offer is None or session is None:
+            seen.troubled_at = 0.0
+            for prompt in shown:
+                await self._teller.post(PromptWithdrawn(now, prompt.id, "it is over"))
+            return
+        seen.troubled_at = seen.troubled_at or now
+        if shown or now - seen.troubled_at < TROUBLE_S:
+            return
+        prompt = Prompt(
+            id=secrets.token_hex(8),
+            kind=offer.kind,
+            agent=place.agent,
+            session_id=session.id,
+            cwd=session.cwd,
+            title=offer.title,
+            opened_at=now,
+            body=offer.body,
+            fingerprint=TROUBLE,
+            permission_mode=session.permission_mode,
+            link="speech",
+        )
+        await self._teller.post(PromptRaised(now, prompt))
+
     async def _retire(self, place: Place) -> None:
-        """Once a session has told its own id, the one we made up for its pane is over."""
+        """Once a session has told its own id, the one we made up for its pane is not used any more."""
         if place.session_id.startswith(STRANGER):
             return
         for session in list(self._teller.state.sessions.values()):
             here = any((link.server, link.target) == (place.server, place.pane) for link in session.links)
             if here and session.id.startswith(STRANGER):
-                await self._teller.post(SessionEnded(time.time(), session.id, "it goes by its own id now"))
+                await names.follow(self._teller, session, place.session_id)
 
     async def _lost(self, place: Place, why: str) -> None:
         """No pane, nothing to see; who it belonged to is over, unless it has a process that others look after."""
@@ -353,17 +482,32 @@ class Screens:
 
 def fingerprint(shot: Shot) -> str:
     """The same for the same dialog, wherever its highlight is."""
+    if shot.mark:
+        return f"{MARK}{hashlib.sha256(shot.mark.encode('utf-8', 'replace')).hexdigest()}"
     identity = replace(shot.reading, selected=None, checked=None)
     told = msgspec.json.encode([identity, shot.text if identity.kind == "unknown" else ""])
-    return f"screen:{hashlib.sha256(told).hexdigest()}"
+    return f"{MARK}{hashlib.sha256(told).hexdigest()}"
 
 
-def explained(state: State, session_id: str) -> bool:
-    """A hook has told of what this session waits for. A subagent's request shows no dialog while it is held."""
-    return any(
+def explained(state: State, session_id: str, kind: str | None) -> bool:
+    """A hook, or the agent's socket, has told of what this session waits for. A subagent's request shows no dialog
+    while it is held."""
+    return elsewhere.asked_elsewhere(state, session_id, kind) or any(
         p.link == "hook" and p.state in ("open", "answering", "sent") and not (p.subagent and p.held)
         for p in _asked(state, session_id)
     )
+
+
+def told_elsewhere(state: State, prompt: Prompt, session_id: str) -> bool:
+    """Is there a better prompt for this dialog? One that a hook raised itself, and lost, is that prompt."""
+    if prompt.tool is not None or not from_screen(prompt):
+        return elsewhere.asked_elsewhere(state, session_id, prompt.kind) or _held(state, session_id)
+    return explained(state, session_id, prompt.kind)
+
+
+def from_screen(prompt: Prompt) -> bool:
+    """Only a screen told of it."""
+    return prompt.fingerprint.startswith(MARK)
 
 
 def _held(state: State, session_id: str) -> bool:

@@ -100,9 +100,9 @@ class Speaker:
             await self._teller.post(SessionSeen(time.time(), replace(now, state="idle")))
         return said
 
-    async def watch(self, server: str, pane: str) -> Session | Refused:
+    async def watch(self, server: str, pane: str, agent: str = "claude") -> Session | Refused:
         """Look after this pane, although no hook has told of it: a session that is about to start there."""
-        found = await self._screens.watch(server, pane)
+        found = await self._screens.watch(server, pane, agent)
         return Refused(f"This pane cannot be looked at: {found.why}.") if isinstance(found, Gone) else found
 
     async def deliver(self, prompt: Prompt, answer: Answer) -> None:
@@ -197,6 +197,7 @@ class Speaker:
             return _failed(failed, "The text")
         if not await _until(scene, lambda draft: draft is not None and scene.on.arrived(draft, typed), SHOWN_S):
             return await _take_back(scene, "The input box did not show the text as it was written")
+        await asyncio.sleep(scene.on.breath_s)
         failed = await scene.server.write(scene.pane, KEYS["enter"])
         if failed is not None:
             return _failed(failed, "Enter")

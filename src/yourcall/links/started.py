@@ -30,7 +30,7 @@ from yourcall.events import (
     PromptRaised,
     SessionEnded,
 )
-from yourcall.links import launch
+from yourcall.links import launch, names
 from yourcall.links.stdio import Piped
 from yourcall.model import Answer, Prompt, Refused, Session, Verdict
 
@@ -76,13 +76,22 @@ class Running:
 
 
 class Started:
-    def __init__(self, teller: Teller, agent_of: Callable[[str], Agent | None], policy: Policy) -> None:
+    def __init__(
+        self,
+        teller: Teller,
+        agent_of: Callable[[str], Agent | None],
+        policy: Policy,
+        others: Mapping[str, Policy] | None = None,
+    ) -> None:
+        """`policy` is what the config says about Claude; `others`: about agents with a section of their own."""
         self._teller = teller
         self._agent_of = agent_of
         self._policy = policy
+        self._others = others or {}
         self._shell = launch.LoginShell()
         self._running: set[Running] = set()
         self._tasks: set[asyncio.Task[object]] = set()
+        self.listeners: set[Callable[[str, bytes], None]] = set()  # who hears each line a session says, as it is
 
     # --- beginning and ending -------------------------------------------------------------------------------
 
@@ -91,7 +100,7 @@ class Started:
         known = self._agent_of(agent)
         if known is None or known.headless is None:
             return Refused(f"yourcall cannot start a session of {agent[:40]!r}.")
-        wish = self._completed(wish)
+        wish = self._completed(wish, self._others.get(agent, self._policy))
         wrong = self._objection(wish, remote)
         if wrong is not None:
             return wrong
@@ -128,6 +137,8 @@ class Started:
         try:
             async for line in piped.lines():
                 spoke = talk.hear(line, time.time())
+                for listener in tuple(self.listeners):
+                    listener(talk.session_id, line)
                 for reply in spoke.lines:
                     piped.send(reply)
                 if spoke.done is not None and (waiting := running.asked.pop(spoke.done.request_id, None)):
@@ -157,6 +168,10 @@ class Started:
         match event:
             case PromptRaised():
                 await self._teller.post(event, dict(bodies))
+            case SessionEnded(goes_on_as=new) if new:
+                before = self._teller.state.sessions.get(event.session_id)
+                if before is not None:
+                    await names.follow(self._teller, before, new)
             case DialogClosed() | CallSettled() if event.prompt_id in running.unwritten:
                 running.unwritten[event.prompt_id].append(event)
             case _:
@@ -274,9 +289,8 @@ class Started:
 
     # --- what may be started --------------------------------------------------------------------------------
 
-    def _completed(self, wish: Wish) -> Wish:
+    def _completed(self, wish: Wish, policy: Policy) -> Wish:
         """What was not said is as the config, or the session that is resumed, has it."""
-        policy = self._policy
         return replace(
             wish,
             permission_mode=wish.permission_mode or policy.permission_mode,

@@ -23,7 +23,8 @@ PANE_ID = re.compile(r"%\d{1,9}")
 TRY_AGAIN_S = 5.0  # between two attempts to attach
 
 # The height comes first: it tells how many lines the screen behind it has.
-_ABOUT = "#{pane_height} #{pane_dead} #{pane_pid}"
+_ABOUT = "#{pane_height} #{pane_dead} #{pane_pid} #{pane_title}"
+_DRAWN = "#{pane_height} #{pane_dead} #{pane_pid} #{pane_width} #{cursor_x} #{cursor_y} #{cursor_flag}"
 _SESSIONS = "#{session_id} #{destroy-unattached} #{exit-unattached} #{focus-events}"
 _PANES = "#{pane_id} #{window_activity} #{pane_dead} #{pane_pid}"
 _OFF = ("0", "off", "")
@@ -37,11 +38,28 @@ class Gone(Struct, frozen=True):
 
 
 class Look(Struct, frozen=True):
-    """What a pane shows at one moment, colours and all (as escapes); `pid` is the pane's first program."""
+    """What a pane shows at one moment, colours and all (as escapes); `pid` is the pane's first program.
+
+    The title that the program has set comes first, as the escape that sets one (`agents.screens.titled` reads it):
+    nothing on the screen itself can look like that, for tmux takes such escapes out.
+    """
 
     screen: str
     pid: int
     dead: bool = False
+
+
+class Picture(Struct, frozen=True):
+    """The same for somebody who looks from afar: colours (as escapes), the size, and where the cursor is."""
+
+    screen: str
+    pid: int
+    dead: bool
+    columns: int
+    rows: int
+    cursor_x: int
+    cursor_y: int
+    cursor_shown: bool
 
 
 class Row(Struct, frozen=True):
@@ -69,11 +87,21 @@ class Tmux:
         commands = [["display-message", "-p", "-t", pane, _ABOUT], ["capture-pane", "-e", "-p", "-t", pane]]
         try:
             lines = await self._ask(commands, pane, sized=True)
-            height, dead, pid = lines[0].split(" ")
+            height, dead, pid, title = lines[0].split(" ", 3)
             tall, first = int(height), int(pid)
         except (Failed, ValueError, IndexError) as error:
             return Gone(str(error) if isinstance(error, Failed) else "tmux says nothing about this pane")
-        return Look("\n".join(lines[1 : 1 + tall]), first, dead == "1")
+        named = "".join(char for char in title if char.isprintable())
+        return Look(f"\x1b]2;{named}\x07" + "\n".join(lines[1 : 1 + tall]), first, dead == "1")
+
+    async def picture(self, pane: str) -> Picture | Gone:
+        commands = [["display-message", "-p", "-t", pane, _DRAWN], ["capture-pane", "-e", "-p", "-t", pane]]
+        try:
+            lines = await self._ask(commands, pane, sized=True)
+            tall, dead, pid, wide, x, y, shown = (int(word or 0) for word in lines[0].split(" "))
+        except (Failed, ValueError, IndexError) as error:
+            return Gone(str(error) if isinstance(error, Failed) else "tmux says nothing about this pane")
+        return Picture("\n".join(lines[1 : 1 + tall]), pid, dead == 1, wide, tall, x, y, shown == 1)
 
     async def panes(self) -> dict[str, Row] | Gone:
         """Every pane of the server."""

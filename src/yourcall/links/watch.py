@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from yourcall.agents.agent import Agent
 from yourcall.agents.sightings import AgentStatus, CallResult, CallSeen
 from yourcall.core.identity import since as came_to
@@ -19,6 +21,7 @@ from yourcall.core.identity import unsettled
 from yourcall.core.state import State
 from yourcall.events import AnyEvent, CallBound, CallSettled, DialogClosed, DialogStillOpen, SessionEnded
 from yourcall.links import processes
+from yourcall.links.screens import from_screen
 from yourcall.links.transcript import MOST_AT_ONCE, Tail
 from yourcall.model import Prompt, Session
 
@@ -28,6 +31,7 @@ EAGER_FOR_S = 20.0  # a verdict that took longer than this belongs to a long com
 IGNORED_S = 3.0  # a dialog that is still the same this long after our answer has not taken it
 RECORD_S = 2.0  # a finished call is in the transcript about 0.2 s later; after this we go by the hook alone
 LAST_LOOK_S = 0.3
+PRESSED_S = 1.0  # who pressed a key has told by then what became of it
 
 
 class Teller(Protocol):
@@ -35,6 +39,11 @@ class Teller(Protocol):
     def state(self) -> State: ...
 
     async def post(self, event: AnyEvent) -> object: ...
+
+
+def reached(prompt: Prompt) -> bool:
+    """A hook told of it, and it is answered on its screen: its record is read all the same."""
+    return prompt.link == "screen" and not from_screen(prompt)
 
 
 class Watch:
@@ -136,6 +145,11 @@ class Watch:
 
     def _settled(self, prompt: Prompt, call_id: str, now: float) -> CallSettled | DialogClosed | None:
         if result := self._results.get(call_id):
+            if reached(prompt) and prompt.answer is not None and result.source == "desk":
+                # The record calls our keys the desk's. Who pressed sees the dialog close, and has the first word.
+                if prompt.state != "accepted" or now - came_to(prompt) < PRESSED_S:
+                    return None
+                result = replace(result, source="unknown")
             told = self._agent.settled(prompt, result, now)
             # The call is over, so what it asked is; how it was answered is for another sign to say.
             return DialogClosed(now, prompt.id, "busy") if told is None and prompt.state == "open" else told
@@ -206,8 +220,8 @@ class Watches:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def ensure(self, prompt: Prompt) -> None:
-        if prompt.link != "hook":
-            return  # the link that raised it looks after it
+        if prompt.link != "hook" and not reached(prompt):
+            return  # the link that raised it looks after it; a call that was told has a record besides
         agent = self._agent_of(prompt.agent)
         if prompt.id in self._running:
             self._running[prompt.id].nudge()

@@ -18,12 +18,15 @@ from starlette.routing import Route as StarletteRoute
 from starlette.routing import WebSocketRoute
 from starlette.types import ASGIApp
 
+from yourcall.server import interactive_feed
 from yourcall.server.auth import Gate, Refusal, json_response
 from yourcall.server.devices import Devices
 from yourcall.server.live import live
-from yourcall.server.needs import Conversations, Desk, Starting, Voice
+from yourcall.server.needs import Asks, Conversations, Desk, Mirror, RuleDoor, Starting, Told, Uploads, Voice
 from yourcall.server.route import Call, Route
-from yourcall.server.routes import LIVE, ROUTES
+from yourcall.server.routes import INTERACTIVE, LIVE, ROUTES, RPC, RPC_TOO
+from yourcall.server.rpc import rpc
+from yourcall.server.rpc_line import Tools
 
 ASSETS = Path(__file__).parent / "assets"
 
@@ -56,12 +59,19 @@ def make_app(
     conversations: Conversations | None = None,
     voice: Voice | None = None,
     starting: Starting | None = None,
+    told: Told | None = None,
+    asks: Asks | None = None,
+    mirror: Mirror | None = None,
+    uploads: Uploads | None = None,
+    rules: RuleDoor | None = None,
+    rpc_tools: Tools | None = None,
 ) -> ASGIApp:
     """`devices` must be the same object for both apps: a code is made on one and used on the other."""
 
     def endpoint(route: Route) -> Callable[[Request], Awaitable[Response]]:
         async def run(request: Request) -> Response:
-            done = await route.run(Call(desk, devices, stop, request, conversations, voice, starting))
+            given = (conversations, voice, starting, told, asks, mirror, uploads, rules)
+            done = await route.run(Call(desk, devices, stop, request, *given))
             if isinstance(done, Refusal):
                 return done.response()
             return json_response(done.status, done.value, done.headers)
@@ -74,7 +84,9 @@ def make_app(
         routes=[
             *(StarletteRoute(route.path, endpoint(route), methods=[route.method]) for route in offered),
             *(StarletteRoute(path, _page(file), methods=["GET"]) for path, file in pages.items()),
-            WebSocketRoute(LIVE, live(desk, devices)),
+            WebSocketRoute(LIVE, live(desk, devices, conversations)),
+            WebSocketRoute(INTERACTIVE, interactive_feed.feed(desk, devices)),
+            *(WebSocketRoute(path, rpc(rpc_tools, devices)) for path in (RPC, RPC_TOO) if rpc_tools is not None),
         ],
         exception_handlers={HTTPException: _no_route, Exception: _our_fault},
     )

@@ -51,6 +51,11 @@ class Devices:
         token = PREFIX + secrets.token_urlsafe(32)
         return await self._keys.add_device(self._free(name), _hash(token)), token
 
+    async def rename(self, device_id: str, name: str) -> str | None:
+        """The name it has from now on; None if there is no such device, or it is revoked."""
+        free = self._free(name, besides=device_id)
+        return free if await self._keys.rename_device(device_id, free) else None
+
     async def revoke(self, device_id: str) -> bool:
         """False if there is no such device, or it is revoked already."""
         done = await self._keys.revoke_device(device_id)
@@ -74,10 +79,11 @@ class Devices:
             if not self._present[device_id]:
                 del self._present[device_id]
 
-    def _free(self, name: str) -> str:
+    def _free(self, name: str, besides: str = "") -> str:
         """The name, or the name and a number: two devices that answer must be told apart."""
         plain = " ".join("".join(c for c in name if c.isprintable()).split())[:60] or "device"
-        taken = {device.name.casefold() for device in self._keys.devices() if device.revoked_at is None} | RESERVED
+        others = (each for each in self._keys.devices() if each.revoked_at is None and each.id != besides)
+        taken = {device.name.casefold() for device in others} | RESERVED
         free, number = plain, 1
         while free.casefold() in taken:
             number += 1

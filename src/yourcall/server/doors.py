@@ -45,6 +45,16 @@ async def add_device(call: Call) -> Reply | Refusal:
     return Reply(NewDevice(device.id, device.name, token), 201)
 
 
+async def rename_device(call: Call) -> Reply | Refusal:
+    asked = await body(call.request, DeviceRequest)
+    if isinstance(asked, Refusal):
+        return asked
+    if await call.devices.rename(call.part("id"), asked.name) is None:
+        return Refusal(404, "There is no such device, or it is revoked. See: yourcall devices")
+    found = next(device for device in call.devices.all() if device.id == call.part("id"))
+    return Reply(_view(found, call))
+
+
 async def revoke_device(call: Call) -> Reply | Refusal:
     if await call.devices.revoke(call.part("id")):
         return Reply(Done())

@@ -16,7 +16,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from yourcall.server.auth import CALLER, Caller, Refusal, refuse
 from yourcall.server.devices import Devices
-from yourcall.server.needs import Desk, Feed, Shelf
+from yourcall.server.needs import Conversations, Desk, Feed, Shelf
+from yourcall.server.stream import Watched, stream
 from yourcall.server.view import news
 from yourcall.server.wire import Hello
 
@@ -32,7 +33,9 @@ FAREWELL = 2.0
 _encode = msgspec.json.Encoder().encode
 
 
-def live(desk: Desk, devices: Devices) -> Callable[[WebSocket], Awaitable[None]]:
+def live(
+    desk: Desk, devices: Devices, conversations: Conversations | None = None
+) -> Callable[[WebSocket], Awaitable[None]]:
     """The endpoint of `/api/live?after=SEQ`."""
 
     async def endpoint(socket: WebSocket) -> None:
@@ -48,7 +51,13 @@ def live(desk: Desk, devices: Devices) -> Callable[[WebSocket], Awaitable[None]]
                 hello = Hello(desk.store.last_seq, snapshot=after is None)
                 with suppress(WebSocketDisconnect):
                     await socket.accept()
-                    code, why = await _first(_send(socket, feed, hello, desk.store), _left(socket), _cut(cut))
+                    say, watched = _Mouth(socket), Watched()
+                    code, why = await _first(
+                        _send(say, feed, hello, desk.store),
+                        _left(socket, watched),
+                        _cut(cut),
+                        stream(say.patiently, watched, desk.store, conversations),
+                    )
                     if code:
                         async with asyncio.timeout(FAREWELL):
                             await socket.close(code, why)
@@ -66,28 +75,35 @@ def _after(socket: WebSocket) -> int | Refusal | None:
     return Refusal(400, "`after` must be the last `seq` you have seen.")
 
 
-async def _send(socket: WebSocket, feed: Feed, hello: Hello, shelf: Shelf) -> tuple[int, str]:
+async def _send(say: _Mouth, feed: Feed, hello: Hello, shelf: Shelf) -> tuple[int, str]:
     too_slow = RESYNC, "resync"
     try:
-        await _patiently(socket, hello)
+        await say.patiently(hello)
         async for change in feed:
             message = news(change, shelf)
             if message is not None:
-                await _patiently(socket, message)
+                await say.patiently(message)
     except TimeoutError:
         return too_slow
     return too_slow  # a feed ends by itself only when it overflowed
 
 
-async def _patiently(socket: WebSocket, message: object) -> None:
-    async with asyncio.timeout(PATIENCE):
-        await socket.send({"type": "websocket.send", "text": _encode(message).decode()})
+class _Mouth:
+    """One message at a time, whoever has something to say."""
+
+    def __init__(self, socket: WebSocket) -> None:
+        self._socket = socket
+        self._one = asyncio.Lock()
+
+    async def patiently(self, message: object) -> None:
+        async with asyncio.timeout(PATIENCE), self._one:
+            await self._socket.send({"type": "websocket.send", "text": _encode(message).decode()})
 
 
-async def _left(socket: WebSocket) -> tuple[int, str]:
-    """Whatever a client says is not for us to hear; that it left is."""
-    while (await socket.receive())["type"] != "websocket.disconnect":
-        pass
+async def _left(socket: WebSocket, watched: Watched) -> tuple[int, str]:
+    """What a client says is which conversation it looks at; anything else is not for us to hear."""
+    while (said := await socket.receive())["type"] != "websocket.disconnect":
+        watched.heard(said.get("text") or "")
     return 0, ""
 
 

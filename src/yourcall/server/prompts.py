@@ -46,7 +46,7 @@ async def list_prompts(call: Call) -> Reply | Refusal:
 
 
 async def show_prompt(call: Call) -> Reply | Refusal:
-    prompt = _find(call.desk.store, call.part("id"))
+    prompt = find_prompt(call.desk.store, call.part("id"))
     return prompt if isinstance(prompt, Refusal) else Reply(story(prompt, call.desk.store))
 
 
@@ -54,7 +54,7 @@ async def answer_prompt(call: Call) -> Reply | Refusal:
     asked = await body(call.request, AnswerRequest)
     if isinstance(asked, Refusal):
         return asked
-    prompt = _find(call.desk.store, call.part("id"))
+    prompt = find_prompt(call.desk.store, call.part("id"))
     if isinstance(prompt, Refusal):
         return prompt
     edited = _edited(asked)
@@ -71,12 +71,18 @@ async def answer_prompt(call: Call) -> Reply | Refusal:
         choices=choice.choices,
         texts=choice.texts,
         input=edited,
+        sure=asked.sure,
     )
     verdict, after = await call.desk.answer(prompt.id, answer, asked.wait)
     return _verdict(call, verdict, after)
 
 
 async def list_sessions(call: Call) -> Reply | Refusal:
+    if flag(call.request, "ended"):
+        limit = rows(call.request, 50)
+        if isinstance(limit, Refusal):
+            return limit
+        return Reply([session_view(session) for session in call.desk.store.ended(limit)])
     sessions = sorted(call.desk.store.live()[1], key=lambda session: (-session.seen_at, session.id))
     return Reply([session_view(session) for session in sessions])
 
@@ -100,10 +106,11 @@ async def read_log(call: Call) -> Reply | Refusal:
 async def status(call: Call) -> Reply | Refusal:
     prompts, sessions = call.desk.store.live()
     waiting = Counter(prompt.state for prompt in prompts if prompt.state not in CLOSED)
-    return Reply(Status(__version__, call.desk.store.last_seq, dict(waiting), len(sessions)))
+    paused = call.rules is not None and call.rules.paused
+    return Reply(Status(__version__, call.desk.store.last_seq, dict(waiting), len(sessions), paused))
 
 
-def _find(store: Rows, name: str) -> Prompt | Refusal:
+def find_prompt(store: Rows, name: str) -> Prompt | Refusal:
     """The prompt of this id, or of the one id that starts like this."""
     unknown = Refusal(404, "There is no such prompt. See which there are: GET /api/prompts, or: yourcall ls")
     if len(name) > _LONGEST_ID:

@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from yourcall.server.auth import CALLER, Caller, Refusal
 from yourcall.server.devices import Devices
-from yourcall.server.needs import Conversations, Desk, Starting, Voice
+from yourcall.server.needs import Asks, Conversations, Desk, Mirror, RuleDoor, Starting, Told, Uploads, Voice
 
 # The largest thing a person sends is an edited file; a megabyte of it is plenty.
 LARGEST_BODY = 1 << 20
@@ -37,6 +37,11 @@ class Call(Struct, frozen=True):
     conversations: Conversations | None = None
     voice: Voice | None = None
     starting: Starting | None = None
+    told: Told | None = None
+    asks: Asks | None = None
+    mirror: Mirror | None = None
+    uploads: Uploads | None = None
+    rules: RuleDoor | None = None
 
     @property
     def caller(self) -> Caller:

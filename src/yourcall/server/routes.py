@@ -10,14 +10,32 @@ from typing import Any
 
 from msgspec import Raw
 
+from yourcall.agents.script.read import Ask
 from yourcall.conversation import Page
-from yourcall.server import conversation, doors, prompts, speaking, starting
+from yourcall.server import (
+    asks,
+    conversation,
+    doors,
+    interactive_feed,
+    mirror,
+    prompts,
+    push,
+    rules,
+    speaking,
+    starting,
+    uploads,
+)
 from yourcall.server.auth import Refusal
+from yourcall.server.interactive import InteractivePrompt, PromptResponse, ResponseResult
 from yourcall.server.openapi import document
+from yourcall.server.openrpc import openrpc
 from yourcall.server.route import Call, Query, Reply, Route
 from yourcall.server.wire import (
     AnswerReply,
     AnswerRequest,
+    AskView,
+    ChannelTestRequest,
+    ChannelView,
     DeviceRequest,
     DeviceView,
     Done,
@@ -32,15 +50,33 @@ from yourcall.server.wire import (
     PaneRequest,
     PromptStory,
     PromptView,
+    ProposalView,
+    PushRequest,
+    PushView,
+    ReportView,
+    RuleRequest,
+    RulesView,
+    RuleTestRequest,
+    RuleView,
+    RulingView,
+    ScreenView,
     SendRequest,
     SessionView,
     SpeakingView,
     SpokenReply,
     StartRequest,
     Status,
+    TakenRequest,
+    TapReply,
+    TapRequest,
+    TrialView,
+    TriedView,
+    UploadView,
+    WaitRequest,
 )
 
-LIVE = "/api/live"
+LIVE, INTERACTIVE = "/api/live", "/api/interactive"
+RPC, RPC_TOO = "/api/rpc", "/ws"  # the second is where clients of the contract look for it
 
 _SPOKEN = {200: SpokenReply, 409: SpokenReply, 422: SpokenReply}
 
@@ -53,6 +89,10 @@ _BEFORE = Query(
 @cache
 def _document() -> dict[str, Any]:
     return document(ROUTES, LIVE)
+
+
+async def rpc_document(_call: Call) -> Reply | Refusal:
+    return Reply(openrpc())
 
 
 async def openapi(_call: Call) -> Reply | Refusal:
@@ -87,7 +127,85 @@ ROUTES: tuple[Route, ...] = (
         takes=AnswerRequest,
         refuses=(400, 404, 413),
     ),
-    Route("GET", "/api/sessions", prompts.list_sessions, "The sessions that live.", {200: list[SessionView]}),
+    Route(
+        "GET",
+        "/api/interactive-prompts",
+        interactive_feed.list_interactive,
+        "What waits, each as an InteractivePrompt; the same as events: the WebSocket `/api/interactive`.",
+        {200: list[InteractivePrompt]},
+    ),
+    Route(
+        "POST",
+        "/api/interactive-prompts/respond",
+        interactive_feed.respond_interactive,
+        "Answer one of them by its `requestId`. Statuses as for an answer; `next`: it has another question.",
+        {200: ResponseResult, 409: ResponseResult, 422: ResponseResult},
+        takes=PromptResponse,
+        refuses=(400, 404, 413),
+    ),
+    Route(
+        "POST",
+        "/api/asks",
+        asks.ask,
+        "Raise a hand: a question of a script's, answered like any other prompt. With the same `id` again, it is "
+        "the same question.",
+        {201: AskView},
+        takes=Ask,
+        refuses=(400, 404, 409, 413),
+    ),
+    Route(
+        "POST",
+        "/api/asks/{id}/wait",
+        asks.wait,
+        "Wait for its answer, for at most `wait` seconds. A question that nobody waits for is withdrawn.",
+        {200: AskView},
+        takes=WaitRequest,
+        refuses=(400, 404, 413),
+    ),
+    Route(
+        "POST",
+        "/api/asks/{id}/taken",
+        asks.taken,
+        "The script has this answer: it is confirmed now.",
+        {200: AskView},
+        takes=TakenRequest,
+        refuses=(400, 404, 409, 413),
+    ),
+    Route(
+        "DELETE",
+        "/api/asks/{id}",
+        asks.withdraw,
+        "The script no longer asks; an answer that it has not taken is told as unsure.",
+        {200: AskView},
+        refuses=(404,),
+    ),
+    Route(
+        "GET",
+        "/api/sessions",
+        prompts.list_sessions,
+        "The sessions that live; with `ended`, those that are over, the latest first.",
+        {200: list[SessionView]},
+        queries=(Query("ended", "Those that are over.", "boolean"), _LIMIT),
+        refuses=(400,),
+    ),
+    Route(
+        "GET",
+        "/api/sessions/{id}/screen",
+        mirror.screen,
+        "The terminal of a session in a tmux pane, as it looks now; with `seen`, as soon as it looks different.",
+        {200: ScreenView},
+        queries=(Query("seen", "The `tag` of the screen you have.", "string"),),
+        refuses=(404,),
+    ),
+    Route(
+        "POST",
+        "/api/uploads",
+        uploads.upload,
+        "Store a file for an agent to read; the body is the file itself, 20 MB at most. Replies where it is.",
+        {201: UploadView},
+        queries=(Query("name", "What the file is called.", "string"),),
+        refuses=(400, 404, 413, 507),
+    ),
     Route(
         "GET",
         "/api/sessions/{id}/conversation",
@@ -203,7 +321,93 @@ ROUTES: tuple[Route, ...] = (
         queries=(_LIMIT, _BEFORE),
         refuses=(400,),
     ),
+    Route(
+        "GET",
+        "/api/prompts/{id}/rule",
+        rules.propose,
+        '"Always, like this": the rule that would answer such prompts, in words, and what it would have decided '
+        "so far. Nothing is changed. 422: none can be made, and why.",
+        {200: ProposalView},
+        queries=(Query("do", "`allow` (usual), `deny`, `ask` or `hold`.", "string"),),
+        refuses=(400, 404, 422),
+    ),
+    Route(
+        "GET",
+        "/api/prompts/{id}/ruling",
+        rules.explain,
+        "What the rules, as they are now, say to this prompt, part by part. 422: rules never answer it.",
+        {200: RulingView},
+        refuses=(404, 422),
+    ),
+    Route(
+        "GET",
+        "/api/rules",
+        rules.list_rules,
+        "The rules, in words and as text; with `cwd`, those of that project too.",
+        {200: RulesView},
+        queries=(Query("cwd", "A folder of a project.", "string"),),
+        refuses=(404,),
+    ),
+    Route(
+        "POST",
+        "/api/rules",
+        rules.add_rule,
+        "Make a rule, like a prompt or as written. 422: refused, and why.",
+        {201: RuleView},
+        takes=RuleRequest,
+        refuses=(400, 404, 413, 422),
+    ),
+    Route("DELETE", "/api/rules/{name}", rules.remove_rule, "Take a rule back.", {200: Done}, refuses=(404,)),
+    Route(
+        "POST",
+        "/api/rules/undo",
+        rules.undo,
+        "The rules as they were before the last change; once more brings it back.",
+        {200: Done},
+        refuses=(404, 422),
+    ),
+    Route(
+        "POST",
+        "/api/rules/test",
+        rules.test_rules,
+        "What the rules would say to a command in a folder.",
+        {200: RulingView},
+        takes=RuleTestRequest,
+        refuses=(400, 404, 413),
+    ),
+    Route(
+        "GET",
+        "/api/rules/dry-run",
+        rules.dry_run,
+        "What the rules, as they are now, would have decided over the recorded past.",
+        {200: TriedView},
+        refuses=(404,),
+    ),
+    Route(
+        "POST",
+        "/api/pause",
+        rules.pause,
+        "Nothing is decided by rule: every prompt waits.",
+        {200: Done},
+        refuses=(404,),
+    ),
+    Route("POST", "/api/resume", rules.resume, "Rules decide again.", {200: Done}, refuses=(404,)),
+    Route(
+        "GET",
+        "/api/log/report",
+        rules.report,
+        "How long prompts waited, by project and kind, and the rules that would have saved most taps.",
+        {200: ReportView},
+        refuses=(404,),
+    ),
     Route("GET", "/api/status", prompts.status, "Version, counts, and where the log stands.", {200: Status}),
+    Route(
+        "GET",
+        "/api/openrpc.json",
+        rpc_document,
+        "What the JSON-RPC WebSocket `/api/rpc` offers, as an OpenRPC document.",
+        {200: dict[str, Raw]},
+    ),
     Route("GET", "/api/openapi.json", openapi, "This document.", {200: dict[str, Raw]}),
     Route(
         "POST",
@@ -216,6 +420,15 @@ ROUTES: tuple[Route, ...] = (
         key="nobody",
     ),
     Route("GET", "/api/devices", doors.list_devices, "All devices, revoked ones too.", {200: list[DeviceView]}),
+    Route(
+        "POST",
+        "/api/devices/{id}",
+        doors.rename_device,
+        "Give a device another name; if another one has it, a number is added.",
+        {200: DeviceView},
+        takes=DeviceRequest,
+        refuses=(400, 404, 413),
+    ),
     Route(
         "DELETE",
         "/api/devices/{id}",
@@ -240,6 +453,62 @@ ROUTES: tuple[Route, ...] = (
         doors.new_code,
         "A fresh pairing code, good for five minutes and one device.",
         {201: PairingCode},
+        key="local",
+    ),
+    Route(
+        "GET",
+        "/api/push",
+        push.push_state,
+        "What a browser subscribes to notifications with, and whether this device is told.",
+        {200: PushView},
+        refuses=(404,),
+    ),
+    Route(
+        "POST",
+        "/api/push",
+        push.push_on,
+        "Notify this device: its browser's own subscription. 422: refused, and why.",
+        {201: Done},
+        takes=PushRequest,
+        refuses=(400, 404, 413, 422),
+    ),
+    Route("DELETE", "/api/push", push.push_off, "Notify this device no more.", {200: Done}, refuses=(404,)),
+    Route("POST", "/api/front", push.in_front, "The app is in front of somebody now.", {200: Done}),
+    Route(
+        "POST",
+        "/api/tap",
+        push.tap,
+        "Answer with the single-use token of a notification's button. Statuses as for an answer.",
+        {200: TapReply, 202: TapReply, 409: TapReply, 422: TapReply},
+        takes=TapRequest,
+        refuses=(400, 404, 413),
+        key="nobody",
+    ),
+    Route(
+        "GET",
+        "/api/channels",
+        push.list_channels,
+        "The ways people are told, and how each does.",
+        {200: list[ChannelView]},
+        refuses=(404,),
+    ),
+    Route(
+        "POST",
+        "/api/channels/test",
+        push.test_channels,
+        "Send one notice through each channel, or the named one, and say what became of it.",
+        {200: list[TrialView]},
+        takes=ChannelTestRequest,
+        refuses=(400, 404, 413),
+        key="local",
+    ),
+    Route(
+        "POST",
+        "/api/channels/reload",
+        push.reload_channels,
+        "Read the channels' configuration again.",
+        {200: Done},
+        refuses=(404, 422),
         key="local",
     ),
     Route("POST", "/api/shutdown", doors.shut_down, "Stop the daemon.", {202: Done}, key="local"),

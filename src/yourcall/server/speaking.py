@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from yourcall.model import Refused, Session, Verdict
 from yourcall.server.auth import Refusal
-from yourcall.server.conversation import find_session
+from yourcall.server.conversation import find_run
 from yourcall.server.needs import Voice
 from yourcall.server.route import Call, Reply, body
 from yourcall.server.view import session_view
@@ -55,14 +55,14 @@ async def watch_pane(call: Call) -> Reply | Refusal:
         return asked
     if call.voice is None:
         return _DUMB
-    session = await call.voice.watch(asked.server, asked.pane)
+    session = await call.voice.watch(asked.server, asked.pane, asked.agent)
     if isinstance(session, Refused):
         return said(Verdict("refused", session.reason))
     return Reply(session_view(session), 201)
 
 
 def _session(call: Call) -> tuple[Voice, Session] | Refusal:
-    session = find_session(call.desk.store, call.part("id"))
+    session = find_run(call.desk.store, call.part("id"))
     if isinstance(session, Refusal):
         return session
     if call.voice is None:

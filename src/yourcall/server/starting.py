@@ -10,9 +10,9 @@ import secrets
 from yourcall.agents.talk import Wish
 from yourcall.model import Answer, Prompt, Refused, Session, Verdict
 from yourcall.server import speaking
-from yourcall.server.auth import Refusal
-from yourcall.server.conversation import find_session
-from yourcall.server.needs import Starting
+from yourcall.server.auth import Caller, Refusal
+from yourcall.server.conversation import find_run
+from yourcall.server.needs import Desk, Starting, Voice
 from yourcall.server.route import Call, Reply, body
 from yourcall.server.speaking import said
 from yourcall.server.wire import (
@@ -25,7 +25,7 @@ from yourcall.server.wire import (
     StartRequest,
 )
 
-LINK = "stdio"
+LINKS = frozenset({"stdio", "socket"})  # where words go by a protocol, not by keys
 
 # It was written to the session's own pipe; its echo comes within a second.
 TAKEN_S = 5.0
@@ -51,27 +51,30 @@ async def start_session(call: Call) -> Reply | Refusal:
 
 async def send(call: Call) -> Reply | Refusal:
     """The next instruction, or a follow-up. In a session of ours it answers what waits, in the giver's name."""
-    session = find_session(call.desk.store, call.part("id"))
+    session = find_run(call.desk.store, call.part("id"))
     if isinstance(session, Refusal):
         return session
-    if not any(link.kind == LINK for link in session.links):
+    if not any(link.kind in LINKS for link in session.links):
         return await speaking.send(call)
     asked = await body(call.request, SendRequest)
     if isinstance(asked, Refusal):
         return asked
-    waiting = None if asked.as_command else _waiting(call, session)
+    if call.voice is None:
+        return _CANNOT
+    return said(await give(call.desk, call.voice, call.caller, session, asked.text, asked.as_command))
+
+
+async def give(
+    desk: Desk, voice: Voice, caller: Caller, session: Session, text: str, as_command: bool = False
+) -> Verdict:
+    """Tell a session something: what waits for the next instruction is answered by it, in the giver's name."""
+    waiting = None if as_command else _waiting(desk, session)
     if waiting is None:
-        return (
-            _CANNOT if call.voice is None else said(await call.voice.send(session, asked.text, asked.as_command))
-        )
-    answer = Answer(
-        secrets.token_hex(12),
-        call.caller.by,
-        call.caller.via,
-        texts={question.id: asked.text for question in waiting.questions},
-    )
-    verdict, _ = await call.desk.answer(waiting.id, answer, TAKEN_S)
-    return said(verdict)
+        return await voice.send(session, text, as_command)
+    texts = {question.id: text for question in waiting.questions}
+    answer = Answer(secrets.token_hex(12), caller.by, caller.via, texts=texts)
+    verdict, _ = await desk.answer(waiting.id, answer, TAKEN_S)
+    return verdict
 
 
 async def turn(call: Call) -> Reply | Refusal:
@@ -123,13 +126,13 @@ def _remote(call: Call) -> bool:
 
 
 def _session(call: Call) -> tuple[Starting, Session] | Refusal:
-    session = find_session(call.desk.store, call.part("id"))
+    session = find_run(call.desk.store, call.part("id"))
     if isinstance(session, Refusal):
         return session
     return _CANNOT if call.starting is None else (call.starting, session)
 
 
-def _waiting(call: Call, session: Session) -> Prompt | None:
+def _waiting(desk: Desk, session: Session) -> Prompt | None:
     """What waits for the next instruction in a session of ours."""
-    ours = (p for p in call.desk.store.live()[0] if p.session_id == session.id and p.link == LINK)
+    ours = (p for p in desk.store.live()[0] if p.session_id == session.id and p.link in LINKS)
     return next((p for p in ours if p.kind in ("ready", "problem") and p.state == "open"), None)

@@ -12,6 +12,7 @@ from msgspec import Raw, Struct
 from yourcall.core.safety import chosen
 from yourcall.model import Moment, Prompt, Session
 from yourcall.server.needs import Bodies, Change
+from yourcall.server.project import branch, machine
 from yourcall.server.wire import (
     LogLine,
     MomentView,
@@ -42,11 +43,14 @@ def prompt_view(prompt: Prompt, bodies: Bodies) -> PromptView:
         questions=prompt.questions,
         opened_at=prompt.opened_at,
         held=prompt.held,
+        hold=prompt.hold,
         subagent=prompt.subagent,
         permission_mode=prompt.permission_mode,
         answered_by=_decider(prompt) or None,
         outcome=prompt.outcome,
         closed_at=prompt.closed_at,
+        machine=machine(),
+        branch=branch(prompt.cwd),
     )
 
 
@@ -70,6 +74,9 @@ def session_view(session: Session) -> SessionView:
         note=session.note,
         started_at=session.started_at,
         seen_at=session.seen_at,
+        goes_on_as=session.goes_on_as,
+        machine=machine(),
+        branch=branch(session.cwd),
     )
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Raw, Struct, field
 
+from yourcall.conversation import Page
 from yourcall.model import Kind, Link, Outcome, PromptState, Question, SessionState, VerdictWord
 
 # Long enough for a person's patience, short enough that a proxy does not cut the connection first.
@@ -49,11 +50,14 @@ class PromptView(Struct, frozen=True):
     questions: tuple[Question, ...]
     opened_at: float
     held: bool
+    hold: bool
     subagent: str
     permission_mode: str
     answered_by: str | None
     outcome: Outcome | Literal["unknown"] | None
     closed_at: float | None
+    machine: str
+    branch: str
 
 
 class PromptStory(PromptView, frozen=True):
@@ -75,6 +79,9 @@ class SessionView(Struct, frozen=True):
     note: str
     started_at: float
     seen_at: float
+    goes_on_as: str = ""
+    machine: str = ""
+    branch: str = ""
 
 
 class LogLine(Struct, frozen=True):
@@ -100,7 +107,8 @@ class LogLine(Struct, frozen=True):
 
 class AnswerRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """One question: `option` and/or `text`. Several: `choices` and `texts` by question. Words may be option ids,
-    labels or a unique effect word such as `allow` or `deny`. `input` replaces the tool's input."""
+    labels or a unique effect word such as `allow` or `deny`. `input` replaces the tool's input. `sure`: said
+    twice; a prompt on `hold` is allowed only with this."""
 
     option: str | None = None
     question: str | None = None
@@ -108,6 +116,7 @@ class AnswerRequest(Struct, frozen=True, forbid_unknown_fields=True):
     choices: dict[str, tuple[str, ...]] = {}
     texts: dict[str, str] = {}
     input: EditedInput = field(default_factory=Raw)
+    sure: bool = False
     wait: Seconds = 0.0
 
 
@@ -117,6 +126,36 @@ class AnswerReply(Struct, frozen=True):
     by: str
     at: float
     prompt: PromptStory | None
+
+
+class WaitRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    wait: Seconds = 0.0
+
+
+class TakenRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """`answer`: the id of the answer that the script has."""
+
+    answer: Annotated[str, Meta(min_length=1, max_length=64)]
+
+
+class GivenView(Struct, frozen=True):
+    """An answer as a script reads it; `options` are ids. `input`: the edited tool input, or null."""
+
+    id: str
+    by: str
+    options: tuple[str, ...]
+    text: str
+    input: Raw | None
+
+
+class AskView(Struct, frozen=True):
+    """A question of a script's. `waiting`, `answered`, or `withdrawn`: it is over without an answer."""
+
+    id: str
+    state: Literal["waiting", "answered", "withdrawn"]
+    detail: str
+    answer: GivenView | None
+    prompt: PromptStory
 
 
 class SendRequest(Struct, frozen=True, forbid_unknown_fields=True):
@@ -131,10 +170,12 @@ class KeyRequest(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PaneRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    """A pane of a tmux server of the user's: the server's socket, and the pane's id such as `%3`."""
+    """A pane of a tmux server of the user's: the server's socket, the pane's id such as `%3`, and which agent is
+    in it (one that yourcall does not know is looked at as any program)."""
 
     server: Annotated[str, Meta(min_length=1, max_length=4096)]
     pane: Annotated[str, Meta(pattern="^%[0-9]{1,9}$")]
+    agent: Annotated[str, Meta(pattern="^[a-z0-9-]{1,40}$")] = "claude"
 
 
 class SpokenReply(Struct, frozen=True):
@@ -174,6 +215,25 @@ class SpeakingView(Struct, frozen=True):
     thinking: str
 
 
+class ScreenView(Struct, frozen=True):
+    """A terminal as it looks now, colours as escapes. `tag`: what to give as `seen`. No cursor: -1."""
+
+    tag: str
+    columns: int
+    rows: int
+    screen: str
+    cursor_x: int
+    cursor_y: int
+
+
+class UploadView(Struct, frozen=True):
+    """Where the file is on the machine: what to tell an agent."""
+
+    path: str
+    name: str
+    size: int
+
+
 class Status(Struct, frozen=True):
     """`prompts` counts by state what is not closed; `seq` is where a live feed would go on."""
 
@@ -181,6 +241,7 @@ class Status(Struct, frozen=True):
     seq: int
     prompts: dict[str, int]
     sessions: int
+    paused: bool = False
 
 
 class PairRequest(Struct, frozen=True, forbid_unknown_fields=True):
@@ -209,6 +270,63 @@ class DeviceView(Struct, frozen=True):
     seen_at: float
     revoked_at: float | None
     current: bool
+
+
+class PushKeys(Struct, frozen=True):
+    p256dh: Annotated[str, Meta(min_length=1, max_length=200)]
+    auth: Annotated[str, Meta(min_length=1, max_length=100)]
+
+
+class PushRequest(Struct, frozen=True):
+    """A browser's subscription, as its `toJSON` gives it."""
+
+    endpoint: Annotated[str, Meta(min_length=1, max_length=2000)]
+    keys: PushKeys
+
+
+class PushView(Struct, frozen=True):
+    """`key`: what a browser subscribes with; `subscribed`: whether the device that asks is told."""
+
+    key: str
+    subscribed: bool
+
+
+class TapRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """The single-use token of one button of one notification."""
+
+    token: Annotated[str, Meta(min_length=1, max_length=200)]
+
+
+class TapReply(Struct, frozen=True):
+    result: VerdictWord
+    detail: str
+
+
+class ChannelView(Struct, frozen=True):
+    """A way people are told. `targets`: how many are told there; `problem`: what is wrong since it last worked."""
+
+    name: str
+    kind: str
+    rung: str
+    targets: int
+    worked_at: float
+    problem: str
+
+
+class ChannelTestRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """All channels, or the named one. `wait`: so long for somebody to tap the test's button."""
+
+    name: Annotated[str, Meta(max_length=64)] = ""
+    wait: Seconds = 0.0
+
+
+class TrialView(Struct, frozen=True):
+    channel: str
+    kind: str
+    target: str
+    sent: bool
+    detail: str
+    tapped: bool
 
 
 class PairingCode(Struct, frozen=True):
@@ -243,3 +361,131 @@ class SessionNews(Struct, frozen=True, tag_field="type", tag="session"):
     seq: int
     at: float
     session: SessionView
+
+
+class EntriesNews(Struct, frozen=True, tag_field="type", tag="entries"):
+    """What was added to the conversation that this client watches; it goes on at `page.end` of `page.file`.
+
+    `session_id`: the session as it goes by now. `page.restarted`: another file, whose last page this is.
+    """
+
+    session_id: str
+    subagent: str
+    page: Page
+
+
+class WatchRequest(Struct, frozen=True):
+    """What a client says on the feed: which conversation it looks at from now on, '' for none.
+
+    `after` and `file` are `end` and `file` of the page it has; without them it hears what is added from now on.
+    """
+
+    watch: Annotated[str, Meta(max_length=200)]
+    subagent: Annotated[str, Meta(max_length=200)] = ""
+    after: Annotated[int, Meta(ge=0)] | None = None
+    file: Annotated[str, Meta(max_length=200)] = ""
+
+
+Do = Literal["allow", "deny", "ask", "hold"]
+
+
+class PartView(Struct, frozen=True):
+    """One thing that would happen, its effects, and what was said to it by which rule."""
+
+    text: str
+    effects: tuple[str, ...]
+    do: Do
+    rule: str
+
+
+class RulingView(Struct, frozen=True):
+    """What the rules say. `hold`: ask, and a yes must be said twice."""
+
+    do: Do
+    why: str
+    rules: tuple[str, ...]
+    message: str
+    parts: tuple[PartView, ...]
+
+
+class TriedView(Struct, frozen=True):
+    """Over the recorded past: how many prompts were looked at, how many would have been decided, and how many of
+    those as people had decided them, or otherwise."""
+
+    looked: int
+    decided: int
+    same: int
+    other: int
+    examples: tuple[str, ...]
+
+
+class RuleView(Struct, frozen=True):
+    """`words` says all that the rule does; `text` is its section of the file. `project`: whose file it is in."""
+
+    name: str
+    do: Do
+    words: str
+    text: str
+    project: str
+    used: int
+
+
+class RulesView(Struct, frozen=True):
+    """`problems`: sentences about files that cannot be used as they are; then nothing they allow counts."""
+
+    path: str
+    rules: tuple[RuleView, ...]
+    problems: tuple[str, ...]
+    paused: bool
+    paused_by: str
+    paused_at: float
+
+
+class ProposalView(Struct, frozen=True):
+    """A rule that was not made yet, what it would have decided, and what the rules say to the prompt now."""
+
+    rule: RuleView
+    tried: TriedView
+    now: RulingView
+
+
+class RuleRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """A new rule: like a `prompt`, or as `text`, one section of TOML. `until`: seconds since 1970."""
+
+    prompt: Annotated[str, Meta(max_length=200)] = ""
+    text: Annotated[str, Meta(max_length=20_000)] = ""
+    do: Do = "allow"
+    message: Annotated[str, Meta(max_length=2_000)] = ""
+    uses: Annotated[int, Meta(ge=1)] | None = None
+    until: float | None = None
+
+
+class RuleTestRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    command: Annotated[str, Meta(max_length=100_000)]
+    cwd: Annotated[str, Meta(max_length=4096)] = ""
+    agent: Annotated[str, Meta(max_length=40)] = "claude"
+
+
+class WaitView(Struct, frozen=True):
+    """How long prompts of a kind waited in a project, in seconds."""
+
+    project: str
+    kind: Kind
+    count: int
+    median: float
+    longest: float
+    total: float
+
+
+class SavingView(Struct, frozen=True):
+    words: str
+    text: str
+    taps: int
+
+
+class ReportView(Struct, frozen=True):
+    """Who decided how many, how long prompts waited, and the rules that would have saved most taps."""
+
+    decided: dict[str, int]
+    waits: tuple[WaitView, ...]
+    savings: tuple[SavingView, ...]

@@ -43,6 +43,11 @@ def touch(tx: Transaction, device_id: str, at: float) -> None:
     tx.db.execute("UPDATE devices SET seen_at = max(seen_at, ?) WHERE id = ?", (at, device_id))
 
 
+def rename(tx: Transaction, device_id: str, name: str) -> bool:
+    found = tx.db.execute("UPDATE devices SET name = ? WHERE id = ? AND revoked_at IS NULL", (name, device_id))
+    return found.rowcount == 1
+
+
 def revoke(tx: Transaction, device_id: str, at: float) -> bool:
     """Whether there was such a device, not yet revoked."""
     found = tx.db.execute("UPDATE devices SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", (at, device_id))

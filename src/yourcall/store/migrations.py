@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from yourcall.store.chain import add_chain, teach
 from yourcall.store.problem import StoreProblem, explained
 
 Migration = Callable[[sqlite3.Connection], None]
@@ -51,13 +52,34 @@ def first_layout(db: sqlite3.Connection) -> None:
         db.execute(statement)
 
 
-MIGRATIONS: tuple[Migration, ...] = (first_layout,)
+def people_are_told(db: sqlite3.Connection) -> None:
+    """What channels keep: receipts, single-use answers (by the hash of their token), and facts of their own."""
+    for statement in (
+        "CREATE TABLE receipts (notice TEXT NOT NULL, channel TEXT NOT NULL, target TEXT NOT NULL,"
+        " prompts TEXT NOT NULL, state TEXT NOT NULL, at REAL NOT NULL, times INTEGER NOT NULL,"
+        " receipt TEXT NOT NULL, face TEXT NOT NULL, why TEXT NOT NULL, PRIMARY KEY (notice, channel, target))",
+        "CREATE TABLE taps (hash TEXT PRIMARY KEY, prompt_id TEXT NOT NULL, question TEXT NOT NULL,"
+        " option TEXT NOT NULL, offer TEXT NOT NULL, channel TEXT NOT NULL, at REAL NOT NULL)",
+        "CREATE INDEX taps_prompt ON taps (prompt_id)",
+        "CREATE TABLE channel_facts (channel TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL,"
+        " PRIMARY KEY (channel, key))",
+    ):
+        db.execute(statement)
+
+
+def facts_are_chained(db: sqlite3.Connection) -> None:
+    """The log is sealed, fact by fact."""
+    add_chain(db)
+
+
+MIGRATIONS: tuple[Migration, ...] = (first_layout, people_are_told, facts_are_chained)
 
 
 def connect(path: Path) -> sqlite3.Connection:
     """A connection for one thread at a time; transactions are begun and ended by hand."""
     db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
     db.execute("PRAGMA synchronous = FULL")
+    teach(db)
     return db
 
 

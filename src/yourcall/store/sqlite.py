@@ -40,6 +40,7 @@ LAST_SEQ = (
     "SELECT max(coalesce((SELECT max(seq) FROM log), 0), coalesce((SELECT value FROM meta WHERE key = 'seq'), 0))"
 )
 ONE_PROMPT = "SELECT id, row FROM prompts WHERE id = ?"
+ENDED_SESSIONS = "SELECT id, row FROM sessions WHERE live = 0 ORDER BY at DESC LIMIT ?"
 ONE_SESSION = "SELECT id, row FROM sessions WHERE id = ?"
 MATCHING = "SELECT id FROM prompts WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
 PROMPTS = "SELECT id, row FROM prompts WHERE opened_at < ? ORDER BY opened_at DESC LIMIT ?"
@@ -144,6 +145,10 @@ class Store:
     def session(self, session_id: str) -> Session | None:
         return next(iter(self._decoded(SESSION, ONE_SESSION, session_id)), None)
 
+    def ended(self, limit: int) -> list[Session]:
+        """Sessions that are over, the latest first."""
+        return self._decoded(SESSION, ENDED_SESSIONS, limit)
+
     def matching(self, prefix: str, limit: int = 5) -> list[str]:
         """Ids of prompts that begin like this."""
         return [row[0] for row in self._rows(MATCHING, prefix, prefix + "\U0010ffff", limit)]
@@ -196,6 +201,10 @@ class Store:
         if any(now >= seen_at + devices.SEEN_EVERY for (seen_at,) in self._rows(devices.SEEN_AT, device_id)):
             self._writer.submit(lambda tx: devices.touch(tx, device_id, now))
 
+    async def rename_device(self, device_id: str, name: str) -> bool:
+        """Whether there was such a device, not revoked."""
+        return await self._write(lambda tx: devices.rename(tx, device_id, name))
+
     async def revoke_device(self, device_id: str, at: float | None = None) -> bool:
         """Whether there was such a device; from here on its key opens nothing."""
         now = time.time() if at is None else at
@@ -216,6 +225,9 @@ class Store:
     async def put_taps(self, taps: Sequence[tuple[str, Tap]]) -> None:
         """Single-use answers, each by the hash of its token."""
         await self._write(lambda tx: told.put_taps(tx, taps))
+
+    def has_tap(self, token_hash: str) -> bool:
+        return bool(self._rows(told.HAS_TAP, token_hash))
 
     async def take_tap(self, token_hash: str) -> Tap | None:
         """The answer behind this token, which is used up by this."""

@@ -16,12 +16,12 @@ export interface Reply<T> {
 // Longer than a bad mobile line needs for a few hundred bytes; then it is better to say so.
 const PATIENCE = 15_000;
 
-export async function call<T>(method: string, path: string, body?: unknown): Promise<Reply<T>> {
+export async function call<T>(method: string, path: string, body?: unknown, patience = PATIENCE): Promise<Reply<T>> {
   let reply: Response;
   let data: unknown;
   try {
-    const text = body === undefined ? null : JSON.stringify(body);
-    const signal = AbortSignal.timeout(PATIENCE);
+    const text = body === undefined ? null : body instanceof Blob ? body : JSON.stringify(body);
+    const signal = AbortSignal.timeout(patience);
     reply = await fetch(path, { method, body: text, credentials: "same-origin", signal });
     data = await reply.json();
   } catch (error) {
@@ -32,5 +32,5 @@ export async function call<T>(method: string, path: string, body?: unknown): Pro
   return { status: reply.status, ok: reply.ok, data: data as T, error };
 }
 
-export const get = <T>(path: string): Promise<Reply<T>> => call<T>("GET", path);
+export const get = <T>(path: string, patience = PATIENCE): Promise<Reply<T>> => call<T>("GET", path, undefined, patience);
 export const part = encodeURIComponent;

@@ -66,6 +66,22 @@ export function rowsOf(old: string, next: string): Row[] {
   return out;
 }
 
+/** The rows of a unified diff, as an agent's record keeps it. */
+export function rowsOfPatch(text: string): Row[] {
+  const all = lines(text).filter((each) => !/^(?:---|\+\+\+|\\) /.test(each));
+  const out: Row[] = [];
+  let at = 0;
+  while (at < all.length) {
+    const olds = run(all, at, "-");
+    const news = run(all, at + olds.length, "+");
+    out.push(...paired(olds, news));
+    const one = all[at]!;
+    if (!olds.length && !news.length) out.push(one.startsWith("@@") ? row("gap", "⋯") : row("same", one.slice(1)));
+    at += olds.length + news.length || 1;
+  }
+  return out;
+}
+
 function run(all: string[], from: number, mark: string): string[] {
   let end = from;
   while (all[end]?.startsWith(mark)) end++;

@@ -103,6 +103,7 @@ export class Feed {
       return this.to.line("live", "");
     }
     this.to.news(message);
-    this.seq = message.seq;
+    // What is added to a conversation is no row, and has a place of its own in its file.
+    if (message.type !== "entries") this.seq = message.seq;
   }
 }

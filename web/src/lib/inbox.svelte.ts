@@ -6,6 +6,7 @@ import { call, get, NoLine, part } from "./api";
 import { touched } from "./calm";
 import { Feed, type LineState } from "./feed";
 import { empty, type Filled } from "./form";
+import { answers, forgetAll, forgetAnswer, keepAnswer, type KeptAnswer } from "./kept";
 import type { AnswerReply, AnswerRequest, DeviceView, LiveNews, PromptStory, PromptView, SessionView } from "./types";
 import { line } from "./visible";
 import { agentName, bounce, DONE, project, sentence, standing } from "./words";
@@ -63,6 +64,8 @@ class Inbox {
   /** The last thing that happened, in a line; also read out by a screen reader. */
   said: Note | null = $state.raw(null);
   loaded = $state(false);
+  /** Answers from before the app was closed, whose prompts have not been heard of yet. */
+  orphans: KeptAnswer[] = $state.raw(answers());
   private saidAt = 0;
   private retry = 0;
   private readonly feed = new Feed({
@@ -97,6 +100,8 @@ class Inbox {
 
   unpair(why: string): void {
     this.feed.stop();
+    forgetAll();
+    this.orphans = [];
     this.cards = [];
     this.sessions = [];
     this.loaded = false;
@@ -144,8 +149,27 @@ class Inbox {
     const card = this.find(prompt.id);
     if (card) return this.update(card, prompt);
     if (DONE.has(prompt.state)) return;
-    this.cards = [...this.cards, new Card(prompt)];
+    this.cards = [...this.cards, this.adopt(prompt)];
     if (aloud && prompt.state === "open") this.say(`New in ${project(prompt.cwd)}: ${sentence(prompt)}`, "late");
+  }
+
+  /** A new card; if its answer was given before the app was closed, it goes on waiting. */
+  private adopt(prompt: PromptStory | PromptView): Card {
+    const card = new Card(prompt);
+    const kept = this.orphans.find((each) => each.id === prompt.id);
+    if (kept && card.free) {
+      card.mine = { request: kept.request, label: kept.label, stage: "waiting" };
+      this.orphans = this.orphans.filter((each) => each !== kept);
+    }
+    return card;
+  }
+
+  /** Whose turn it is: kept on this device until the server has it. */
+  private own(card: Card, mine: Mine | null): void {
+    card.mine = mine;
+    const id = card.prompt.id;
+    if (mine === null || mine.stage === "told") forgetAnswer(id);
+    else keepAnswer({ id, request: mine.request, label: mine.label, at: Date.now() / 1000 });
   }
 
   update(card: Card, prompt: PromptStory | PromptView): void {
@@ -153,7 +177,7 @@ class Inbox {
     if ("history" in was && "history" in prompt && prompt.history.length < was.history.length) return;
     card.prompt = prompt;
     if (prompt.state === "open" && was.state !== "open") {
-      card.mine = null;
+      this.own(card, null);
       card.slim = false;
       const why = "history" in prompt ? bounce(prompt) : "";
       card.note = { text: `It came back${why ? `: ${why}` : ". Answer it again."}`, tone: "bad" };
@@ -165,7 +189,7 @@ class Inbox {
       const mine = card.mine;
       if (mine?.stage === "waiting" && prompt.answered_by !== this.me) this.drop(card, mine, told.text);
       else this.say(`${this.short(card)}: ${told.text}`, told.tone === "good" ? "good" : "late");
-      card.mine = null;
+      this.own(card, null);
     }
   }
 
@@ -179,12 +203,18 @@ class Inbox {
   async answer(card: Card, request: AnswerRequest, label: string): Promise<void> {
     if (!card.free) return;
     card.note = null;
-    card.mine = { request, label, stage: "sending" };
-    await this.deliver(card, card.mine);
+    const mine: Mine = { request, label, stage: "sending" };
+    this.own(card, mine);
+    await this.deliver(card, mine);
   }
 
   takeBack(card: Card): void {
-    if (card.mine?.stage === "waiting") card.mine = null;
+    if (card.mine?.stage === "waiting") this.own(card, null);
+  }
+
+  takeBackKept(kept: KeptAnswer): void {
+    forgetAnswer(kept.id);
+    this.orphans = this.orphans.filter((each) => each !== kept);
   }
 
   private async deliver(card: Card, mine: Mine): Promise<void> {
@@ -192,21 +222,48 @@ class Inbox {
       const path = `/api/prompts/${part(card.prompt.id)}/answer`;
       const reply = await call<AnswerReply>("POST", path, mine.request);
       if (reply.status === 401) return this.unpair("This device is not paired any more.");
-      if (card.mine === mine) card.mine = reply.ok ? { ...mine, stage: "told" } : null;
+      if (card.mine === mine) this.own(card, reply.ok ? { ...mine, stage: "told" } : null);
       const detail = line(reply.data.detail || reply.error);
       if (reply.data.result === "too_late") card.note = { text: `Yours came too late: ${detail}.`, tone: "late" };
       else if (!reply.ok) card.note = { text: detail || "That did not work. Try again.", tone: "bad" };
       if (reply.data.prompt) this.update(card, reply.data.prompt);
     } catch (error) {
       if (!(error instanceof NoLine)) throw error;
-      if (card.mine === mine) card.mine = { ...mine, stage: "waiting" };
+      if (card.mine === mine) this.own(card, { ...mine, stage: "waiting" });
       clearTimeout(this.retry);
       this.retry = window.setTimeout(() => void this.flush(), RETRY);
     }
   }
 
+  /** Answers from before the app was closed whose prompts are not in the list: they ended, and that is said. */
+  private async flushKept(): Promise<void> {
+    for (const kept of this.orphans) {
+      const now = await get<PromptStory>(`/api/prompts/${part(kept.id)}`);
+      if (now.status === 401) return this.unpair("This device is not paired any more.");
+      this.takeBackKept(kept);
+      if (!now.ok) {
+        this.say(`“${kept.label}” was not sent: ${now.error}`, "late");
+        continue;
+      }
+      const card = this.find(kept.id) ?? new Card(now.data);
+      const mine = now.data.answered_by === this.me && this.me !== "";
+      const told = standing(now.data, this.me, Date.now() / 1000).text;
+      card.note = mine ? { text: `“${kept.label}” had arrived. ${told}`, tone: "good" } : { text: `“${kept.label}” was not sent. ${told}`, tone: "late" };
+      card.slim = DONE.has(now.data.state);
+      card.doneAt = Date.now();
+      if (!this.cards.includes(card)) this.cards = [...this.cards, card];
+    }
+  }
+
   /** The line is back: answers that waited are sent, if what they answer is still asked. */
   private async flush(): Promise<void> {
+    try {
+      await this.flushKept();
+    } catch {
+      clearTimeout(this.retry);
+      this.retry = window.setTimeout(() => void this.flush(), RETRY);
+      return;
+    }
     for (const card of this.cards) {
       const mine = card.mine;
       if (mine?.stage !== "waiting") continue;
@@ -216,12 +273,13 @@ class Inbox {
         if (now.status === 401) return this.unpair("This device is not paired any more.");
         if (!now.ok) this.drop(card, mine, now.error);
         else if (now.data.state === "open" && now.data.held) {
-          card.mine = { ...mine, stage: "sending" };
-          await this.deliver(card, card.mine);
+          const again: Mine = { ...mine, stage: "sending" };
+          this.own(card, again);
+          await this.deliver(card, again);
         } else {
           this.update(card, now.data);
           if (card.mine !== mine) continue; // told already
-          if (now.data.answered_by === this.me) card.mine = { ...mine, stage: "told" };
+          if (now.data.answered_by === this.me) this.own(card, { ...mine, stage: "told" });
           else this.drop(card, mine, standing(now.data, this.me, Date.now() / 1000).text);
         }
       } catch {
@@ -233,7 +291,7 @@ class Inbox {
   }
 
   private drop(card: Card, mine: Mine, why: string): void {
-    card.mine = null;
+    this.own(card, null);
     card.note = { text: `“${mine.label}” was not sent. ${why}`, tone: "late" };
     this.say(`Not sent: ${this.short(card)}`, "late");
   }

@@ -1,14 +1,16 @@
 // Where in the app the person is; kept in the address behind the #, which no server sees.
 
 export type Place =
-  | { view: "inbox" | "sessions" | "history" | "devices" }
-  | { view: "prompt" | "session"; id: string };
+  | { view: "inbox" | "sessions" | "history" | "devices" | "start" }
+  | { view: "prompt" | "session" | "terminal" | "resume"; id: string };
 
 function read(hash: string): Place {
   const [view = "", id = ""] = hash.replace(/^#\/?/, "").split("/");
   if (view === "p" && id) return { view: "prompt", id: decodeURIComponent(id) };
   if (view === "s" && id) return { view: "session", id: decodeURIComponent(id) };
-  return view === "sessions" || view === "history" || view === "devices" ? { view } : { view: "inbox" };
+  if (view === "t" && id) return { view: "terminal", id: decodeURIComponent(id) };
+  if (view === "start" && id) return { view: "resume", id: decodeURIComponent(id) };
+  return view === "start" || view === "sessions" || view === "history" || view === "devices" ? { view } : { view: "inbox" };
 }
 
 class Here {
@@ -25,6 +27,9 @@ addEventListener("hashchange", () => {
 
 export const toPrompt = (id: string): string => `#/p/${encodeURIComponent(id)}`;
 export const toSession = (id: string): string => `#/s/${encodeURIComponent(id)}`;
+
+export const toTerminal = (id: string): string => `#/t/${encodeURIComponent(id)}`;
+export const toStart = (resume = ""): string => (resume ? `#/start/${encodeURIComponent(resume)}` : "#/start");
 
 export function go(hash: string): void {
   here.depth++;

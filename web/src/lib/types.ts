@@ -27,7 +27,7 @@ export interface AnswerReply {
   prompt: PromptStory | null;
 }
 
-/** One question: `option` and/or `text`. Several: `choices` and `texts` by question. Words may be option ids, labels or a unique effect word such as `allow` or `deny`. `input` replaces the tool's input. */
+/** One question: `option` and/or `text`. Several: `choices` and `texts` by question. Words may be option ids, labels or a unique effect word such as `allow` or `deny`. `input` replaces the tool's input. `sure`: said twice; a prompt on `hold` is allowed only with this. */
 export interface AnswerRequest {
   option?: string | null;
   question?: string | null;
@@ -35,7 +35,32 @@ export interface AnswerRequest {
   choices?: Record<string, string[]>;
   texts?: Record<string, string>;
   input?: Record<string, unknown> | null;
+  sure?: boolean;
   wait?: number;
+}
+
+/** A question of a script's. `name`: who asks. `id`: the script's own word for it; told again, it is the same question. `attended`: somebody waits for the answer, and without them it is withdrawn. */
+export interface Ask {
+  question: string;
+  options?: (string | Choice)[];
+  free_text?: boolean;
+  multi_select?: boolean;
+  body?: string;
+  name?: string;
+  cwd?: string;
+  kind?: "permission" | "question";
+  tool?: ToolCall | null;
+  id?: string;
+  attended?: boolean;
+}
+
+/** A question of a script's. `waiting`, `answered`, or `withdrawn`: it is over without an answer. */
+export interface AskView {
+  id: string;
+  state: "answered" | "waiting" | "withdrawn";
+  detail: string;
+  answer: GivenView | null;
+  prompt: PromptStory;
 }
 
 /** `tokens` stands on the first entry of a request only, so that a sum over entries is right. */
@@ -47,6 +72,30 @@ export interface AssistantText {
   at: number;
   offset: number;
   subagent: string;
+}
+
+/** All channels, or the named one. `wait`: so long for somebody to tap the test's button. */
+export interface ChannelTestRequest {
+  name?: string;
+  wait?: number;
+}
+
+/** A way people are told. `targets`: how many are told there; `problem`: what is wrong since it last worked. */
+export interface ChannelView {
+  name: string;
+  kind: string;
+  rung: string;
+  targets: number;
+  worked_at: number;
+  problem: string;
+}
+
+/** One option; `id` is what the script gets back, the label if it is empty. */
+export interface Choice {
+  label: string;
+  id: string;
+  description: string;
+  effect: "allow_always" | "allow_once" | "allow_session" | "choose" | "deny" | "reply" | "stop";
 }
 
 /** The agent replaced what came before by a summary. The summary itself may be an entry of its own. */
@@ -77,6 +126,23 @@ export interface DeviceView {
 
 export interface Done {
   done: boolean;
+}
+
+/** What was added to the conversation that this client watches; it goes on at `page.end` of `page.file`. `session_id`: the session as it goes by now. `page.restarted`: another file, whose last page this is. */
+export interface EntriesNews {
+  type: "entries";
+  session_id: string;
+  subagent: string;
+  page: Page;
+}
+
+/** An answer as a script reads it; `options` are ids. `input`: the edited tool input, or null. */
+export interface GivenView {
+  id: string;
+  by: string;
+  options: string[];
+  text: string;
+  input: unknown | null;
 }
 
 /** The first message of a feed. `snapshot`: nothing before `seq` will follow, so fetch the lists now. */
@@ -181,10 +247,19 @@ export interface PairingCode {
   expires_at: number;
 }
 
-/** A pane of a tmux server of the user's: the server's socket, and the pane's id such as `%3`. */
+/** A pane of a tmux server of the user's: the server's socket, the pane's id such as `%3`, and which agent is in it (one that yourcall does not know is looked at as any program). */
 export interface PaneRequest {
   server: string;
   pane: string;
+  agent?: string;
+}
+
+/** One thing that would happen, its effects, and what was said to it by which rule. */
+export interface PartView {
+  text: string;
+  effects: string[];
+  do: "allow" | "ask" | "deny" | "hold";
+  rule: string;
 }
 
 /** A 'no' as a sentence that says what to do. */
@@ -213,11 +288,14 @@ export interface PromptStory {
   questions: Question[];
   opened_at: number;
   held: boolean;
+  hold: boolean;
   subagent: string;
   permission_mode: string;
   answered_by: string | null;
   outcome: "allowed" | "denied" | "stopped" | "unknown" | null;
   closed_at: number | null;
+  machine: string;
+  branch: string;
   history: MomentView[];
 }
 
@@ -235,11 +313,38 @@ export interface PromptView {
   questions: Question[];
   opened_at: number;
   held: boolean;
+  hold: boolean;
   subagent: string;
   permission_mode: string;
   answered_by: string | null;
   outcome: "allowed" | "denied" | "stopped" | "unknown" | null;
   closed_at: number | null;
+  machine: string;
+  branch: string;
+}
+
+/** A rule that was not made yet, what it would have decided, and what the rules say to the prompt now. */
+export interface ProposalView {
+  rule: RuleView;
+  tried: TriedView;
+  now: RulingView;
+}
+
+export interface PushKeys {
+  p256dh: string;
+  auth: string;
+}
+
+/** A browser's subscription, as its `toJSON` gives it. */
+export interface PushRequest {
+  endpoint: string;
+  keys: PushKeys;
+}
+
+/** `key`: what a browser subscribes with; `subscribed`: whether the device that asks is told. */
+export interface PushView {
+  key: string;
+  subscribed: boolean;
 }
 
 /** One thing that is asked. `type` is set for a field of a form: what the text must be read as. */
@@ -255,6 +360,13 @@ export interface Question {
   maximum: number | null;
 }
 
+/** Who decided how many, how long prompts waited, and the rules that would have saved most taps. */
+export interface ReportView {
+  decided: Record<string, number>;
+  waits: WaitView[];
+  savings: SavingView[];
+}
+
 /** How a turn, or the whole session, ended. `cost_usd` is always what the session has cost so far. */
 export interface Result {
   type: "result";
@@ -268,6 +380,67 @@ export interface Result {
   at: number;
   offset: number;
   subagent: string;
+}
+
+/** A new rule: like a `prompt`, or as `text`, one section of TOML. `until`: seconds since 1970. */
+export interface RuleRequest {
+  prompt?: string;
+  text?: string;
+  do?: "allow" | "ask" | "deny" | "hold";
+  message?: string;
+  uses?: number | null;
+  until?: number | null;
+}
+
+export interface RuleTestRequest {
+  command: string;
+  cwd?: string;
+  agent?: string;
+}
+
+/** `words` says all that the rule does; `text` is its section of the file. `project`: whose file it is in. */
+export interface RuleView {
+  name: string;
+  do: "allow" | "ask" | "deny" | "hold";
+  words: string;
+  text: string;
+  project: string;
+  used: number;
+}
+
+/** `problems`: sentences about files that cannot be used as they are; then nothing they allow counts. */
+export interface RulesView {
+  path: string;
+  rules: RuleView[];
+  problems: string[];
+  paused: boolean;
+  paused_by: string;
+  paused_at: number;
+}
+
+/** What the rules say. `hold`: ask, and a yes must be said twice. */
+export interface RulingView {
+  do: "allow" | "ask" | "deny" | "hold";
+  why: string;
+  rules: string[];
+  message: string;
+  parts: PartView[];
+}
+
+export interface SavingView {
+  words: string;
+  text: string;
+  taps: number;
+}
+
+/** A terminal as it looks now, colours as escapes. `tag`: what to give as `seen`. No cursor: -1. */
+export interface ScreenView {
+  tag: string;
+  columns: number;
+  rows: number;
+  screen: string;
+  cursor_x: number;
+  cursor_y: number;
 }
 
 /** A message for a session. `as_command`: a leading `/` or `!` is meant as the agent's own command. */
@@ -296,6 +469,9 @@ export interface SessionView {
   note: string;
   started_at: number;
   seen_at: number;
+  goes_on_as: string;
+  machine: string;
+  branch: string;
 }
 
 /** What the agent is saying right now, before the message is whole; empty between messages. */
@@ -326,6 +502,22 @@ export interface Status {
   seq: number;
   prompts: Record<string, number>;
   sessions: number;
+  paused: boolean;
+}
+
+/** `answer`: the id of the answer that the script has. */
+export interface TakenRequest {
+  answer: string;
+}
+
+export interface TapReply {
+  result: "accepted" | "bounced" | "confirmed" | "refused" | "sent" | "taken" | "too_late" | "unsure";
+  detail: string;
+}
+
+/** The single-use token of one button of one notification. */
+export interface TapRequest {
+  token: string;
 }
 
 /** `text` is empty where the agent keeps its thoughts to itself. */
@@ -347,10 +539,41 @@ export interface Tokens {
   cache_written: number;
 }
 
+/** The tool that a permission is asked for. */
+export interface ToolCall {
+  name: string;
+  input: Record<string, unknown>;
+}
+
 /** The tool a permission is about; `input` is what the agent sent, untouched, or null if it is not stored. */
 export interface ToolView {
   name: string;
   input: unknown | null;
+}
+
+export interface TrialView {
+  channel: string;
+  kind: string;
+  target: string;
+  sent: boolean;
+  detail: string;
+  tapped: boolean;
+}
+
+/** Over the recorded past: how many prompts were looked at, how many would have been decided, and how many of those as people had decided them, or otherwise. */
+export interface TriedView {
+  looked: number;
+  decided: number;
+  same: number;
+  other: number;
+  examples: string[];
+}
+
+/** Where the file is on the machine: what to tell an agent. */
+export interface UploadView {
+  path: string;
+  name: string;
+  size: number;
 }
 
 /** `by` is empty for the person, else what spoke in the person's place (a task that ended, a hook). */
@@ -363,4 +586,18 @@ export interface UserMessage {
   subagent: string;
 }
 
-export type LiveNews = Hello | PromptNews | SessionNews;
+export interface WaitRequest {
+  wait?: number;
+}
+
+/** How long prompts of a kind waited in a project, in seconds. */
+export interface WaitView {
+  project: string;
+  kind: "elicitation" | "loop" | "permission" | "plan" | "problem" | "question" | "ready" | "startup" | "trust" | "unknown";
+  count: number;
+  median: number;
+  longest: number;
+  total: number;
+}
+
+export type LiveNews = Hello | PromptNews | SessionNews | EntriesNews;

@@ -1,7 +1,7 @@
 // Plain sentences: who asks, what will happen, how long it has waited, what became of an answer.
 // Rule: says what is known and no more; words of an agent are passed through `line` or shown elsewhere as they are.
 
-import type { LogLine, PromptStory, PromptView, SessionView } from "./types";
+import type { LogLine, Option, PromptStory, PromptView, SessionView } from "./types";
 import { line } from "./visible";
 
 const AGENTS: Record<string, string> = { claude: "Claude", codex: "Codex", gemini: "Gemini", acp: "ACP agent" };
@@ -187,6 +187,13 @@ export function modeWords(mode: string): { text: string; tone: "warn" | "info" }
   if (known) return { text: known[0], tone: known[1] };
   return mode && mode !== "default" ? { text: `mode ${line(mode)}`, tone: "info" } : null;
 }
+
+const SCOPES: Partial<Record<Option["effect"], string>> = {
+  allow_once: "this once", allow_session: "for this session", allow_always: "from now on", stop: "and end the turn",
+};
+
+/** How far a button goes, in two or three words; what exactly it does is said beside it. */
+export const scope = (option: Option): string => SCOPES[option.effect] ?? "";
 
 const STATES: Record<SessionView["state"], string> = {
   working: "works", waiting: "waits for you", idle: "is idle", ended: "has ended", unknown: "is there",

@@ -6,8 +6,10 @@ from msgspec.structs import replace
 
 from yourcall.agents.agent import Agent
 from yourcall.agents.claude import demo
+from yourcall.agents.claude.asked import asked
 from yourcall.agents.claude.conversation import conversation_of, read_entry
 from yourcall.agents.claude.discover import FINDER
+from yourcall.agents.claude.messages import read_message
 from yourcall.agents.claude.plan import plan
 from yourcall.agents.claude.read import (
     read_hook,
@@ -32,5 +34,7 @@ CLAUDE = Agent(
     conversation_of,
     FINDER,
     HEADLESS,
+    asked=asked,
+    read_message=read_message,
 )
 DEMO = replace(CLAUDE, name=demo.NAME, read_hook=demo.read_demo_hook, finder=None, headless=None)

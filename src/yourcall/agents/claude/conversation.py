@@ -83,7 +83,7 @@ def read_entry(line: bytes) -> list[AnyEntry]:
     if said is None:
         return []
     kind, fields = said
-    at = _time(text(fields, "timestamp"))
+    at = time_of(text(fields, "timestamp"))
     who = text(fields, "agentId") or text(fields, "parent_tool_use_id")
     return [replace(entry, at=at, subagent=who) for entry in READERS[kind](fields)]
 
@@ -131,18 +131,18 @@ def _whole(escape: re.Match[bytes]) -> bytes:
 def _user(fields: Fields) -> Iterator[AnyEntry]:
     message = value(fields, "message", Fields, NOTHING)
     if flag(fields, "isCompactSummary"):
-        yield Compaction(summary=clipped(_texts(message.get("content")), LONGEST_MESSAGE))
+        yield Compaction(summary=clipped(texts_of(message.get("content")), LONGEST_MESSAGE))
         return
     blocks = value(message, "content", list[Fields], NO_BLOCKS)
     results = [block for block in blocks if text(block, "type") == "tool_result"]
     for block in results:
         outcome = fields.get("toolUseResult", Raw(b"null")) if len(results) == 1 else Raw(b"null")
-        output = _unwrapped(_texts(block.get("content")), "tool_use_error")
+        output = _unwrapped(texts_of(block.get("content")), "tool_use_error")
         yield actions.completed(text(block, "tool_use_id"), output, flag(block, "is_error"), outcome)
     if flag(fields, "isMeta"):
         return
     origin = text(value(fields, "origin", Fields, NOTHING), "kind")
-    yield from _said(_texts(message.get("content")), "" if origin == "human" else origin)
+    yield from _said(texts_of(message.get("content")), "" if origin == "human" else origin)
 
 
 def _attachment(fields: Fields) -> Iterator[AnyEntry]:
@@ -150,7 +150,7 @@ def _attachment(fields: Fields) -> Iterator[AnyEntry]:
     attached = value(fields, "attachment", Fields, NOTHING)
     if text(attached, "type") == "queued_command":
         origin = text(value(attached, "origin", Fields, NOTHING), "kind")
-        yield from _said(_texts(attached.get("prompt")), "" if origin == "human" else origin)
+        yield from _said(texts_of(attached.get("prompt")), "" if origin == "human" else origin)
 
 
 def _said(words: str, by: str) -> Iterator[AnyEntry]:
@@ -192,7 +192,7 @@ def _assistant(fields: Fields) -> Iterator[AnyEntry]:
     model = text(message, "model")
     if flag(fields, "isApiErrorMessage") or model == "<synthetic>":
         level: Level = "error" if flag(fields, "isApiErrorMessage") else "info"
-        if words := _texts(message.get("content")).strip():
+        if words := texts_of(message.get("content")).strip():
             yield Notice(text=clipped(words), level=level)
         return
     # Each block of a message is a line of its own and repeats the usage of the whole.
@@ -216,7 +216,7 @@ def _block(block: Fields, fields: Fields, model: str) -> Iterator[AssistantText 
             given = actions.input_of(block.get("input", Raw(b"{}")))
             yield actions.started(text(block, "name"), given, text(block, "id"))
         case kind if kind.endswith("_tool_result") and text(block, "tool_use_id"):
-            output = _texts(block.get("content"))
+            output = texts_of(block.get("content"))
             yield actions.completed(text(block, "tool_use_id"), output, flag(block, "is_error"), Raw(b"null"))
         case _:
             pass
@@ -334,7 +334,7 @@ def flag(fields: Fields, name: str) -> bool:
     return bytes(fields.get(name, b"")) == b"true"
 
 
-def _texts(content: Raw | None) -> str:
+def texts_of(content: Raw | None) -> str:
     """A content that is a text, or a list of blocks of which the text is wanted."""
     given = {"content": content} if content is not None else {}
     words = text(given, "content")
@@ -375,7 +375,7 @@ def _seconds(fields: Fields, name: str) -> float | None:
     return None if said is None else max(0.0, said) / 1000
 
 
-def _time(stamp: str) -> float:
+def time_of(stamp: str) -> float:
     try:
         return datetime.fromisoformat(stamp).timestamp()
     except (ValueError, OverflowError):

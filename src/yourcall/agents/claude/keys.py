@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from yourcall.agents.claude.fill import fill
 from yourcall.agents.claude.lines import is_rule
-from yourcall.agents.claude.offer import KEY_BAR, TEXT_ROW, offer, rows
+from yourcall.agents.claude.offer import KEY_BAR, TEXT_ROW, offer, rows, trouble
+from yourcall.agents.claude.same import shows
 from yourcall.agents.claude.screen import read_screen
 from yourcall.agents.on_screen import OnScreen, Press, Shot, Typed
-from yourcall.agents.screens import clean
+from yourcall.agents.screens import clean, styled
 from yourcall.core.safety import LONGEST_TEXT
 from yourcall.model import Refused
 
@@ -71,8 +73,6 @@ def changed(seen: Shot, now: Shot) -> Refused | None:
 
 # --- the input box ------------------------------------------------------------------------------------------
 
-_SGR = re.compile(r"\x1b\[([\d;:]*)m")
-_OTHER_ESCAPES = re.compile(r"\x1b(?:\][^\x07\x1b]*(?:\x07|\x1b\\)?|\[[\d;:?]*[ -/]*[@-ln-~]|[ -/]*[0-Z\\^-~])")
 _FOLDED = re.compile(r"\[Pasted text #\d+(?: \+(\d+) lines?)?\]")
 _LEAVES = frozenset({"exit", "quit", ":q", ":q!", ":wq", ":wq!"})
 _ZERO_WIDTH_JOINER = "\u200d"  # the one invisible character that Claude keeps: it makes one emoji of several
@@ -87,7 +87,7 @@ def draft(screen: str) -> str | None:
     """What is written in the input box; a greyed hint in it is not. None: there is no input box."""
     if read_screen(screen).state == "waiting":
         return None  # whatever looks like an input box there is the text of a dialog
-    lines = _styled(screen)
+    lines = styled(screen)
     plain = ["".join(char for char, _ in line).rstrip(" ") for line in lines]
     for at in range(len(lines) - 1, 0, -1):
         if not re.match(r"[❯>!#&]\u00a0", plain[at]) or not is_rule(plain[at - 1]):
@@ -102,36 +102,6 @@ def draft(screen: str) -> str | None:
         text = "".join(char for char, style in inside if style != "dim").strip()
         return text if plain[at][0] in "❯>" else plain[at][0] + text
     return None
-
-
-def _styled(screen: str) -> list[list[tuple[str, str]]]:
-    """Each character of each line with how it is drawn: `dim`, under the `cursor` (inverse), or neither."""
-    dim = cursor = False
-    found: list[list[tuple[str, str]]] = []
-    for line in _OTHER_ESCAPES.sub("", screen).split("\n"):
-        cells: list[tuple[str, str]] = []
-        for number, part in enumerate(_SGR.split(line)):
-            if number % 2 == 0:
-                style = "cursor" if cursor else "dim" if dim else ""
-                cells += [(char, style) for char in part]
-            else:
-                for code in _attributes(part):
-                    dim = code == "2" or (dim and code not in ("", "0", "22"))
-                    cursor = code == "7" or (cursor and code not in ("", "0", "27"))
-        found.append(cells)
-    return found
-
-
-def _attributes(codes: str) -> list[str]:
-    """The numbers of one escape that are attributes: those of a colour are not."""
-    kept: list[str] = []
-    rest = re.split("[;:]", codes)
-    while rest:
-        code = rest.pop(0)
-        kept.append(code)
-        if code in ("38", "48", "58"):
-            del rest[: 2 if rest[:1] == ["5"] else 4]
-    return kept
 
 
 def typed(text: str, as_command: bool) -> Typed | Refused:
@@ -185,4 +155,4 @@ def arrived(draft: str, sent: Typed) -> bool:
     return shown == meant or (len(shown) >= ENOUGH_SEEN and shown in meant)
 
 
-CLAUDE_SCREEN = OnScreen(read, offer, next_key, draft, typed, arrived)
+CLAUDE_SCREEN = OnScreen(read, offer, next_key, draft, typed, arrived, fill=fill, shows=shows, trouble=trouble)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from yourcall.agents.claude import form_screen, pauses
 from yourcall.agents.on_screen import KEYS, Offer, Shot
 from yourcall.model import Effect, Kind, Option, Question
 from yourcall.reading import Choice, Reading
@@ -24,17 +25,64 @@ _BYPASS = re.compile(r"\bbypass\b", re.I)
 _STOPS = "Refuses this and stops the turn; Claude waits for you."
 _ONLY_A_PERSON = "Only a person decides this; no rule ever does."
 
+REVISE = "revise"
+REVIEW = "Review your answers"
+CHAT = "Chat about this"
+
+# At the left edge, where the model cannot write; what it counts down is left out.
+_RETRIES = re.compile(r"[·✢✳✶✻✽∗*] (.*?) · Retrying in \d")
+
 KEY_BAR = ("enter", "escape", "up", "down", "tab", "space", *"123456789")
 
 
 def offer(shot: Shot) -> Offer:
     reading = shot.reading
     kind: Kind = reading.kind or "unknown"
-    why = _only_at_the_desk(reading)
+    why = _only_at_the_desk(shot)
+    if kind == "elicitation" and not why:
+        return Offer(kind, _title(reading, kind), shot.text, form_screen.questions(shot))
     question = reading.question or reading.title or "What now?"
     options = () if why else _key_bar() if kind == "unknown" else tuple(each for _, each in rows(reading))
-    asked = (Question(DECISION, question, options),) if options else ()
+    text_row = any(TEXT_ROW.match(choice.label) for choice in reading.options)
+    if options and kind == "plan" and text_row:
+        options = (*options, Option(REVISE, "Keep planning", "deny", "Claude plans on, with your words."))
+    several = reading.multi_select and not is_review(reading)
+    if several:
+        options = tuple(option for option in options if option.label not in (CHAT, "Submit", "Next"))
+    words = text_row and kind in ("question", "plan") and not several
+    asked = (Question(DECISION, question, options, several, words),) if options else ()
     return Offer(kind, _title(reading, kind), shot.text, asked, why)
+
+
+def trouble(shot: Shot) -> Offer | None:
+    """Claude calls its service again and again: a line of its own above the input box says so."""
+    if shot.reading.state != "working":
+        return None
+    said = next((match[1] for line in shot.text.split("\n")[::-1] if (match := _RETRIES.match(line))), None)
+    now = pauses.retrying(said) if said else None
+    return Offer(now.kind, now.title, now.body) if now else None
+
+
+def is_review(reading: Reading) -> bool:
+    """The last page of several: what was answered so far, to be submitted."""
+    return reading.kind == "question" and reading.title == REVIEW
+
+
+def lone(reading: Reading) -> bool:
+    """The only question of its dialog: with several, no single one gives the dialog its name."""
+    return reading.title is not None
+
+
+def previews(shot: Shot) -> bool:
+    """Beside its rows the highlighted one is shown in a box, and there a digit only moves the highlight."""
+    return "n to add notes" in "\n".join(shot.text.rstrip().split("\n")[-3:])
+
+
+def own_words(reading: Reading, asked: Question) -> int:
+    """The row for a person's own words: the one behind the last option, whatever is written in it by now."""
+    options = [option.label for option in asked.options if option.label != CHAT and option.id != REVISE]
+    places = [n for n, choice in enumerate(reading.options) if choice.label in options]
+    return max(places, default=-1) + 1
 
 
 def rows(reading: Reading) -> list[tuple[int, Option]]:
@@ -46,15 +94,14 @@ def rows(reading: Reading) -> list[tuple[int, Option]]:
     return found
 
 
-def _only_at_the_desk(reading: Reading) -> str:
+def _only_at_the_desk(shot: Shot) -> str:
+    reading = shot.reading
     if reading.clipped:
         return "Only a part of the dialog fits on the screen: make the window larger, or answer it at the desk."
     if reading.kind == "unknown":
         return ""
     if reading.kind == "elicitation":
-        return "This form cannot be filled in from here: answer it at the desk."
-    if reading.multi_select:
-        return "Several boxes can be ticked here: answer it at the desk."
+        return form_screen.only_at_the_desk(shot)
     if reading.selected is None:
         return "No row is highlighted, so a key could go astray: answer it at the desk."
     if reading.text_input and reading.kind == "permission":
@@ -132,6 +179,8 @@ def _at_the_start(reading: Reading, label: str, first: str) -> tuple[Effect, str
         says = "Claude may read, change and run what is in this folder, now and later."
     elif _BYPASS.search(f"{reading.title} {reading.question}"):
         says = "From now on Claude does anything without asking."
+    elif _AUTO.search(label):
+        says = "In every project, from now on, Claude decides by itself; you are hardly asked any more."
     else:
         says = "Claude remembers this."
     return "allow_always", f"{says} {_ONLY_A_PERSON}"

@@ -5,6 +5,8 @@ Rule: a pause is raised only for a session with a person behind it, and says wha
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 from msgspec import Struct
 
@@ -19,6 +21,13 @@ PROBLEM = "problem:"
 LOGIN = "problem:authentication_failed"
 FORM = "elicitation:"
 NEXT = "next"
+
+# Why a session begins -> what its input box is ready for then. After a fork the conversation is the same one.
+ANEW = {
+    "clear": "The conversation was cleared; what you say next begins a new one.",
+    "resume": "Another conversation was taken up again in this session.",
+}
+GOES_ON = frozenset({"clear", "resume"})  # reasons of SessionEnd after which the process goes on, under another id
 
 # What the CLI calls the failure -> what happened, and what to do. Anything else is shown in its own words.
 PROBLEMS = {
@@ -38,8 +47,14 @@ PROBLEMS = {
         "Claude's service refused the request",
         "Read the message; /compact helps if it is too long.",
     ),
+    "unknown": ("Claude stopped with an error", "Read the message; say `go on` to try again."),
     "max_output_tokens": ("The reply was too long and was cut", "Say `go on`."),
 }
+
+
+# What a failed call to the service says beside its name. Claude calls both a server error.
+OVERLOADED = re.compile(r"\b529\b|\boverloaded\b", re.I)
+RETRYING = "problem:retrying"
 
 
 class Pause(Struct, frozen=True):
@@ -68,12 +83,19 @@ def ready(payload: HookPayload, session: Session) -> Pause | None:
 
 
 def problem(payload: HookPayload) -> Pause:
-    known = PROBLEMS.get(payload.error)
+    full = payload.error == "server_error" and OVERLOADED.search(payload.last_assistant_message)
+    known = PROBLEMS.get("overloaded" if full else payload.error)
     title, advice = known or (f"Claude stopped: {payload.error or 'an error'}"[: words.LONGEST_TITLE], "")
     said = payload.last_assistant_message[: words.LONGEST_BODY]
     return Pause(
         "problem", title, "\n\n".join(part for part in (said, advice) if part), PROBLEM + payload.error[:80]
     )
+
+
+def retrying(said: str) -> Pause:
+    """It has not given up: nothing need be done yet, but a person should know why nothing happens."""
+    advice = "Claude tries again by itself; nothing need be done. If it lasts: stop it, and go on later."
+    return Pause("problem", "Claude's service does not answer as it should", f"{said}\n\n{advice}", RETRYING)
 
 
 def next_turn(payload: HookPayload) -> tuple[Ending, ...]:

@@ -13,7 +13,7 @@ import msgspec
 from yourcall.agents.agent import Plan
 from yourcall.agents.claude import ask, form
 from yourcall.core.safety import chosen
-from yourcall.model import Answer, Prompt, Refused
+from yourcall.model import Answer, Effect, Prompt, Refused
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -21,6 +21,7 @@ class Request(msgspec.Struct, frozen=True):
     tool_input: msgspec.Raw = msgspec.Raw(b"{}")
     permission_suggestions: list[msgspec.Raw] = []
     elicitation: msgspec.Raw = msgspec.Raw(b"{}")
+    hook: str = ""
 
 
 _request = msgspec.json.Decoder(Request)
@@ -44,6 +45,8 @@ def plan(prompt: Prompt, answer: Answer, request: bytes) -> Plan | Refused:
     if len(options) != 1:
         return Refused("Choose one option; free text goes with it.")
     option = options[0]
+    if asked.hook == "PreToolUse":
+        return _before(option.effect, answer, text)
     match option.effect:
         case "deny":
             message = ask.OUTLINE if option.id == "outline" else text or DECLINED
@@ -57,6 +60,18 @@ def plan(prompt: Prompt, answer: Answer, request: bytes) -> Plan | Refused:
             return _allow(option.id, answer, asked)
         case _:  # whatever an option may say one day: a yes is only ever meant
             return Refused("This option is neither a yes nor a no; answer it at the desk.")
+
+
+def _before(effect: Effect, answer: Answer, text: str) -> Plan | Refused:
+    """A rule's word before the tool runs; there is no dialog yet."""
+    match effect:
+        case "allow_once":
+            said = {"permissionDecision": "allow", "permissionDecisionReason": f"yourcall: {answer.by}"}
+        case "deny":
+            said = {"permissionDecision": "deny", "permissionDecisionReason": text or DECLINED}
+        case _:
+            return Refused("Before a tool runs there is only a yes or a no.")
+    return Plan(msgspec.json.encode({"hookSpecificOutput": {"hookEventName": "PreToolUse", **said}}))
 
 
 def _allow(option_id: str, answer: Answer, asked: Request) -> Plan | Refused:
@@ -77,13 +92,22 @@ def _allow(option_id: str, answer: Answer, asked: Request) -> Plan | Refused:
 
 
 def _answers(prompt: Prompt, answer: Answer, asked: Request) -> dict[str, object]:
+    """As the dialog itself sends them: the label or the person's own words; a word beside a label is a note."""
     fields = msgspec.json.decode(asked.tool_input, type=dict[str, object])
     answers: dict[str, str] = {}
+    annotations: dict[str, dict[str, str]] = {}
     for question in prompt.questions:
-        picked = [o.label for o in question.options if o.id in answer.choices.get(question.id, ())]
+        picked = [o for o in question.options if o.id in answer.choices.get(question.id, ())]
         text = answer.texts.get(question.id, "")
-        answers[question.text] = ", ".join([*picked, text] if text else picked)
-    return {**fields, "answers": answers}
+        noted: dict[str, str] = {}
+        if picked and not question.multi_select:
+            noted = {"preview": picked[0].preview, "notes": text}
+            text = ""
+        # In a list of boxes the person's own words are one more box that is ticked.
+        answers[question.text] = ", ".join([*(o.label for o in picked), *([text] if text else [])])
+        if noted := {name: words for name, words in noted.items() if words}:
+            annotations[question.text] = noted
+    return {**fields, "answers": answers, **({"annotations": annotations} if annotations else {})}
 
 
 def _form(prompt: Prompt, answer: Answer, schema: bytes) -> Plan | Refused:

@@ -59,6 +59,8 @@ def read_hook(call: HookCall) -> Heard:
     match call.event:
         case "PermissionRequest":
             return _permission(call, payload, seen)
+        case "Rules":
+            return _before(call, payload, seen)
         case "Elicitation":
             return _elicitation(call, payload, seen)
         case "ElicitationResult":
@@ -71,6 +73,10 @@ def read_hook(call: HookCall) -> Heard:
             return Heard((seen, *_pause(call, payload, pauses.problem(payload))))
         case "Notification":
             return pauses.notified(seen, payload)
+        case "SessionStart":
+            return Heard((seen,), begins=True, anew=pauses.ANEW.get(payload.source, ""))
+        case "SessionEnd" if payload.reason in pauses.GOES_ON:
+            return Heard()  # only the conversation is over: its process tells under which id it goes on
         case "SessionEnd":
             return Heard((SessionEnded(call.at, payload.session_id, payload.reason),))
         case "PostToolUse" | "PostToolUseFailure":
@@ -145,6 +151,18 @@ def _permission(call: HookCall, payload: HookPayload, seen: SessionSeen) -> Hear
         held=True,
     )
     return _held(seen, prompt, asked)
+
+
+def _before(call: HookCall, payload: HookPayload, seen: SessionSeen) -> Heard:
+    """Before a tool runs, whether Claude would ask or not: for the rules alone. In plan mode nothing may run."""
+    if payload.permission_mode == "plan":
+        return Heard((seen,))
+    heard = _permission(call, payload, seen)
+    raised = next((event for event in heard.events if isinstance(event, PromptRaised)), None)
+    if raised is None or raised.prompt.kind != "permission":
+        return Heard((seen,), problem=heard.problem)
+    asked = {"tool_name": payload.tool_name, "tool_input": payload.tool_input, "hook": "PreToolUse"}
+    return _held(seen, replace(raised.prompt, call_id=payload.tool_use_id[:128]), asked)
 
 
 def _held(seen: SessionSeen, prompt: Prompt, asked: Mapping[str, object]) -> Heard:
@@ -310,7 +328,8 @@ def read_status(text: bytes) -> AgentStatus | None:
 
 def transcript_of(session: Session, prompt: Prompt) -> str:
     """Where the call behind a prompt is written: a subagent has a transcript of its own."""
-    return conversation_of(session, prompt.subagent.rsplit(" ", 1)[-1])
+    asked_in = replace(session, transcript=prompt.record or session.transcript)
+    return conversation_of(asked_in, prompt.subagent.rsplit(" ", 1)[-1])
 
 
 def status_file_of(session: Session) -> str:

@@ -9,17 +9,18 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from typing import Literal
 
 from msgspec import Struct
 
-from yourcall.agents import json_text
-from yourcall.agents.claude import settings_text
-from yourcall.agents.claude.settings_text import Entry, Hook
+from yourcall.agents import json_text, settings_text
 from yourcall.agents.json_text import Node
+from yourcall.agents.set_up import Edited as Edited
+from yourcall.agents.set_up import Finding as Finding
+from yourcall.agents.set_up import Version as Version
+from yourcall.agents.set_up import parse_version as parse_version
+from yourcall.agents.set_up import show_version as show_version
+from yourcall.agents.settings_text import Entry, Hook
 from yourcall.model import Refused
-
-Version = tuple[int, int, int]
 
 
 class HookEvent(Struct, frozen=True):
@@ -60,38 +61,10 @@ INFORM_SECONDS = 10
 # A tool as Claude's own matcher takes it: a name, or a pattern over names. It stands in a `|` list.
 TOOL_NAME = re.compile(r"[A-Za-z0-9_.*-]{1,100}")
 
+# `setup claude --rules`: before these run, yourcall's rules are asked. Reading asks nobody inside of a project.
+RULED = "Bash|Edit|MultiEdit|NotebookEdit|WebFetch|Write|mcp__.*"
+
 _AGAIN = "Run `yourcall setup claude`."
-
-
-class Edited(Struct, frozen=True):
-    """The settings as they should be; None: nothing would be left of the file. `notes` are for people."""
-
-    text: str | None
-    changed: bool
-    notes: tuple[str, ...] = ()
-
-
-FindingCode = Literal[
-    "broken", "too_old", "missing", "partial", "moved", "outdated", "unaccepted", "disabled", "managed_only"
-]
-
-
-class Finding(Struct, frozen=True):
-    """Something about the settings that keeps prompts from reaching us; `do` says what helps."""
-
-    code: FindingCode
-    says: str
-    do: str
-
-
-def parse_version(said: str) -> Version | None:
-    """The version in what `claude --version` says: `2.1.325 (Claude Code)`."""
-    found = re.match(r"\s*v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})(?!\d)", said, re.ASCII)
-    return (int(found[1]), int(found[2]), int(found[3])) if found else None
-
-
-def show_version(version: Version) -> str:
-    return ".".join(map(str, version))
 
 
 def wanted(launcher: str, versions: list[Version], tools: str = "") -> dict[str, Hook]:
@@ -113,7 +86,8 @@ def wanted(launcher: str, versions: list[Version], tools: str = "") -> dict[str,
         if asynchronous:
             hooks[name]["async"] = True
     if tools:
-        asking = settings_text.command(launcher, settings_text.ASKING, detached=False)
+        word = "Rules" if tools == RULED else settings_text.ASKING
+        asking = settings_text.command(launcher, word, detached=False)
         hooks[settings_text.ASKING] = {"type": "command", "command": asking, "timeout": INFORM_SECONDS}
     return hooks
 
@@ -146,7 +120,7 @@ def add(
         if _as_wanted(settings_text.entries(text, root), hooks, tools):
             return Edited(text, False, notes)
         text = settings_text.cut_out(text, root)
-    new = settings_text.put_in(text, hooks, tools)
+    new = settings_text.put_in(text, hooks, {settings_text.ASKING: tools})
     return new if isinstance(new, Refused) else Edited(new, True, notes)
 
 

@@ -138,6 +138,24 @@ def pause(session: Session, line: Line, result: Result, error: str, tasks: list[
     )
 
 
+def trouble(session: Session, error: str, key: str, at: float) -> Prompt:
+    """The service does not answer, and Claude tries again."""
+    now = pauses.retrying(error)
+    return Prompt(
+        id=derived_id(session.id, "trouble", key),
+        kind=now.kind,
+        agent=AGENT,
+        session_id=session.id,
+        cwd=session.cwd,
+        title=now.title,
+        opened_at=at,
+        body=now.body,
+        fingerprint=now.mark,
+        permission_mode=session.permission_mode,
+        link=LINK,
+    )
+
+
 def _task(raw: Raw) -> Raw:
     """A background task as the Stop hook would name it."""
     try:

@@ -14,9 +14,7 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from yourcall.agents.claude.wire import Decision, Message
-
-# The letters of every prompt's id, here and in the hook program: read aloud and typed without a mistake.
-LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+from yourcall.agents.ids import derived_id as derived_id
 
 
 class Unsendable(ValueError):
@@ -75,6 +73,9 @@ class System(Struct, frozen=True):
     task_id: str | None = ""
     subagent_type: str | None = ""
     tasks: list[Raw] | None = None
+    attempt: int | None = None
+    error_status: int | None = None
+    error: str | None = ""
 
 
 class ToolMeta(Struct, frozen=True):
@@ -162,12 +163,6 @@ def user_message(text: str, uuid: str) -> bytes:
     message = {"role": "user", "content": plain(text)}
     said = {"type": "user", "message": message, "parent_tool_use_id": None, "session_id": "", "uuid": uuid}
     return encode(cast("dict[str, object]", said))
-
-
-def derived_id(*parts: str) -> str:
-    """A prompt's id: the same for the same request, told again or read again."""
-    digest = hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).digest()
-    return "".join(LETTERS[byte % len(LETTERS)] for byte in digest[:10])
 
 
 def derived_uuid(*parts: str) -> str:

@@ -48,6 +48,7 @@ from yourcall.model import Answer, Kind, Link, Outcome, Prompt, Refused, Session
 
 NOTHING = Spoke()
 MOST_SPOKEN = 200_000
+TOLD_AT = 3  # tries of a call: one that works at the second or third is no news
 T = TypeVar("T")
 
 # Told once a turn, before the turn begins: where the conversation is written. Answered at once, with nothing.
@@ -95,6 +96,7 @@ class ClaudeTalk:
         self._unheard: set[str] = set()  # messages that Claude has not echoed yet
         self._error = ""
         self._pause = ""  # the prompt that waits for the next instruction
+        self._trouble = ""  # the prompt that says that the service does not answer
         self._next = ""  # the uuid of the instruction that answers it
 
     # --- what we write --------------------------------------------------------------------------------------
@@ -278,11 +280,26 @@ class ClaudeTalk:
                 return Spoke(self._session(at, self.session_id, permission_mode=mode))
             case "task_started" if system.task_id and system.subagent_type:
                 self._subagents[system.task_id] = system.subagent_type[:100]
+            case "api_retry" if (system.attempt or 0) >= TOLD_AT and self.session_id:
+                return self._retries(told, system, at)
             case "background_tasks_changed":
                 self._tasks = system.tasks or []
             case _:
                 pass
         return NOTHING
+
+    def _retries(self, told: Line, system: System, at: float) -> Spoke:
+        """The service does not answer: told once, and taken back as soon as it does."""
+        if self._trouble:
+            return NOTHING
+        error = f"{system.error_status or ''} {system.error or 'no answer'}".strip()[:200]
+        prompt = stdio_asks.trouble(self._seen, error, told.uuid or str(at), at)
+        self._trouble = prompt.id
+        return Spoke((PromptRaised(at, prompt),))
+
+    def _answers(self, at: float) -> tuple[AnyEvent, ...]:
+        trouble, self._trouble = self._trouble, ""
+        return (PromptWithdrawn(at, trouble, "it is over"),) if trouble else ()
 
     def _session(
         self, at: float, session_id: str, state: SessionState = "unknown", **told: str
@@ -300,7 +317,7 @@ class ClaudeTalk:
         seen = SessionSeen(at, self._seen)
         if before in ("", session_id):
             return (seen,)
-        return SessionEnded(at, before, f"it goes on as {session_id}"), seen
+        return seen, SessionEnded(at, before, f"it goes on as {session_id}", session_id)
 
     def _spoken(self, told: Line, line: bytes, at: float) -> Spoke:
         spoken = _as(Spoken, line)
@@ -311,7 +328,7 @@ class ClaudeTalk:
         if told.type == "assistant":
             if not spoken.parent_tool_use_id:
                 self._error = (spoken.error or "")[:80]
-            return NOTHING
+            return Spoke(self._answers(at))
         if spoken.isReplay:
             self._unheard.discard(told.uuid or "")
             return Spoke(tuple(self._went_on(at, told.uuid or "")))
@@ -369,7 +386,7 @@ class ClaudeTalk:
             return NOTHING
         if self._unheard or (result.queued_turn_count or 0) > 0:
             return Spoke(self._session(at, self.session_id, "working"))  # more was said already
-        events = [*self._went_on(at), *self._session(at, self.session_id, "idle")]
+        events = [*self._answers(at), *self._went_on(at), *self._session(at, self.session_id, "idle")]
         prompt = stdio_asks.pause(self._seen, told, result, self._error, self._tasks, at)
         self._pause = prompt.id
         return Spoke((*events, PromptRaised(at, prompt)))

@@ -1,12 +1,15 @@
-"""Our hook entries inside the text of a Claude Code settings file: find them, put them in, cut them out.
+"""Our hook entries inside the text of an agent's settings file: find them, put them in, cut them out.
 
 Rule: an edit adds characters or takes out what it once added; it never moves or reformats anyone else's. So
 `cut_out(put_in(text, …))` is `text` byte for byte, as long as nobody rewrote the file in between.
 
-    {"hooks": {Event: [{"hooks": [{"type": "command", "command": …}]}]}}
+    {"hooks": {Event: [{"matcher": …, "hooks": [{"type": "command", "command": …}]}]}}
+
+Claude Code and Gemini CLI both keep hooks in this shape. Gemini CLI also takes comments: they are looked at as the
+white space they stand for, and stay where they are.
 
 Which of the containers around an entry did we make? The white space tells: what we make has some behind its
-opening bracket, and so has whatever Claude Code rewrote; what we found empty has none. Claude Code rewrites the
+opening bracket, and so has whatever the agent rewrote; what we found empty has none. Claude Code rewrites the
 file when a person allows something for good, and while it does drops the keys of a hook that it does not know: our
 mark therefore is in the command itself, the word after `:`, which does nothing with it.
 """
@@ -16,6 +19,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Mapping
 
 from msgspec import Struct
 
@@ -25,7 +29,12 @@ from yourcall.model import Refused
 
 # `2>/dev/null || :` keeps a launcher that is gone (home deleted) from showing a line on the person's screen.
 _TAIL = "2>/dev/null || : yourcall"
-_OURS = re.compile(r"(?P<launcher>.+?)(?: -b)? claude (?P<event>[A-Za-z]+) " + re.escape(_TAIL), re.DOTALL)
+_OURS = re.compile(
+    r"(?P<launcher>.+?)(?: -b)? (?:claude|codex|gemini) (?P<event>[A-Za-z]+)(?: \$PPID)? " + re.escape(_TAIL),
+    re.DOTALL,
+)
+# A string is passed over whole: what looks like a comment in it is none.
+_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n\r]*|/\*.*?\*/', re.DOTALL)
 _BLANK = re.compile(r"\ufeff?[ \t\r\n]*")
 _MEND = "Mend it first; nothing was changed."
 
@@ -49,9 +58,24 @@ class Entry(Struct, frozen=True):
     tools: str = ""
 
 
-def command(launcher: str, event: str, *, detached: bool) -> str:
-    """What the hook runs. Detached, the launcher takes the payload, answers at once and goes on by itself."""
-    return f"{shlex.quote(launcher)}{' -b' if detached else ''} claude {event} {_TAIL}"
+def command(launcher: str, event: str, *, detached: bool, agent: str = "claude", pid: bool = False) -> str:
+    """What the hook runs. Detached, the launcher takes the payload, answers at once and goes on by itself. `pid`:
+    it is told the agent's process, for one that does not tell that in the environment."""
+    return f"{shlex.quote(launcher)}{' -b' if detached else ''} {agent} {event}{' $PPID' if pid else ''} {_TAIL}"
+
+
+def is_ours(command: str) -> bool:
+    """Does a hook that runs this call us?"""
+    return _OURS.fullmatch(command) is not None
+
+
+def uncommented(text: str) -> str:
+    """The text with a blank for each character of a comment: every place in it stays the same."""
+
+    def blank(found: re.Match[str]) -> str:
+        return found[0] if found[0].startswith('"') else re.sub(r"[^\n\r]", " ", found[0])
+
+    return _COMMENT.sub(blank, text)
 
 
 def is_blank(text: str | None) -> bool:
@@ -70,7 +94,7 @@ def parse(text: str) -> Node | Refused:
 
 
 def entries(text: str, root: Node) -> list[Entry]:
-    """Our hooks, where Claude Code sees them: of a key that is written twice only the last one counts."""
+    """Our hooks, where the agent sees them: of a key that is written twice only the last one counts."""
     hooks = json_text.member(root, "hooks")
     events = {item.key or "": item for item in hooks.items} if hooks and hooks.kind == "object" else {}
     return [
@@ -103,11 +127,16 @@ def _entry(text: str, hook: Node, event: str, tools: str = "") -> Entry | None:
 # --- cutting out
 
 
-def cut_out(text: str, root: Node) -> str | None:
-    """The text without our hooks. None: nothing would be left; a blank text: a blank file is what we found."""
-    gone, spans = _prune(text, root, _SETTINGS)
+def cut_out(text: str, root: Node, plain: str | None = None) -> str | None:
+    """The text without our hooks. None: nothing would be left; a blank text: a blank file is what we found.
+
+    `plain` is the text without its comments, where it has some: then at least those are left.
+    """
+    gone, spans = _prune(text if plain is None else plain, root, _SETTINGS)
     if not gone:
         return json_text.cut(text, spans)
+    if plain not in (None, text):
+        return json_text.cut(text, [(root.items[0].begin, root.items[-1].end)])
     if json_text.gap(text, root) in _NOT_OUR_BRACES:
         return text[: root.start] + "{}" + text[root.end :]
     return text[: root.start] if root.end == len(text) else None
@@ -131,7 +160,7 @@ def _prune(text: str, node: Node, level: int) -> tuple[bool, list[Span]]:
         gone.append(goes)
     if not any(gone):
         return False, spans
-    # A group without its list of hooks is an error to Claude Code, so they go together.
+    # A group without its list of hooks is an error to the agent, so they go together.
     if level == _GROUP and all(goes for goes, item in zip(gone, node.items, strict=True) if item.key == "hooks"):
         return True, []
     if not all(gone):
@@ -152,23 +181,31 @@ def _may_hold_ours(item: Node, level: int) -> bool:
 # --- putting in
 
 
-def put_in(text: str | None, hooks: dict[str, Hook], tools: str = "") -> str | Refused:
+def put_in(
+    text: str | None, hooks: dict[str, Hook], matchers: Mapping[str, str] | None = None, plain: str | None = None
+) -> str | Refused:
     """The text with these hooks, each below its event; the text holds none of ours yet.
 
-    `tools` limits the hook that asks before a tool runs to these, as Claude Code's own `matcher` does.
+    `matchers` limit the hook of an event to some tools. `plain` is the text without its comments.
     """
-    groups = {name: _group(hook, tools if name == ASKING else "") for name, hook in hooks.items()}
+    groups = {name: _group(hook, (matchers or {}).get(name, "")) for name, hook in hooks.items()}
     if text is None:
         return "{\n  " + _made_hooks(groups, "\n", "  ", "  ") + "\n}\n"
     if is_blank(text):
         return text + "{\n  " + _made_hooks(groups, "\n", "  ", "  ") + "\n}"
+    pieces = _pieces(text if plain is None else plain, groups)
+    return pieces if isinstance(pieces, Refused) else json_text.put(text, pieces)
+
+
+def _pieces(text: str, groups: dict[str, str]) -> list[tuple[int, str]] | Refused:
+    """What to put where."""
     root = parse(text)
     if isinstance(root, Refused):
         return root
     newline = "\r\n" if "\r\n" in text else "\n"
     if text[root.start : root.end] == "{}":
         made = _made_hooks(groups, newline, "    ", "    ")
-        return json_text.put(text, [(root.start + 1, f"{newline}    {made}{newline}")])
+        return [(root.start + 1, f"{newline}    {made}{newline}")]
     _, broken, indent = json_text.gap(text, root).rpartition("\n")
     if not broken:
         newline, indent = "", ""
@@ -178,8 +215,8 @@ def put_in(text: str | None, hooks: dict[str, Hook], tools: str = "") -> str | R
     if found is None:
         made = _made_hooks(groups, newline, indent, indent or "  ")
         if not root.items:
-            return json_text.put(text, [(root.start + 1, made)])
-        return json_text.put(text, [(root.items[-1].end, f",{newline + indent or ' '}{made}")])
+            return [(root.start + 1, made)]
+        return [(root.items[-1].end, f",{newline + indent or ' '}{made}")]
     if found.kind != "object":
         return Refused(f'"hooks" in the settings file is not an object ({{ … }}). {_MEND}')
     return _into_hooks(text, found, groups, newline + indent * 2 or " ")
@@ -197,7 +234,7 @@ def _made_hooks(groups: dict[str, str], newline: str, indent: str, unit: str) ->
     return f'"hooks": {{{before}{body}{after}}}'
 
 
-def _into_hooks(text: str, hooks: Node, groups: dict[str, str], otherwise: str) -> str | Refused:
+def _into_hooks(text: str, hooks: Node, groups: dict[str, str], otherwise: str) -> list[tuple[int, str]] | Refused:
     pieces: list[tuple[int, str]] = []
     fresh: list[str] = []
     for name, group in groups.items():
@@ -215,7 +252,7 @@ def _into_hooks(text: str, hooks: Node, groups: dict[str, str], otherwise: str) 
         pieces += [(hooks.items[-1].end, between + made) for made in fresh]
     else:
         pieces.append((hooks.start + 1, between.join(fresh)))
-    return json_text.put(text, pieces)
+    return pieces
 
 
 def _between(text: str, container: Node, otherwise: str) -> str:

@@ -1,0 +1,60 @@
+"""What Claude's permission request is about, for the rules: from its tool's input, as it was sent.
+
+Rule: only tools whose input we know are more than `other`; what is odd about an input makes it `other`.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Raw, Struct
+
+from yourcall.agents.claude.actions import Fields, input_of, paths, text_of
+from yourcall.core.asked import Asked, AskedKind
+
+_READS = frozenset({"Read", "Glob", "Grep", "LS", "NotebookRead"})
+_WRITES = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write"})
+
+
+class _Request(Struct, frozen=True):
+    tool_name: str = ""
+    tool_input: Raw = Raw(b"{}")
+
+
+def asked(request: bytes) -> Asked | None:
+    """None if it is not a request for a tool, or cannot be read."""
+    try:
+        found = msgspec.json.decode(request, type=_Request)
+    except (ValueError, RecursionError):
+        return None
+    fields = input_of(found.tool_input)
+    tool = found.tool_name
+    if not tool or not fields:
+        return None
+    if tool.startswith("mcp__"):
+        server, _, _ = tool.removeprefix("mcp__").partition("__")
+        return Asked(tool, "mcp", server=server)
+    kind: AskedKind = "read" if tool in _READS else "write" if tool in _WRITES else "other"
+    match tool:
+        case "Bash" if text_of(fields, "command"):
+            free = fields.get("dangerouslyDisableSandbox") is True
+            return Asked(tool, "command", command=text_of(fields, "command"), unboxed=free)
+        case "WebFetch":
+            return Asked(tool, "fetch", hosts=_host(fields))
+        case _ if kind != "other":
+            return Asked(tool, kind, paths=paths(fields))
+        case _:
+            return Asked(tool)
+
+
+def _host(fields: Fields) -> tuple[str, ...]:
+    """The one host of the address; none if it is dressed up as another."""
+    url = text_of(fields, "url")
+    try:
+        found = urlsplit(url)
+        host = found.hostname or ""
+    except ValueError:
+        return ()
+    plain = url.isascii() and found.username is None and "\\" not in url and found.scheme in ("http", "https")
+    return (host.rstrip("."),) if plain and host else ()

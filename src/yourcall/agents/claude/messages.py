@@ -1,0 +1,84 @@
+"""The messages in Claude's transcript, whole: content blocks, why the model stopped, and whether it is a summary.
+
+Rule: pure and forgiving, as `conversation` is; a line we do not know is no message.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Raw
+
+from yourcall.agents.claude.actions import clipped
+from yourcall.agents.claude.conversation import (
+    LONGEST_MESSAGE,
+    NO_BLOCKS,
+    NOTHING,
+    Fields,
+    flag,
+    mended,
+    text,
+    texts_of,
+    time_of,
+    value,
+)
+from yourcall.messages import Block, Message, Role
+
+_fields = msgspec.json.Decoder(Fields)
+
+
+def read_message(line: bytes) -> Message | None:
+    try:
+        line.decode()
+        fields = _fields.decode(line)
+    except ValueError:
+        try:
+            fields = _fields.decode(mended(line))
+        except (ValueError, RecursionError):
+            return None
+    except RecursionError:
+        return None
+    kind = text(fields, "type")
+    if kind not in ("user", "assistant", "system") or flag(fields, "isMeta") or flag(fields, "isSidechain"):
+        return None
+    at = time_of(text(fields, "timestamp"))
+    if kind == "system":
+        return _system(fields, at)
+    message = value(fields, "message", Fields, NOTHING)
+    content = tuple(_blocks(message))
+    if not content:
+        return None
+    role: Role = "assistant" if kind == "assistant" else "user"
+    return Message(role, role, content, text(message, "stop_reason"), flag(fields, "isCompactSummary"), at)
+
+
+def _system(fields: Fields, at: float) -> Message | None:
+    said = clipped(text(fields, "content"), LONGEST_MESSAGE)
+    compacts = text(fields, "subtype") == "compact_boundary"
+    if not said and not compacts:
+        return None
+    return Message("system", "system", (Block("text", said),), is_context_compaction=compacts, at=at)
+
+
+def _blocks(message: Fields) -> list[Block]:
+    whole = text(message, "content")
+    if whole:
+        return [Block("text", clipped(whole, LONGEST_MESSAGE))]
+    return [
+        made for block in value(message, "content", list[Fields], NO_BLOCKS) if (made := _block(block)) is not None
+    ]
+
+
+def _block(block: Fields) -> Block | None:
+    match text(block, "type"):
+        case "text":
+            return Block("text", clipped(text(block, "text"), LONGEST_MESSAGE))
+        case "thinking":
+            return Block("thinking", clipped(text(block, "thinking"), LONGEST_MESSAGE))
+        case "tool_use":
+            given = block.get("input", Raw(b"{}"))
+            return Block("tool_use", None, text(block, "name"), text(block, "id"), Raw(bytes(given)))
+        case "tool_result":
+            said = clipped(texts_of(block.get("content")), LONGEST_MESSAGE)
+            return Block("tool_result", said, None, text(block, "tool_use_id"), is_error=flag(block, "is_error"))
+        case _:
+            return None

@@ -1,0 +1,79 @@
+"""The client for asyncio: each call of the blocking one, in a thread.
+
+Rule: cancelling an `ask` withdraws it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from yourcall.cli.views import Prompt, Result, Session
+from yourcall.client.blocking import AGAIN, HOLD, Yourcall
+from yourcall.client.words import Answered, Choice, Interrupted, News, NotAnswered, NotRunning, Withdrawn
+
+
+class AsyncYourcall:
+    """The same, for asyncio: each call waits in a thread. Cancelling an `ask` withdraws it."""
+
+    def __init__(self, home: str | Path | None = None, *, url: str = "", token: str = "") -> None:
+        self.blocking = Yourcall(home, url=url, token=token)
+
+    async def prompts(self) -> list[Prompt]:
+        return await asyncio.to_thread(self.blocking.prompts)
+
+    async def prompt(self, id: str) -> Prompt:
+        return await asyncio.to_thread(self.blocking.prompt, id)
+
+    async def sessions(self) -> list[Session]:
+        return await asyncio.to_thread(self.blocking.sessions)
+
+    async def answer(self, id: str, option: str | None = None, **given: Any) -> Result:
+        return await asyncio.to_thread(self.blocking.answer, id, option, **given)
+
+    async def ask(
+        self,
+        question: str,
+        options: Sequence[str | Choice] = (),
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109 - the same as the blocking one takes
+        **more: Any,
+    ) -> Answered:
+        wish = await asyncio.to_thread(self.blocking.raise_hand, question, options, **more)
+        try:
+            async with asyncio.timeout(timeout):
+                while True:
+                    try:
+                        asked = await asyncio.to_thread(self.blocking.look, wish, HOLD)
+                    except (NotRunning, Interrupted):
+                        await asyncio.sleep(AGAIN)
+                        continue
+                    if asked.state != "waiting":
+                        return await asyncio.to_thread(self.blocking.take, asked)
+        except Withdrawn:
+            raise
+        except TimeoutError as error:
+            await self._withdraw(wish)
+            raise NotAnswered("Nobody answered in time; the question was withdrawn.") from error
+        except BaseException:
+            await self._withdraw(wish)
+            raise
+
+    async def _withdraw(self, wish: Mapping[str, Any]) -> None:
+        await asyncio.shield(asyncio.to_thread(self.blocking.withdraw, str(wish["id"])))
+
+    async def watch(self, after: int | None = None) -> AsyncIterator[News]:
+        news = self.blocking.watch(after)
+        try:
+            while (one := await asyncio.to_thread(next, news, None)) is not None:
+                yield one
+        finally:
+            await asyncio.to_thread(_closed, news)
+
+
+def _closed(news: Iterator[News]) -> None:
+    close = getattr(news, "close", None)
+    if close is not None:
+        close()

@@ -1,0 +1,111 @@
+"""The way to the daemon: its Unix socket, or an address and a token.
+
+Rule: a request is sent once; whether it may have been carried out is told by the kind of error.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+import msgspec
+
+from yourcall.client.words import Interrupted, NotRunning, Refused
+from yourcall.sockets import reach_unix
+
+PATIENCE = 10.0  # a daemon that needs longer for a plain question is hung
+LONGEST_SOCKET = 100  # a Unix socket's path has room for some 104 bytes
+
+
+class Wire:
+    """A daemon: the one in `home` (`$YOURCALL_HOME`, or `~/.yourcall`), or at `url` with a device's `token`."""
+
+    def __init__(self, home: str | Path | None = None, *, url: str = "", token: str = "") -> None:
+        told = home or os.environ.get("YOURCALL_HOME") or Path.home() / ".yourcall"
+        self.home = Path(told).expanduser().absolute()
+        self.url, self._token = url.rstrip("/"), token
+
+    def call(self, method: str, path: str, body: object = None, timeout: float = PATIENCE) -> Any:
+        """One request; its JSON. A reply that says no is `Refused`, unless it tells what became of an answer."""
+        connection = self._connection(timeout)
+        try:
+            try:
+                connection.connect()
+            except OSError as error:
+                where = self.url or self.home
+                raise NotRunning(f"yourcall is not running ({where}). Start it with: yourcall up") from error
+            headers = {"Content-Type": "application/json"} if body is not None else {}
+            headers |= {"Authorization": f"Bearer {self._token}"} if self._token else {}
+            try:
+                connection.request(method, path, None if body is None else msgspec.json.encode(body), headers)
+                reply = connection.getresponse()
+                data: Any = json.loads(reply.read() or b"null")
+            except (OSError, http.client.HTTPException, ValueError) as error:
+                raise Interrupted(f"The connection to yourcall broke: {error}") from error
+        finally:
+            connection.close()
+        told: dict[str, Any] = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
+        if reply.status >= 400 and "result" not in told:
+            raise Refused(str(told.get("error") or f"HTTP {reply.status}"), reply.status)
+        return cast(Any, data)
+
+    def _connection(self, timeout: float) -> http.client.HTTPConnection:
+        if not self.url:
+            return _Local(self.home, timeout)
+        where = urlsplit(self.url)
+        kind = http.client.HTTPSConnection if where.scheme == "https" else http.client.HTTPConnection
+        return kind(where.netloc, timeout=timeout)
+
+    def feed(self, after: int | None) -> Iterator[dict[str, Any]]:
+        from websockets.exceptions import ConnectionClosed, WebSocketException
+        from websockets.sync.client import connect
+
+        query = "" if after is None else f"?after={after}"
+        headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        base = self.url.replace("http", "ws", 1) if self.url else "ws://localhost"
+        talk = None
+        try:
+            talk = None if self.url else _reach(self.home, PATIENCE)
+            feed = connect(
+                f"{base}/api/live{query}", sock=talk, proxy=None, max_size=None, additional_headers=headers
+            )
+        except (OSError, WebSocketException) as error:
+            if talk is not None:
+                talk.close()
+            raise NotRunning("yourcall does not offer its live feed; is it running?") from error
+        with feed:
+            try:
+                for message in feed:
+                    yield json.loads(message)
+            except ConnectionClosed:
+                return
+
+
+class _Local(http.client.HTTPConnection):
+    def __init__(self, home: Path, timeout: float) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self._home = home
+
+    def connect(self) -> None:
+        self.sock = _reach(self._home, float(self.timeout or PATIENCE))
+
+
+def _reach(home: Path, timeout: float) -> socket.socket:
+    """Connected, if possible without a change of folder: other threads of the program open files."""
+    path = home / "api.sock"
+    if len(os.fsencode(path)) > LONGEST_SOCKET:
+        return reach_unix(home, "api.sock", timeout)
+    talk = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    talk.settimeout(timeout)
+    try:
+        talk.connect(str(path))
+    except BaseException:
+        talk.close()
+        raise
+    return talk

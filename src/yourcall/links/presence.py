@@ -1,0 +1,80 @@
+"""The last sign of a person at this machine: a key that a terminal of an agent's session has read.
+
+The access time of a terminal moves when something is read from it, and only then; output does not touch it. In
+tmux the pane's own terminal is also fed by us, so there the person's client is asked instead.
+
+Rule: a running agent is not a present person. What cannot be seen is no sign; it is never guessed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import time
+from collections.abc import Callable, Iterable
+
+from yourcall.links import processes
+from yourcall.links.tmux import Gone, Servers
+from yourcall.model import Session
+
+# Asked again only after this: ten prompts at once are one look.
+FRESH_S = 2.0
+
+# Nobody types into more sessions than this at a time; the newest are looked at.
+MOST = 100
+
+
+class Presence:
+    def __init__(self, sessions: Callable[[], Iterable[Session]], tmux: Servers) -> None:
+        self._sessions = sessions
+        self._tmux = tmux
+        self._looked_at = 0.0
+        self._found = 0.0
+        self._front_at = 0.0
+        self._looking = asyncio.Lock()
+
+    def in_front(self) -> None:
+        """The app is in front of somebody, on a paired device."""
+        self._front_at = time.time()
+
+    async def person_at(self) -> float:
+        async with self._looking:
+            if time.monotonic() - self._looked_at > FRESH_S:
+                self._found = max(self._found, await self._typed_at())
+                self._looked_at = time.monotonic()
+        return max(self._found, self._front_at)
+
+    async def _typed_at(self) -> float:
+        newest = sorted(self._sessions(), key=lambda session: -session.seen_at)[:MOST]
+        return max([await self._typed_into(session) for session in newest], default=0.0)
+
+    async def _typed_into(self, session: Session) -> float:
+        panes = [link for link in session.links if link.kind == "tmux" and link.server]
+        for link in panes:
+            typed = await self._tmux.at(link.server).last_typed(link.target)
+            if not isinstance(typed, Gone):
+                return float(typed)
+        if panes or not session.pid_started or processes.started(session.pid) != session.pid_started:
+            return 0.0
+        return last_read(session.pid)
+
+
+def last_read(pid: int) -> float:
+    """When the terminal of this process last read a key; 0 if it has none, or the system does not tell."""
+    try:
+        about = os.stat(f"/proc/{pid}/fd/0" if os.path.exists("/proc/self/fd") else _terminal(pid))
+    except OSError:
+        return 0.0
+    if not stat.S_ISCHR(about.st_mode) or about.st_rdev == os.stat(os.devnull).st_rdev:
+        return 0.0
+    return min(about.st_atime, time.time())  # a clock that was set back must not keep somebody at the desk
+
+
+def _terminal(pid: int) -> str:
+    import psutil  # no /proc here: macOS
+
+    try:
+        return psutil.Process(pid).terminal() or ""
+    except psutil.Error:
+        return ""

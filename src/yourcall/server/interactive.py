@@ -1,0 +1,188 @@
+"""Prompts in the normalised form of a second contract: InteractivePrompt out, PromptResponse in, by `requestId`.
+
+Rule: only a view. A response is an answer to that one prompt, through the same ladder as from everywhere else; a
+prompt with several questions is shown one question at a time, and answered when the last one is.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Raw, Struct
+
+from yourcall.core.safety import too_late
+from yourcall.model import Answer, Kind, Prompt, Question, Refused, Verdict, VerdictWord
+from yourcall.server.auth import Caller
+from yourcall.server.choosing import find
+from yourcall.server.needs import Bodies, Desk
+from yourcall.server.starting import TAKEN_S
+from yourcall.server.view import tool_input
+
+Type = Literal["permission", "question", "plan", "loop-detected"]
+
+TYPES: dict[Kind, Type] = {
+    "permission": "permission",
+    "trust": "permission",
+    "startup": "permission",
+    "plan": "plan",
+    "loop": "loop-detected",
+}  # everything else is a question
+
+# What was answered of a prompt with several questions is kept for this many prompts; the oldest is forgotten.
+MOST_BEGUN = 100
+
+
+class Choice(Struct, frozen=True):
+    value: str
+    label: str
+
+
+class TextInput(Struct, frozen=True, omit_defaults=True):
+    placeholder: str = ""
+
+
+class InteractivePrompt(Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """One thing to answer: buttons for `options`, a text field for `textInput`, both if there are both."""
+
+    request_id: str
+    type: Type
+    title: str
+    description: str
+    tool_name: str | None = None
+    tool_input: Raw | None = None
+    options: tuple[Choice, ...] | None = None
+    text_input: TextInput | None = None
+
+
+class PromptResponse(Struct, frozen=True, rename="camel"):
+    request_id: Annotated[str, Meta(min_length=1, max_length=200)]
+    selected_option: str | None = None
+    text_value: str | None = None
+
+
+class ResponseResult(Struct, frozen=True, rename="camel"):
+    """`result` as for any answer; `next`: the prompt's next question, to be answered under its own `requestId`."""
+
+    request_id: str
+    result: VerdictWord | Literal["next"]
+    detail: str
+    next: InteractivePrompt | None = None
+
+
+class Begun(Struct):
+    """What somebody has answered so far of a prompt with several questions."""
+
+    choices: dict[str, tuple[str, ...]] = {}
+    texts: dict[str, str] = {}
+
+
+class Responses:
+    """Who has begun to answer what; one for the whole server."""
+
+    def __init__(self) -> None:
+        self._begun: dict[tuple[str, str], Begun] = {}
+
+    def at(self, caller: Caller, prompt: Prompt) -> Begun:
+        key = (caller.device_id or caller.by, prompt.id)
+        begun = self._begun.setdefault(key, Begun())
+        while len(self._begun) > MOST_BEGUN:
+            del self._begun[next(iter(self._begun))]
+        return begun
+
+    def forget(self, caller: Caller, prompt: Prompt) -> None:
+        self._begun.pop((caller.device_id or caller.by, prompt.id), None)
+
+
+def interactive(prompt: Prompt, bodies: Bodies, place: int = 0) -> InteractivePrompt:
+    """This question of the prompt."""
+    question = prompt.questions[place] if place < len(prompt.questions) else None
+    several = len(prompt.questions) > 1
+    given = tool_input(bodies.body(prompt.request)) if prompt.tool is not None else None
+    asked = question.text if question is not None and (several or prompt.kind != "permission") else ""
+    return InteractivePrompt(
+        request_id=f"{prompt.id}.{place + 1}" if several else prompt.id,
+        type=TYPES.get(prompt.kind, "question"),
+        title=prompt.title,
+        description="\n\n".join(dict.fromkeys(part for part in (asked, prompt.body) if part)),
+        tool_name=prompt.tool.name if prompt.tool is not None else None,
+        tool_input=None if given is None or bytes(given) == b"null" else given,
+        options=tuple(Choice(option.id, option.label) for option in question.options) or None
+        if question is not None
+        else None,
+        text_input=_field(question),
+    )
+
+
+async def respond(desk: Desk, begun: Responses, caller: Caller, response: PromptResponse) -> ResponseResult | None:
+    """What becomes of a response; None if there is no such prompt."""
+    id, _, number = response.request_id.partition(".")
+    prompt = desk.store.prompt(id)
+    if prompt is None:
+        return None
+    place = int(number) - 1 if number.isascii() and number.isdecimal() and len(number) < 4 else 0
+    if not 0 <= place < max(len(prompt.questions), 1) or bool(number) != (len(prompt.questions) > 1):
+        return None
+    if late := too_late(prompt):
+        return _result(response, late)
+    if not prompt.questions:
+        return _result(response, Verdict("refused", "This prompt can only be answered at the desk."))
+    so_far = begun.at(caller, prompt)
+    wrong = _take(so_far, prompt, prompt.questions[place], response)
+    if wrong is not None:
+        return _result(response, Verdict("refused", wrong.reason))
+    missing = next((n for n, q in enumerate(prompt.questions) if not _answered(so_far, q)), None)
+    refuses = any(
+        option.id in so_far.choices.get(question.id, ()) and option.effect in ("deny", "stop")
+        for question in prompt.questions
+        for option in question.options
+    )
+    if missing is not None and not refuses:
+        left = interactive(prompt, desk.store, missing)
+        return ResponseResult(response.request_id, "next", "There is another question.", left)
+    begun.forget(caller, prompt)
+    answer = Answer(secrets.token_hex(12), caller.by, caller.via, so_far.choices, so_far.texts)
+    said, _ = await desk.answer(prompt.id, answer, TAKEN_S)
+    return _result(response, said)
+
+
+def _take(so_far: Begun, prompt: Prompt, question: Question, response: PromptResponse) -> Refused | None:
+    picked, text = response.selected_option, response.text_value or ""
+    if picked is None and not text:
+        return Refused("Give `selectedOption` or `textValue`.")
+    if picked is None and prompt.kind == "plan":
+        # Feedback on a plan is what one writes instead of approving it.
+        no = [option.id for option in question.options if option.effect == "deny"]
+        picked = no[0] if len(no) == 1 else None
+    if picked is not None:
+        option = find(question, picked)
+        if isinstance(option, Refused):
+            return option
+        so_far.choices = {**so_far.choices, question.id: (option.id,)}
+    if text:
+        so_far.texts = {**so_far.texts, question.id: text}
+    return None
+
+
+def _answered(so_far: Begun, question: Question) -> bool:
+    return question.id in so_far.choices or question.id in so_far.texts or not question.required
+
+
+def _field(question: Question | None) -> TextInput | None:
+    if question is None or not question.free_text:
+        return None
+    deciding = any(option.effect not in ("choose", "reply") for option in question.options)
+    return TextInput("Your reason, if you like" if deciding else "Type your answer…")
+
+
+def _result(response: PromptResponse, said: Verdict) -> ResponseResult:
+    return ResponseResult(response.request_id, said.result, said.detail)
+
+
+def decode(data: str | bytes) -> PromptResponse | Refused:
+    """A message of a client's; whatever else it says beside the response does not matter."""
+    try:
+        return msgspec.json.decode(data, type=PromptResponse)
+    except (ValueError, RecursionError) as error:
+        return Refused(f"This is not a PromptResponse: {error}.")

@@ -1,0 +1,132 @@
+"""The second contract over HTTP and a WebSocket: `interactive-prompt` events, responses, and what became of them.
+
+Rule: what is open is told at once, then each change; a client that cannot keep up is let go (4008).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from yourcall.model import Prompt, Refused
+from yourcall.server.auth import CALLER, Caller, Refusal
+from yourcall.server.devices import Devices
+from yourcall.server.interactive import PromptResponse, Responses, decode, interactive, respond
+from yourcall.server.live import FAREWELL, PATIENCE, RESYNC, REVOKED
+from yourcall.server.needs import Desk
+from yourcall.server.route import Call, Reply, body
+
+QUEUE = 1_000
+
+_encode = msgspec.json.Encoder().encode
+_UNKNOWN = "There is no such request; it may be over."
+# One for both doors: who has begun to answer on one connection may go on over HTTP.
+_begun = Responses()
+
+
+async def list_interactive(call: Call) -> Reply | Refusal:
+    store = call.desk.store
+    waiting = [prompt for prompt in store.live()[0] if prompt.state == "open"]
+    waiting.sort(key=lambda prompt: (prompt.opened_at, prompt.id))
+    return Reply([interactive(prompt, store) for prompt in waiting])
+
+
+async def respond_interactive(call: Call) -> Reply | Refusal:
+    asked = await body(call.request, PromptResponse)
+    if isinstance(asked, Refusal):
+        return asked
+    done = await respond(call.desk, _begun, call.caller, asked)
+    if done is None:
+        return Refusal(404, _UNKNOWN)
+    status = {"too_late": 409, "bounced": 409, "unsure": 409, "refused": 422}.get(done.result, 200)
+    return Reply(done, status)
+
+
+def feed(desk: Desk, devices: Devices) -> Callable[[WebSocket], Awaitable[None]]:
+    """The endpoint of `/api/interactive`."""
+
+    async def endpoint(socket: WebSocket) -> None:
+        caller: Caller = socket.scope[CALLER]
+        out: asyncio.Queue[object] = asyncio.Queue(QUEUE)
+        with devices.present(caller.device_id) as cut, suppress(WebSocketDisconnect, TimeoutError):
+            await socket.accept()
+            work: dict[asyncio.Future[Any], tuple[int, str]] = {
+                asyncio.ensure_future(_write(socket, out)): (RESYNC, "resync"),
+                asyncio.ensure_future(_tell(desk, out)): (RESYNC, "resync"),
+                asyncio.ensure_future(cut.wait()): (REVOKED, "revoked"),
+                asyncio.ensure_future(_hear(socket, desk, caller, out)): (0, ""),
+            }
+            try:
+                done, _ = await asyncio.wait(work, return_when=asyncio.FIRST_COMPLETED)
+                code, why = work[done.pop()]
+            finally:
+                for task in work:
+                    task.cancel()
+                await asyncio.gather(*work, return_exceptions=True)
+            if code:
+                async with asyncio.timeout(FAREWELL):
+                    await socket.close(code, why)
+
+    return endpoint
+
+
+async def _write(socket: WebSocket, out: asyncio.Queue[object]) -> None:
+    while True:
+        message = await out.get()
+        async with asyncio.timeout(PATIENCE):
+            await socket.send({"type": "websocket.send", "text": _encode(message).decode()})
+
+
+async def _tell(desk: Desk, out: asyncio.Queue[object]) -> None:
+    """Until the queue is full: then the client does not read."""
+    shown: dict[str, Prompt] = {}
+    with suppress(asyncio.QueueFull):
+        async with desk.subscribe(None) as changes:
+            for prompt in desk.store.live()[0]:
+                _news(prompt, desk, shown, out)
+            async for change in changes:
+                if change.prompt is not None:
+                    _news(change.prompt, desk, shown, out)
+
+
+def _news(prompt: Prompt, desk: Desk, shown: dict[str, Prompt], out: asyncio.Queue[object]) -> None:
+    before = shown.get(prompt.id)
+    if prompt.state == "open":
+        if before is None or before.questions != prompt.questions:
+            shown[prompt.id] = prompt
+            out.put_nowait(event(prompt, desk))
+    elif before is not None:
+        del shown[prompt.id]
+        told = {"requestId": prompt.id, "state": prompt.state, "sessionId": prompt.session_id}
+        out.put_nowait({"type": "interactive-prompt-resolved", **told})
+
+
+def event(prompt: Prompt, desk: Desk) -> dict[str, Any]:
+    """`{type: "interactive-prompt", ...prompt}`; the prompt's own `type`, which that would hide, is in `prompt`."""
+    whole = msgspec.to_builtins(interactive(prompt, desk.store))
+    return {**whole, "type": "interactive-prompt", "sessionId": prompt.session_id, "prompt": whole}
+
+
+async def _hear(socket: WebSocket, desk: Desk, caller: Caller, out: asyncio.Queue[object]) -> None:
+    """One response after the other: what is told next may depend on the one before."""
+    while True:
+        message = await socket.receive()
+        if message["type"] == "websocket.disconnect":
+            return
+        asked = decode(message.get("text") or message.get("bytes") or "")
+        if isinstance(asked, Refused):
+            out.put_nowait({"type": "error", "error": asked.reason})
+            continue
+        done = await respond(desk, _begun, caller, asked)
+        if done is None:
+            out.put_nowait({"type": "error", "requestId": asked.request_id, "error": _UNKNOWN})
+            continue
+        out.put_nowait({"type": "prompt-response", **msgspec.to_builtins(done)})
+        if done.next is not None:
+            whole = msgspec.to_builtins(done.next)
+            out.put_nowait({**whole, "type": "interactive-prompt", "prompt": whole})

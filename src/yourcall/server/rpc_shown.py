@@ -1,0 +1,118 @@
+"""From rows to what a client of the JSON-RPC contract is shown: the five states, the permission types, a prompt.
+
+Rule: pure, and only a view; the prompt itself stays the one that every other device shows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any, cast
+
+import msgspec
+from msgspec import Struct
+
+from yourcall.model import Prompt, Session
+from yourcall.server.needs import Bodies
+from yourcall.server.rpc_wire import PromptType, PtyState
+from yourcall.server.view import tool_input
+
+# Nobody asks anything there: the agent has stopped.
+PAUSES = frozenset({"ready", "problem"})
+# What is decided with a yes or a no; everything else is a question.
+DECIDED = frozenset({"permission", "plan", "trust", "startup"})
+
+# Tools by what they do, whichever agent has them.
+TYPES: dict[str, PromptType] = {
+    "write": "write_file",
+    "write_file": "write_file",
+    "edit": "edit_file",
+    "multiedit": "edit_file",
+    "notebookedit": "edit_file",
+    "replace": "edit_file",
+    "apply_patch": "edit_file",
+    "delete": "delete_file",
+    "delete_file": "delete_file",
+    "bash": "bash_command",
+    "shell": "bash_command",
+    "exec_command": "bash_command",
+    "run_shell_command": "bash_command",
+    "powershell": "bash_command",
+}
+# Where a tool's input says what it is about.
+TARGETS = ("file_path", "path", "notebook_path", "command", "url", "query", "pattern")
+PREVIEWS = ("content", "new_string", "new_source", "command", "plan")
+
+
+class Standing(Struct, frozen=True):
+    """How a session stands. `prompt` is the one to be answered first, if it asks anything."""
+
+    state: PtyState
+    waiting: bool = False
+    prompt_type: PromptType = ""
+    prompt: Prompt | None = None
+
+
+def standing(session: Session | None, prompts: Iterable[Prompt]) -> Standing:
+    if session is None or session.state == "ended":
+        return Standing("idle")
+    mine = [prompt for prompt in prompts if prompt.session_id == session.id and prompt.state == "open"]
+    asks = min(
+        (p for p in mine if p.kind not in PAUSES), key=lambda p: (not p.held, p.opened_at, p.id), default=None
+    )
+    if asks is not None:
+        return Standing("permission" if asks.kind in DECIDED else "question", True, prompt_type(asks), asks)
+    if any(prompt.kind == "problem" for prompt in mine):
+        return Standing("error")
+    # A session that waits with nothing open has just been answered.
+    return Standing("thinking" if session.state in ("working", "waiting") else "idle")
+
+
+def prompt_type(prompt: Prompt) -> PromptType:
+    if prompt.kind == "trust":
+        return "trust_folder"
+    if prompt.kind != "permission" or prompt.tool is None:
+        return "unknown"
+    name = prompt.tool.name
+    return "mcp_tool" if name.startswith("mcp__") else TYPES.get(name.lower(), "unknown")
+
+
+def target(prompt: Prompt, bodies: Bodies) -> str:
+    """What a prompt is about, in a word: a file (as seen from the session's folder), a command, a tool."""
+    if prompt.kind == "trust":
+        return prompt.cwd
+    if prompt_type(prompt) == "mcp_tool" and prompt.tool is not None:
+        return prompt.tool.name
+    given = _input(prompt, bodies)
+    found = next((str(given[name]) for name in TARGETS if isinstance(given.get(name), str)), "")
+    inside = prompt.cwd.rstrip("/") + "/"
+    return (found.removeprefix(inside) if len(inside) > 1 else found) or prompt.title
+
+
+def preview(prompt: Prompt, bodies: Bodies) -> str | None:
+    given = _input(prompt, bodies)
+    found = next((str(given[name]) for name in PREVIEWS if isinstance(given.get(name), str)), "")
+    return found or prompt.body or None
+
+
+def workspace_id(path: str) -> str:
+    """The same for the same folder, whether it was named or a session was found in it."""
+    return "ws-" + hashlib.sha256(path.encode("utf-8", "replace")).hexdigest()[:12]
+
+
+def is_live(session: Session) -> bool:
+    """It was not started by us."""
+    return not any(link.kind == "stdio" for link in session.links)
+
+
+def terminal_app(session: Session) -> str:
+    return "tmux" if any(link.kind == "tmux" for link in session.links) else ""
+
+
+def _input(prompt: Prompt, bodies: Bodies) -> dict[str, Any]:
+    raw = tool_input(bodies.body(prompt.request))
+    try:
+        given: Any = msgspec.json.decode(raw) if raw is not None else None
+    except (ValueError, RecursionError):
+        given = None
+    return cast("dict[str, Any]", given) if isinstance(given, dict) else {}

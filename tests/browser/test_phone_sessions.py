@@ -1,0 +1,243 @@
+"""Sessions on the phone: the conversation, however long; the composer; the terminal; the context of a card."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from phone_scene import QUESTION, Agent
+
+from kit.drawn import Drawn
+from kit.poll import until
+from kit.terminal import Tmux
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chromium import Page
+    from phone_scene import Opens
+
+    from kit.yourcall import Yourcall
+
+pytestmark = pytest.mark.browser
+
+CORPUS = Path(__file__).resolve().parent.parent / "corpus" / "claude"
+EDIT = {"file_path": "/p/prices.py", "old_string": "LIMIT = 50\nWRAP = 3", "new_string": "LIMIT = 30\nWRAP = 3"}
+ANSWERED = (
+    'Your questions have been answered: "Which colour shall the kite have?"="Signal red". You can now go on.'
+)
+
+# A block is 20 entries and a reach of 1,600 px each way: some 200 entries, whatever there is in all.
+MOST_DRAWN = 400
+
+
+@pytest.fixture
+def tmux() -> Iterator[Tmux]:
+    assert shutil.which("tmux"), "install the package `tmux`"
+    with Tmux() as server:
+        yield server
+
+
+def talk(page: Page, agent: Agent, words: str) -> None:
+    page.js(f"location.hash = '#/s/{agent.session_id}'")
+    page.sees(words)
+
+
+def test_a_conversation_is_told_with_its_calls_changes_and_answered_questions(agent: Agent, opens: Opens) -> None:
+    page = opens()
+    agent.hears("Lower the limit, please.")
+    agent.says("I will change **prices.py** <b onclick=alert(1)>now</b>.")
+    agent.does("Edit", "The file has been updated.", **EDIT)
+    agent.does("Bash", "no such file", failed=True, command="cat nothing")
+    agent.does("AskUserQuestion", ANSWERED, questions=[QUESTION])
+    agent.begins()
+    talk(page, agent, "Lower the limit, please.")
+    until(lambda: page.js("document.querySelector('.talk strong')?.textContent") == "prices.py", what="Markdown")
+    assert page.js("document.querySelectorAll('.talk b[onclick], .talk [onclick]').length") == 0
+    assert "→ Signal red" in page.js("document.querySelector('.asked-card .answer').innerText") or page.sees(
+        "Signal red"
+    )
+    assert not page.js("document.querySelector('.asked-card').open")
+    page.tap("Which colour")
+    page.sees("○ Black")
+    assert page.js("[...document.querySelectorAll('.asked-card li.on')].map((e) => e.innerText)") == [
+        "● Signal red (chosen)"
+    ]
+    page.tap("Edit /p/prices.py")
+    marks = "[...document.querySelectorAll('.did mark')].map((e) => e.textContent)"
+    until(lambda: page.js(marks) == ["50", "30"], what="the words that changed", show=page.text)
+    assert page.js("document.querySelectorAll('.did.failed').length") == 1
+    agent.says("And what came later.")  # followed, without a reload
+    page.sees("And what came later.")
+
+
+def scrolled_to_the_beginning(page: Page, first: str, deadline: float) -> list[int]:
+    """Flick up until the first words are there; how many entries were drawn at each look."""
+    drawn: list[int] = []
+    while time.monotonic() < deadline:
+        drawn.append(page.js("document.querySelectorAll('.block > *').length"))
+        page.js("scrollTo(0, Math.max(0, scrollY - 4000))")
+        if page.js("scrollY") < 100 and first in page.text():
+            return drawn
+        page.js("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    raise AssertionError(f"not at the beginning in time, at {page.js('scrollY')}: {page.text()[:300]}")
+
+
+def long_talk(agent: Agent, entries: int) -> None:
+    with agent.transcript.open("a") as file:
+        for n in range(entries):
+            text = f"This is entry {n} of many." + (" It is a longer one." * 12 if n % 7 == 0 else "")
+            content = [{"type": "text", "text": text}]
+            line = {"type": "assistant", "message": {"role": "assistant", "content": content}}
+            file.write(json.dumps({**line, "timestamp": "2026-01-01T00:00:00Z"}) + "\n")
+    agent.begins()
+
+
+def test_a_long_conversation_draws_only_what_is_near(agent: Agent, opens: Opens) -> None:
+    page = opens()
+    many = 50_000 if os.environ.get("YOURCALL_SOAK") else 1_500
+    long_talk(agent, many)
+    talk(page, agent, f"This is entry {many - 1} of many.")
+    assert page.js("innerHeight + scrollY") >= page.js("document.body.scrollHeight") - 100, "it begins at its end"
+    # What is read stays in its place while earlier pages come in above it.
+    page.js("scrollTo(0, 600)")
+    seen = "[...document.querySelectorAll('.block > *')].find((e) => e.getBoundingClientRect().top > 100)"
+    page.js(f"window.held = {seen}; window.was = held.getBoundingClientRect().top; window.y = scrollY")
+    until(lambda: page.js("scrollY > window.y"), what="an earlier page to come")
+    until(lambda: page.js("document.querySelector('.quiet.wide')?.disabled === false"), what="it to be there")
+    assert abs(page.js("held.isConnected ? held.getBoundingClientRect().top - was : 0")) < 3
+    drawn = scrolled_to_the_beginning(page, "This is entry 0 of many.", time.monotonic() + many / 50 + 30)
+    assert max(drawn) < MOST_DRAWN, max(drawn)
+    # A flick through all of it: no frame waits for more than a few blocks.
+    slowest = page.js("""(async () => {
+        let worst = 0;
+        for (let n = 0; n < 60; n++) {
+            const from = performance.now();
+            scrollBy(0, 300);
+            await new Promise((done) => requestAnimationFrame(done));
+            worst = Math.max(worst, performance.now() - from);
+        }
+        return worst;
+    })()""")
+    assert slowest < 1_000, f"{slowest:.0f} ms"  # 20–60 ms here; a shared machine may pause for longer
+
+
+def test_a_draft_survives_and_commands_and_history_are_at_hand(
+    tmp_path: Path, yc: Yourcall, tmux: Tmux, opens: Opens
+) -> None:
+    pane = Drawn(tmp_path, {"idle": (CORPUS / "idle-empty-80x24" / "screen.txt").read_text()}, {}).start(
+        tmux, 80, 24
+    )
+    page = opens()
+    with Agent(tmp_path, yc, pane=pane) as agent:
+        agent.begins()
+        talk(page, agent, "kite-shop")
+        focus = "document.querySelector('.composer textarea').focus()"
+        until(lambda: page.js("Boolean(document.querySelector('.composer textarea'))"), what="the composer")
+        page.js(focus)
+        page.call("Input.insertText", text="half a thought")
+        page.reload()
+        until(
+            lambda: page.js("document.querySelector('.composer textarea')?.value") == "half a thought",
+            what="the draft after a reload",
+        )
+        page.js(f"{focus}; document.execCommand('selectAll')")
+        page.call("Input.insertText", text="/comp")
+        page.tap("/compact")
+        assert page.js("document.querySelector('.composer textarea').value") == "/compact"
+        assert page.js("document.querySelector('.check input').checked") is True
+        page.tap("Sent before")
+        page.sees("What you send from this device")
+        # On glass Enter makes a new line, and sends nothing.
+        page.js(focus)
+        page.key("Enter", 13)
+        assert page.js("document.querySelector('.composer textarea').value").startswith("/compact")
+        assert "no sign" not in page.text().lower()
+
+
+def test_a_file_is_uploaded_privately_and_told_as_a_path(
+    tmp_path: Path, yc: Yourcall, tmux: Tmux, opens: Opens
+) -> None:
+    pane = Drawn(tmp_path, {"idle": (CORPUS / "idle-empty-80x24" / "screen.txt").read_text()}, {}).start(
+        tmux, 80, 24
+    )
+    picture = Path(__file__).resolve().parent.parent.parent / "web" / "public" / "icon-192.png"
+    page = opens()
+    with Agent(tmp_path, yc, pane=pane) as agent:
+        agent.begins()
+        talk(page, agent, "kite-shop")
+        until(lambda: page.js("Boolean(document.querySelector('input[type=file]'))"), what="the composer")
+        page.call("DOM.enable")
+        root = page.call("DOM.getDocument")["root"]["nodeId"]
+        node = page.call("DOM.querySelector", nodeId=root, selector="input[type=file]")["nodeId"]
+        page.call("DOM.setFileInputFiles", nodeId=node, files=[str(picture)])
+        until(lambda: page.box("Send"), what="the upload to be done", show=page.text)
+        (kept,) = (yc.home / "uploads").iterdir()
+        assert kept.read_bytes() == picture.read_bytes()
+        assert kept.stat().st_mode & 0o777 == 0o600
+        shown = (
+            "(() => { const i = document.querySelector('.files img'); return i.complete && i.naturalWidth; })()"
+        )
+        until(lambda: page.js(shown) == 192, what="the picture to be seen")
+        page.tap("Remove icon-192.png")
+        until(lambda: page.box("Send") is None, what="nothing to be sent")
+
+
+def test_the_terminal_is_mirrored_and_takes_keys_the_safe_way(
+    tmp_path: Path, yc: Yourcall, tmux: Tmux, opens: Opens
+) -> None:
+    idle = (CORPUS / "idle-empty-80x24" / "screen.txt").read_text()
+    drawn = Drawn(tmp_path, {"idle": idle}, {})
+    page = opens(width=360, height=740)
+    with Agent(tmp_path, yc, pane=drawn.start(tmux, 80, 24)) as agent:
+        agent.begins()
+        page.js(f"location.hash = '#/t/{agent.session_id}'")
+        page.sees("80 × 24, as it looks at the desk.")
+        page.sees("Claude Code")
+        assert page.js("document.documentElement.scrollWidth") <= 360
+        drawn.draw(idle.replace("Claude Code", "Another One"))
+        page.sees("Another One")
+        page.tap("escape")
+        until(lambda: drawn.typed == b"\x1b", what="the key", show=lambda: repr(drawn.typed))
+        agent.bash("mirrorask2", "npm test")
+        page.sees("Claude wants to run")
+        page.tap("enter")
+        page.sees("A dialog is open")
+        assert drawn.typed == b"\x1b"
+        page.tap("Claude wants to run")
+        until(lambda: page.box("Allow"), what="the card")
+        assert page.js("[...document.styleSheets].every((s) => s.href !== null)"), "nothing inline"
+
+
+def test_a_card_says_who_asks_where_and_what_was_said_before(agent: Agent, opens: Opens) -> None:
+    env = {"PATH": os.environ["PATH"], "HOME": str(agent.project)}
+    subprocess.run(["git", "init", "-q", "-b", "feature/kites"], cwd=agent.project, env=env, check=True)
+    page = opens()
+    agent.says("The tests are old; I run them first.")
+    agent.begins()
+    agent.bash("whoaskaaa2", "npm test")
+    page.sees("feature/kites")
+    page.tap("More choices")
+    page.sees("The tests are old; I run them first.")
+    text = page.sees("Claude said before")
+    assert f"on {os.uname().nodename.partition('.')[0]}" in text
+    assert "this once" in text
+
+
+def test_a_device_is_renamed(yc: Yourcall, opens: Opens) -> None:
+    page = opens("phone")
+    page.tap("Settings", "nav")
+    page.tap("Change phone")
+    page.tap("Rename")
+    until(lambda: page.js("document.activeElement?.value") == "phone", what="the field")
+    page.js("document.activeElement.select()")
+    page.call("Input.insertText", text="Ada's phone")
+    page.tap("Save")
+    page.sees("Ada's phone")
+    assert [device["name"] for device in yc.http("GET", "/api/devices")[1]] == ["Ada's phone"]

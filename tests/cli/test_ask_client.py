@@ -1,0 +1,168 @@
+"""`yourcall.client`: what a person does, from a program; blocking and with asyncio, against a real daemon."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from kit.yourcall import Yourcall as Daemon
+from yourcall.client import (
+    AsyncYourcall,
+    Choice,
+    NotAnswered,
+    NotRunning,
+    Refused,
+    Withdrawn,
+    Yourcall,
+    can_use_tool,
+)
+
+
+def test_list_show_and_answer(yc: Daemon, claude: Any) -> None:
+    held = claude.asks("Bash", command="touch x")
+    prompt = yc.wait_prompt()
+    client = Yourcall(yc.home)
+    (seen,) = client.prompts()
+    assert (seen.id, seen.kind, client.prompt(seen.id[:6]).id) == (prompt["id"], "permission", prompt["id"])
+    assert [session.agent for session in client.sessions()] == ["claude"]
+    result = client.answer(seen.id, "deny", text="Not now.", wait=1)
+    assert result.result in ("sent", "accepted", "confirmed")
+    assert held.answer()
+    assert client.answer(seen.id, "allow").result == "too_late"
+    with pytest.raises(Refused):
+        client.prompt("nosuch")
+
+
+def test_ask_and_watch_over_the_network_with_a_token(yc: Daemon) -> None:
+    token = yc.run("devices", "add", "robot", "--json").json["token"]
+    client = Yourcall(url=yc.url, token=token)
+    heard: list[tuple[str, str]] = []
+    listening = threading.Event()
+
+    def listen() -> None:
+        for news in client.watch(0):
+            listening.set()
+            if news.prompt is not None:
+                heard.append((news.prompt.id, news.prompt.state))
+                if news.prompt.state == "confirmed":
+                    return
+
+    with ThreadPoolExecutor() as pool:
+        asked = pool.submit(
+            client.ask, "Ship it?", [Choice("Ship", "ship", "Goes live."), "wait"], text=True, name="CI"
+        )
+        prompt = yc.wait_prompt()
+        assert prompt["questions"][0]["options"][0]["description"] == "Goes live."
+        listener = pool.submit(listen)
+        assert listening.wait(20)
+        yc.run("answer", prompt["id"], "Ship", "--text", "Go!")
+        answer = asked.result(20)
+        listener.result(20)
+    assert (answer.option, answer.text, answer.by) == ("ship", "Go!", "cli")
+    assert heard[-1] == (prompt["id"], "confirmed")
+    with pytest.raises(Refused) as error:
+        Yourcall(url=yc.url, token="yc_wrong").prompts()
+    assert error.value.status == 401
+
+
+def test_whatever_ends_the_wait_withdraws_the_question(yc: Daemon, tmp_path: Path) -> None:
+    client = Yourcall(yc.home)
+    with pytest.raises(NotAnswered):
+        client.ask("Anybody?", ["yes"], timeout=0.5)
+    assert yc.waiting() == []
+    wish = client.raise_hand("Anybody?", ["yes"])
+    client.withdraw(wish["id"])
+    with pytest.raises(Withdrawn):
+        client.wait(wish, 5)
+    with pytest.raises(NotRunning):
+        Yourcall(tmp_path / "nowhere").ask("Anybody?", ["yes"])
+
+    async def cancelled() -> None:
+        task = asyncio.create_task(AsyncYourcall(yc.home).ask("Still?", ["yes"]))
+        await asyncio.to_thread(yc.wait_prompt)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
+    assert yc.waiting() == []
+
+
+def test_several_at_once_with_asyncio(yc: Daemon) -> None:
+    async def three() -> list[str]:
+        client = AsyncYourcall(yc.home)
+        asked = [asyncio.create_task(client.ask(f"Number {n}?", ["a", "b"])) for n in range(3)]
+        await asyncio.to_thread(yc.wait_prompt, 3)
+        for prompt in await client.prompts():
+            result = await client.answer(prompt.id, "b" if "1" in prompt.title else "a")
+            assert result.result == "confirmed"
+        return [(await each).option for each in asked]
+
+    assert asyncio.run(three()) == ["a", "b", "a"]
+
+
+# What claude_agent_sdk.types of 0.2.182 declares; its package is some hundred megabytes, the shape is this.
+@dataclass
+class PermissionResultAllow:
+    behavior: str = "allow"
+    updated_input: dict[str, Any] | None = None
+    updated_permissions: list[Any] | None = None
+
+
+@dataclass
+class PermissionResultDeny:
+    behavior: str = "deny"
+    message: str = ""
+    interrupt: bool = False
+
+
+@dataclass
+class Suggestion:
+    destination: str
+
+
+@dataclass
+class Context:
+    suggestions: list[Suggestion]
+
+
+@pytest.fixture
+def sdk(monkeypatch: pytest.MonkeyPatch) -> None:
+    module: Any = ModuleType("claude_agent_sdk")
+    module.PermissionResultAllow, module.PermissionResultDeny = PermissionResultAllow, PermissionResultDeny
+    monkeypatch.setitem(sys.modules, "claude_agent_sdk", module)
+
+
+@pytest.mark.usefixtures("sdk")
+def test_a_ready_callback_for_the_agent_sdk(yc: Daemon) -> None:
+    async def ask(*words: str, suggestions: list[Suggestion] | None = None) -> Any:
+        callback = can_use_tool(AsyncYourcall(yc.home), name="bot")
+        given = {"command": "rm x"}
+        task = asyncio.ensure_future(callback("Bash", given, Context(suggestions or [])))
+        prompt = await asyncio.to_thread(yc.wait_prompt)
+        assert (prompt["kind"], prompt["tool"]) == ("permission", {"name": "Bash", "input": given})
+        said = await asyncio.to_thread(yc.run, "answer", prompt["id"], *words)
+        assert said.code == 0, said
+        return await task
+
+    assert asyncio.run(ask("allow")) == PermissionResultAllow()
+    edited = asyncio.run(ask("allow", "--input", '{"command": "ls"}'))
+    assert edited == PermissionResultAllow(updated_input={"command": "ls"})
+    rules = [Suggestion("localSettings")]
+    assert asyncio.run(ask("remember", suggestions=rules)) == PermissionResultAllow(updated_permissions=rules)
+    assert asyncio.run(ask("deny", "--text", "No!")) == PermissionResultDeny(message="No!")
+    assert asyncio.run(ask("stop")) == PermissionResultDeny(message="The person said no.", interrupt=True)
+
+
+@pytest.mark.usefixtures("sdk")
+def test_nobody_to_ask_is_a_deny(tmp_path: Path) -> None:
+    said = asyncio.run(can_use_tool(AsyncYourcall(tmp_path))("Bash", {}, None))
+    assert (said.behavior, "not running" in said.message) == ("deny", True)

@@ -1,0 +1,171 @@
+"""What every channel that speaks HTTP does, whichever it is: the same sentences about the same ends of a request.
+
+A new channel gets a stand-in in `tests/channels/services.py` and a line in `CASES`; it then has to pass all of
+this.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "channels"))
+
+from channel_house import QUESTION, House, in_house
+from services import NtfyService, PushService, Service, WebhookService
+
+from yourcall.channels import ntfy, push, webhook
+from yourcall.channels.channel import Carried, Channel, Failed, Later, Notice, Sent, Unclear, World
+from yourcall.channels.kinds import KINDS, kind
+from yourcall.channels.notices import notice
+from yourcall.model import Prompt
+
+SECRET = "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQ="
+TOKEN = "tk_abcdefghijklmnop"
+
+Stage = tuple[Service, Channel, str]
+
+
+def made(text: str = "npm test", **more: Any) -> Notice:
+    prompt = Prompt(
+        "k3fqk3fqab", "permission", "claude", "s1", "/home/me/shop", text, 1.0, body=text, questions=(QUESTION,),
+        held=True, **more,
+    )  # fmt: skip
+    shown = notice("k3fqk3fqab", [prompt], url="http://desk.example.net")
+    buttons = tuple(replace(button, token="yt_abc") for button in shown.buttons if button.option != "always")
+    return replace(shown, buttons=buttons, answer_url="http://desk.example.net/api/tap")
+
+
+async def _ntfy(house: House) -> Stage:
+    service = NtfyService(TOKEN)
+    settings = ntfy.Settings("topic-secret", server=service.url)
+    return service, ntfy.make("phone", settings, house.world({"token": TOKEN})), ""
+
+
+async def _webhook(house: House) -> Stage:
+    service = WebhookService(SECRET)
+    settings = webhook.Settings(f"{service.url}/topic-secret")
+    return service, webhook.make("hook", settings, house.world({"secret": SECRET})), ""
+
+
+async def _push(house: House) -> Stage:
+    service = PushService()
+    channel = push.Push("push", push.Settings(services=(service.url,)), house.world(devices=["d1"]))
+    given = service.subscribe("topic-secret")
+    assert await channel.subscribe("d1", given["endpoint"], **given["keys"]) is None
+    return service, channel, "d1"
+
+
+CASES: dict[str, Callable[[House], Awaitable[Stage]]] = {"ntfy": _ntfy, "webhook": _webhook, "push": _push}
+
+
+@pytest.fixture(params=sorted(CASES))
+def plays(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., None]:
+    def run(story: Callable[[Service, Channel, str], Awaitable[None]]) -> None:
+        async def inside(house: House) -> None:
+            service, channel, target = await CASES[request.param](house)
+            with service:
+                await story(service, channel, target)
+
+        in_house(inside, tmp_path)
+
+    return run
+
+
+def test_every_kind_has_a_module_with_settings_secrets_and_a_maker() -> None:
+    for name in KINDS:
+        module = kind(name)
+        assert isinstance(module.SECRETS, tuple)
+        assert all(secret not in module.Settings.__struct_fields__ for secret in module.SECRETS)
+        assert callable(module.make)
+
+
+def test_it_is_sent_and_taken_back(plays: Callable[..., None]) -> None:
+    async def story(service: Service, channel: Channel, target: str) -> None:
+        sent = await channel.send(target, made())
+        assert isinstance(sent, Sent)
+        able = channel.abilities
+        over = made(state="desk")
+        assert over.standing == "over"
+        end = channel.update if able.edit else channel.withdraw
+        assert able.edit or able.withdraw
+        assert isinstance(await end(target, sent.receipt, over), Sent)
+        assert len(service.seen) == 2
+
+    plays(story)
+
+
+def test_long_and_strange_text_fits(plays: Callable[..., None]) -> None:
+    async def story(service: Service, channel: Channel, target: str) -> None:
+        for text in ("x" * 100_000, "ä€𝄞" * 3_000, "\0\x1b[31m\u202e\n\r", "", '"}]</script>'):
+            assert isinstance(await channel.send(target, made(text)), Sent)
+
+    plays(story)
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind_of", "after"),
+    [(500, Later, 0), (503, Later, 0), (429, Later, 7), ("drop", Unclear, 0), (403, Failed, 0), (400, Failed, 0)],
+    ids=str,
+)
+def test_every_end_has_its_meaning(
+    plays: Callable[..., None], fault: int | str, kind_of: type[Carried], after: float
+) -> None:
+    async def story(service: Service, channel: Channel, target: str) -> None:
+        service.faults.append(fault)
+        service.retry_after = "7"
+        done = await channel.send(target, made())
+        assert isinstance(done, kind_of)
+        assert not isinstance(done, Sent)
+        assert "topic-secret" not in done.why, "an address is a secret"
+        assert service.url not in done.why
+        if isinstance(done, Later):
+            assert done.after_s == after
+        assert isinstance(await channel.send(target, made()), Sent), "and the next one goes through"
+
+    plays(story)
+
+
+def test_nobody_there(plays: Callable[..., None]) -> None:
+    async def story(service: Service, channel: Channel, target: str) -> None:
+        service.hang_up()
+        done = await channel.send(target, made())
+        assert isinstance(done, Later)
+        assert "127.0.0.1" not in done.why
+
+    plays(story)
+
+
+def test_a_redirect_is_not_followed(plays: Callable[..., None]) -> None:
+    async def story(service: Service, channel: Channel, target: str) -> None:
+        service.faults.append(307)
+        assert isinstance(await channel.send(target, made()), Failed)
+        assert len(service.seen) == 1
+
+    plays(story)
+
+
+def test_many_at_once(plays: Callable[..., None]) -> None:
+    async def story(service: Service, channel: Channel, target: str) -> None:
+        done = await asyncio.gather(*(channel.send(target, made(str(n))) for n in range(12)))
+        assert all(isinstance(each, Sent) for each in done)
+
+    plays(story)
+
+
+def test_a_channel_knows_only_its_own_secrets(tmp_path: Path) -> None:
+    async def story(house: House) -> None:
+        with NtfyService(TOKEN) as service:
+            world: World = house.world({})
+            channel = ntfy.make("phone", ntfy.Settings("t", server=service.url), world)
+            done = await channel.send("", made())
+            assert isinstance(done, Failed)
+            assert "secrets.toml" in done.why
+
+    in_house(story, tmp_path)

@@ -1,0 +1,64 @@
+// The person's own words that have not arrived yet: answers without a line, drafts, and what was sent before.
+// Rule: the only thing that this app stores. Nothing an agent said is in it, and all of it goes when the device is
+// unpaired; where a browser keeps nothing, everything still works until the page is closed.
+
+import type { AnswerRequest } from "./types";
+
+export interface KeptAnswer {
+  id: string;
+  request: AnswerRequest;
+  label: string;
+  at: number;
+}
+
+const ANSWERS = "yourcall.answers";
+const DRAFTS = "yourcall.drafts";
+const SENT = "yourcall.sent";
+// More is not a backlog of answers but a mistake.
+const MOST = 200;
+const MOST_SENT = 50;
+
+function read<T>(name: string, empty: T): T {
+  try {
+    return (JSON.parse(localStorage.getItem(name) ?? "null") as T | null) ?? empty;
+  } catch {
+    return empty;
+  }
+}
+
+function write(name: string, value: unknown): void {
+  try {
+    localStorage.setItem(name, JSON.stringify(value));
+  } catch {
+    // Full, or forbidden: it is kept for as long as the page is open.
+  }
+}
+
+export const answers = (): KeptAnswer[] => read<KeptAnswer[]>(ANSWERS, []);
+
+/** An edited command holds the agent's own words, so that one is not stored. */
+export function keepAnswer(answer: KeptAnswer): void {
+  if (answer.request.input !== undefined) return;
+  write(ANSWERS, [...answers().filter((each) => each.id !== answer.id), answer].slice(-MOST));
+}
+
+export function forgetAnswer(id: string): void {
+  const all = answers();
+  if (all.some((each) => each.id === id)) write(ANSWERS, all.filter((each) => each.id !== id));
+}
+
+export const drafts = (): [string, string][] => read<[string, string][]>(DRAFTS, []);
+export const keepDrafts = (all: [string, string][]): void => write(DRAFTS, all.slice(-MOST));
+
+/** What was sent, the latest first. */
+export const sent = (): string[] => read<string[]>(SENT, []);
+export const keepSent = (text: string): void =>
+  write(SENT, [text, ...sent().filter((each) => each !== text)].slice(0, MOST_SENT));
+
+export function forgetAll(): void {
+  try {
+    for (const name of [ANSWERS, DRAFTS, SENT]) localStorage.removeItem(name);
+  } catch {
+    // then there was nothing
+  }
+}
