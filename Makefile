@@ -3,7 +3,7 @@
 .PHONY: help run demo web test check format bench soak clean
 BIN := .venv/bin
 # The tests that start no daemon and no agent.
-FAST := tests/agents tests/conformance tests/core tests/docs tests/machine tests/server tests/store
+FAST := tests/agents tests/conformance tests/core tests/docs tests/machine tests/rulebook tests/server tests/store
 
 help:            ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 16
@@ -20,7 +20,7 @@ web:             ## build the phone app (with npm; without it a plain page is se
 test: .venv/.made ## everything but the long races: needs tmux, npm, chromium; fetches the real agents once
 	@tools/need.sh tmux npm chromium
 	@tools/build_web.sh
-	@$(BIN)/python tools/fetch_clis.py claude
+	@$(BIN)/python tools/fetch_clis.py claude codex gemini
 	YOURCALL_REQUIRE_REAL=1 $(BIN)/pytest -m "not soak" -n 3 --dist worksteal
 
 check: .venv/.made ## format, lint, types, import rules and the fast tests: under a minute
@@ -43,7 +43,7 @@ bench: .venv/.made ## every speed and size we claim, side by side, in one table
 
 soak: .venv/.made ## the long races and the wide version matrix (half an hour)
 	@tools/need.sh tmux npm
-	@$(BIN)/python tools/fetch_clis.py claude
+	@$(BIN)/python tools/fetch_clis.py claude codex gemini
 	YOURCALL_SOAK=1 YOURCALL_REQUIRE_REAL=1 $(BIN)/pytest -m soak
 
 clean:           ## remove what the other targets made here

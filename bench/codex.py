@@ -6,87 +6,24 @@ the same server, and every clock is the owner's.
 
 from __future__ import annotations
 
-import json
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Self
-
-from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import unix_connect
+from typing import Any
 
 from bench.clock import in_turn, ms
 from bench.latency import OF_BARE, WITHIN_MS
-from bench.place import PATIENCE, Yourcall
+from bench.place import Yourcall
 from bench.row import Row
 from bench.size import Size
 from bench.turn import fetched
 from bench.wires import Live, Poster
 from kit.codex import CodexHome, run_codex
+from kit.codex_client import Client
 from kit.responses_server import ResponsesServer, escalated, say
 
-Found = tuple[float, dict[str, Any]]
 NOTE = "yourcall listens to a thread as soon as it works; the bare client only once it waits."
-
-
-class Client:
-    """One more client of an app-server: whatever comes is kept with its time."""
-
-    def __init__(self, socket: Path) -> None:
-        self._socket = unix_connect(str(socket.resolve()), "ws://localhost/", compression=None, max_size=None)
-        self._came: list[Found] = []
-        self._news = threading.Condition()
-        self._count = 0
-        self.react: Callable[[dict[str, Any]], None] = lambda message: None
-        self._thread = threading.Thread(target=self._listen)
-        self._thread.start()
-
-    def __enter__(self) -> Self:
-        client = {"name": "bench", "title": None, "version": "1"}
-        self.call("initialize", {"clientInfo": client, "capabilities": {"experimentalApi": True}})
-        self._socket.send(json.dumps({"method": "initialized"}))
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._socket.close()
-        self._thread.join()
-
-    def _listen(self) -> None:
-        try:
-            for data in self._socket:
-                message = json.loads(data)
-                with self._news:
-                    self._came.append((time.perf_counter(), message))
-                    self._news.notify_all()
-                self.react(message)
-        except ConnectionClosed:
-            return
-
-    def send(self, method: str, params: object) -> int:
-        self._count += 1
-        self._socket.send(json.dumps({"id": self._count, "method": method, "params": params}))
-        return self._count
-
-    def reply(self, number: int, result: object) -> None:
-        self._socket.send(json.dumps({"id": number, "result": result}))
-
-    def call(self, method: str, params: object) -> dict[str, Any]:
-        number = self.send(method, params)
-        return self.wait(lambda m: m.get("id") == number and "method" not in m)[1].get("result", {})
-
-    def wait(self, fits: Callable[[dict[str, Any]], bool]) -> Found:
-        """The first message that fits and was not taken before."""
-        end = time.monotonic() + PATIENCE
-        with self._news:
-            while True:
-                for at, found in enumerate(self._came):
-                    if fits(found[1]):
-                        del self._came[: at + 1]
-                        return found
-                if not self._news.wait(end - time.monotonic()):
-                    raise RuntimeError(f"not within {PATIENCE:g} s")
 
 
 def told(at: Path, size: Size) -> Iterator[Row]:
@@ -117,7 +54,7 @@ class Scene:
     def __init__(self, model: ResponsesServer, owner: Client, bare: Client, ours: Yourcall, project: Path) -> None:
         self._owner, self._bare, self._ours = owner, bare, ours
         self._words = model.script("ask", [escalated("true")], [say("Done.")])
-        self._thread = owner.call("thread/start", {"cwd": str(project)})["thread"]["id"]
+        self._thread = owner.start(project)
         self._known: set[str] = set()
 
     def through_us(self) -> tuple[float, float]:

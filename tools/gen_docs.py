@@ -13,8 +13,12 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import click
+import msgspec
+from msgspec import Struct
+from msgspec.json import schema_components
 from msgspec.structs import fields
 from screen_svg import draw, read_screen
 
@@ -22,7 +26,10 @@ from yourcall import config
 from yourcall.cli.answer import EXIT_CODES
 from yourcall.cli.main import COMMANDS, cli
 from yourcall.core.lifecycle import diagram
+from yourcall.server.interactive import InteractivePrompt, PromptResponse, ResponseResult
 from yourcall.server.routes import ROUTES
+from yourcall.server.rpc_methods import METHODS
+from yourcall.server.rpc_wire import EVENTS
 
 DOCS = Path(__file__).parent.parent / "docs"
 PART = re.compile(
@@ -102,6 +109,8 @@ def settings() -> str:
     """Every section and key of config.toml with its default, as a file that changes nothing."""
     lines: list[str] = []
     for section in fields(config.Config):
+        if not isinstance(section.default, msgspec.Struct):
+            continue  # the channels: none is there by default
         lines.append(f"[{section.name}]")
         lines += [f"{key.name} = {_toml(key.default)}" for key in fields(section.default)]
         lines.append("")
@@ -121,7 +130,52 @@ def picture() -> str:
     return draw(screens, ABOUT)
 
 
+def rpc_methods() -> str:
+    """Every method with what it takes and what it says."""
+    parts: list[str] = []
+    for method in METHODS:
+        parts += [f"### {method.name}\n", f"{method.about}\n", _fields("takes", method.takes)]
+        parts.append(_fields("replies", method.says))
+    return "\n".join(parts)
+
+
+def rpc_events() -> str:
+    return "\n".join(f"### {name}\n\n{_fields('payload', kind)}" for kind, name in EVENTS.items())
+
+
+def interactive_types() -> str:
+    return "\n".join(_fields(kind.__name__, kind) for kind in (InteractivePrompt, PromptResponse, ResponseResult))
+
+
+def _fields(title: str, kind: type[Struct]) -> str:
+    """One line: each field with its type, as JSON schema has it; a field with a default may be left out."""
+    (_,), components = schema_components([kind])
+    described = components[kind.__name__]
+    required = described.get("required", [])
+    about = described.get("description", "").replace("\n", " ")
+    shown = [
+        f"`{name}`{'' if name in required else '?'}: {_kind(each)}"
+        for name, each in described["properties"].items()
+    ]
+    return f"*{title}* {'; '.join(shown) or 'nothing'}.{' ' + about if about else ''}\n"
+
+
+def _kind(schema: dict[str, Any]) -> str:
+    if "$ref" in schema:
+        return schema["$ref"].rsplit("/", 1)[1]
+    if "anyOf" in schema:
+        return " or ".join(_kind(each) for each in schema["anyOf"])
+    if "enum" in schema:
+        return " · ".join(f'"{value}"' for value in schema["enum"])
+    if schema.get("type") == "array":
+        return f"list of {_kind(schema.get('items', {}))}"
+    return schema.get("type", "any JSON")
+
+
 SOURCES: dict[str, Callable[[], str]] = {
+    "server/rpc_methods.py": rpc_methods,
+    "server/rpc_wire.py": rpc_events,
+    "server/interactive.py": interactive_types,
     "core/lifecycle.py": lifecycle,
     "cli/main.py": commands,
     "server/routes.py": routes,

@@ -217,6 +217,8 @@ class Daemon:
             self.calls.new_turn(session_id, heard.turn)
         if heard.told is not None:
             await self.calls.heard(session_id, heard.told)
+            if heard.told.asked:
+                self.screens.hurry()
         if heard.finished:
             self.watches.finished(session_id, heard.finished)
         for ending in heard.endings:
@@ -255,7 +257,7 @@ class Daemon:
         """Two kinds of request show no dialog while they are held: only while nobody is at the desk."""
         if prompt.link == "speech":
             return self.speaker.reaches(prompt.session_id)
-        if not prompt.subagent and prompt.kind != "elicitation":
+        if (not prompt.subagent and prompt.kind != "elicitation") or prompt.agent == DEMO.name:
             return True
         if not prompt.questions:
             return False  # nobody could answer it from afar, and at the desk it would not be seen
@@ -280,7 +282,7 @@ class Daemon:
             self.spawn(self.post(AnswerNotWritten(time.time(), prompt.id, command.answer.id, why)))
             return
         if prompt.link in ("screen", "speech"):
-            carrier = self.filling if self.filling.takes(prompt) else self.keyboard
+            carrier = self.filling if self.filling.takes(prompt, command.answer) else self.keyboard
             carrier = carrier if prompt.link == "screen" else self.speaker
             self.spawn(carrier.deliver(prompt, command.answer))
             return

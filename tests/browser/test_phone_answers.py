@@ -9,8 +9,13 @@ import pytest
 from phone_scene import COMPARE, PLAN, QUESTION, RULE, SEVERAL, answered
 
 from kit.poll import until
+from kit.terminal import Ptys
+from kit.yourcall import COMMAND
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from phone_scene import Agent, Opens
 
     from kit.yourcall import Yourcall
@@ -253,3 +258,66 @@ def test_the_keyboard_does_all_of_it(agent: Agent, opens: Opens) -> None:
     time.sleep(0.9)  # how long the key is held is what is tested
     page.release("Enter", 13)
     assert decided(line)["behavior"] == "allow"
+
+
+def test_every_kind_of_prompt_there_is(yc: Yourcall, opens: Opens, tmp_path: Path) -> None:
+    """`yourcall demo --all` raises each kind once; the phone shows each for what it is, and answers it."""
+    page = opens()
+    page.sees("yourcall demo --all")
+    with Ptys() as ptys:
+        env = {"TERM": "xterm", **yc.env}
+        demo = ptys.start([str(COMMAND), "demo", "--all"], cwd=tmp_path, env=env, cols=80, rows=40)
+
+        def scene(words: str, answer: Callable[[], None], after: str) -> None:
+            page.sees(words, 30)
+            answer()
+            until(lambda: "".join(after.split()) in demo.seen(), 20, what=after, show=demo.seen)
+            page.loses(words)
+            demo.key("x")
+
+        def inside(button: str, then: Callable[[], None]) -> Callable[[], None]:
+            def act() -> None:
+                page.tap(button)
+                then()
+                page.sees("The agent moved on.", 20)
+                page.tap("Done")
+
+            return act
+
+        def words(label: str, text: str) -> Callable[[], None]:
+            return lambda: (page.write(label, text), page.tap("Submit"))[1]
+
+        def form() -> None:
+            page.write("1 of 2", "Ada")
+            page.write("2 of 2", "2")
+            page.tap("Submit")
+
+        scene("whether to trust this folder", lambda: page.hold("Hold: Yes, I trust"), "then I look around")
+        scene("Dark mode", lambda: page.hold("Hold: Dark mode"), "So it is: Dark mode.")
+        scene("rm -rf build/", lambda: page.hold("Hold to allow"), "release 2.1 is made")
+        scene("prices.py", lambda: page.tap("Deny"), "prices.py stays as it was")
+        scene("Which colour shall", lambda: page.tap("Fire red"), "fire red.")
+        scene("has a plan", inside("Read the plan", lambda: page.tap("Approve")), "I begin with the tick box")
+        scene("Where shall the parcel go?", inside("Answer", form), "on its way: Ada, 2")
+        scene("go on", lambda: page.tap("Keep going"), "The tenth time it passes")
+        scene("waits for something", lambda: page.hold("Hold: y"), "I pressed y.")
+        scene("has stopped", inside("Answer", words("What next?", "Try again")), "“Try again”: yes")
+        scene("is done and waits", inside("What next?", words("What next?", "Notes")), "“Notes”: gladly")
+        until(lambda: demo.returncode is not None, what="the end of the demo", show=demo.seen)
+        assert demo.returncode == 0
+    log = yc.http("GET", "/api/log")[1]
+    asked = [line for line in log if line["by"] == "phone"]
+    assert {line["state"] for line in asked} == {"confirmed"}
+    kinds = {
+        "permission",
+        "question",
+        "plan",
+        "trust",
+        "elicitation",
+        "loop",
+        "startup",
+        "ready",
+        "problem",
+        "unknown",
+    }
+    assert {line["kind"] for line in asked} == kinds

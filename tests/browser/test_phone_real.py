@@ -10,10 +10,15 @@ from phone_scene import enter
 from kit.poll import until
 from kit.turns import text, tool
 from real.conftest import *  # noqa: F403 - the fixtures of the real agents
+from real.test_claude_headless import drive
 
 if TYPE_CHECKING:
-    from chromium import Chromium
+    from pathlib import Path
 
+    from chromium import Chromium, Page
+
+    from kit.claude import ClaudeHome
+    from kit.model_server import ModelServer
     from kit.scene import Scene
 
 pytestmark = [pytest.mark.browser, pytest.mark.real]
@@ -52,8 +57,8 @@ def test_the_real_claude_code_is_answered_and_spoken_to_from_a_phone(
 
     def opened() -> bool:
         # The row has just come: a tap on what does not stand still yet is not counted, as it should be.
-        page.tap("What next?")
-        return page.js("Boolean(document.querySelector('fieldset textarea, label textarea'))")
+        there = "Boolean(document.querySelector('fieldset textarea, label textarea'))"
+        return page.js(there) or (page.box("What next?") and page.tap("What next?"))
 
     until(opened, 20, what="the card", every=0.7, show=page.text)
     page.write("What next?", words)
@@ -68,3 +73,49 @@ def test_the_real_claude_code_is_answered_and_spoken_to_from_a_phone(
     page.sees("Good evening.", 30)
     assert not page.errors
     page.close()
+
+
+def tell(page: Page, words: str) -> None:
+    page.js("document.querySelector('.composer textarea').focus()")
+    page.call("Input.insertText", text=words)
+    page.tap("Send")
+
+
+def test_a_session_is_started_steered_ended_and_resumed_from_a_phone(
+    built: None, tmp_path: Path, claude_home: ClaudeHome, claude_bin: Path, model: ModelServer, chromium: Chromium
+) -> None:
+    with drive(tmp_path, claude_home, claude_bin, model) as driven:
+        page = enter(chromium, driven.yourcall)
+        page.tap("Sessions", "nav")
+        page.tap("Start or resume")
+        page.write("Folder", str(claude_home.project))
+        page.write("What shall it do?", model.script("work", [TOUCH], [text("Made the **marker**.")]))
+        page.tap("Start Claude")
+        page.sees("Claude wants to run", 60)
+        page.tap("Claude wants to run")
+        page.tap("Allow")
+        until(lambda: driven.made("marker"), 30, what="the command to run")
+        page.tap("What came before")
+        page.sees("Made the marker.", 30)
+
+        page.tap("Mode, model and end")
+        page.js("""(() => {
+            const modes = document.querySelector(".steer select");
+            modes.value = "acceptEdits";
+            modes.dispatchEvent(new Event("change", { bubbles: true }));
+        })()""")
+        page.sees("From now on it works like this.", 30)
+        until(lambda: driven.yourcall.http("GET", "/api/sessions")[1][0]["permission_mode"] == "acceptEdits")
+
+        tell(page, model.script("again", [text("Good morning.")]))
+        page.sees("Good morning.", 30)
+        page.tap("End this session")
+        page.tap("End it now")
+        page.sees("This session is over.", 30)
+        page.tap("Go on with it")
+        page.write("What shall it do?", model.script("third", [text("Here I am again.")]))
+        page.tap("Go on")
+        page.sees("Here I am again.", 60)
+        page.sees("Made the marker.")  # it remembers
+        assert not page.errors
+        page.close()

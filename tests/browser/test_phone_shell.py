@@ -8,13 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from phone_scene import PLAN, QUESTION, RULE
+from phone_scene import PLAN, QUESTION, RULE, Agent
 
+from kit.drawn import Drawn
 from kit.poll import until
+from kit.terminal import Tmux
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from chromium import Chromium, Page
-    from phone_scene import Agent, Opens
+    from phone_scene import Opens
 
     from kit.yourcall import Yourcall
 
@@ -48,15 +52,28 @@ def raise_all(agent: Agent) -> None:
     permission("allplanaa2", "ExitPlanMode", plan=PLAN)
     permission("allaskaaa2", "AskUserQuestion", questions=[QUESTION])
     agent.form("allformaa2")
+    agent.hears("Ship it.")
+    agent.says("Nothing is deployed yet: `make` **first**.")
+    agent.does("Bash", "done", command="make")
+    agent.does("Edit", "done", file_path="/p/a.py", old_string="a = 1", new_string="a = 2")
+    agent.does("AskUserQuestion", 'answered: "Which colour shall the kite have?"="Black".', questions=[QUESTION])
+    agent.begins()
 
 
 VIEWS = ("#/", "#/p/allbashaa2", "#/p/alldanger2", "#/p/alleditaa2", "#/p/allplanaa2", "#/p/allaskaaa2",
-         "#/p/allformaa2", "#/sessions", "#/history", "#/devices")  # fmt: skip
+         "#/p/allformaa2", "#/sessions", "#/history", "#/devices", "#/start", "#/s/SESSION",
+         "#/t/SESSION")  # fmt: skip
 
 
-def visit(page: Page, view: str) -> None:
-    page.js(f"location.hash = {json.dumps(view)}")
+def visit(page: Page, view: str, agent: Agent) -> None:
+    page.js(f"location.hash = {json.dumps(view.replace('SESSION', agent.session_id))}")
     until(lambda: page.js("document.querySelector('main section, main article') !== null"), what=view)
+    if view.startswith("#/s/"):
+        page.sees("Nothing is deployed yet")
+        page.js("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+        page.tap("Commands")
+    if view.startswith("#/t/"):
+        page.sees("as it looks at the desk")
     if view.endswith("allplanaa2"):
         until(lambda: page.js("document.querySelector('.markdown') !== null"), what="the plan")
 
@@ -145,14 +162,23 @@ def test_it_opens_without_a_line_and_keeps_nothing_of_what_was_asked(
     page.sees("a secret command")
 
 
-def test_everything_that_can_be_pressed_is_large_enough_for_a_thumb(agent: Agent, opens: Opens) -> None:
+@pytest.fixture
+def seen(tmp_path: Path, yc: Yourcall) -> Iterator[Agent]:
+    """A session whose terminal can be looked at."""
+    screen = (ROOT / "tests" / "corpus" / "claude" / "bash-80x24" / "screen.txt").read_text()
+    with Tmux() as tmux, Agent(tmp_path, yc, pane=Drawn(tmp_path, {"a": screen}, {}).start(tmux, 80, 24)) as agent:
+        yield agent
+
+
+def test_everything_that_can_be_pressed_is_large_enough_for_a_thumb(seen: Agent, opens: Opens) -> None:
+    agent = seen
     page = opens(width=360, height=740)
     raise_all(agent)
     page.sees("6 waiting")
     for view in VIEWS:
-        visit(page, view)
+        visit(page, view, agent)
         small = page.js("""[...document.querySelectorAll(
-                "button, a, summary, input:not([type=radio], [type=checkbox]), textarea, label.pick")]
+                "button, a, summary, input:not([type=radio], [type=checkbox]), select, textarea, label.pick")]
             .filter((e) => e.getClientRects().length && !e.disabled)
             .map((e) => [e.textContent.trim().slice(0, 30), e.getBoundingClientRect()])
             .filter(([, r]) => Math.min(r.height, r.width) < 43.5)
@@ -162,13 +188,14 @@ def test_everything_that_can_be_pressed_is_large_enough_for_a_thumb(agent: Agent
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_axe_finds_nothing(agent: Agent, opens: Opens, dark: bool) -> None:
+def test_axe_finds_nothing(seen: Agent, opens: Opens, dark: bool) -> None:
+    agent = seen
     page = opens(dark=dark)
     raise_all(agent)
     page.sees("6 waiting")
     page.js(AXE.read_text())
     for view in VIEWS:
-        visit(page, view)
+        visit(page, view, agent)
         found = page.js("""axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.map((v) =>
             `${v.impact} ${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + n.failureSummary)}`))""")
         assert found == [], view

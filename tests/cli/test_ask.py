@@ -14,6 +14,13 @@ from kit.poll import until
 from kit.yourcall import COMMAND, Yourcall
 
 
+@pytest.fixture(scope="module")
+def yc(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yourcall]:
+    """One daemon for all of them; each leaves nothing open behind."""
+    with Yourcall(tmp_path_factory.mktemp("ask")) as running:
+        yield running
+
+
 @contextmanager
 def asking(yc: Yourcall, *words: str) -> Iterator[subprocess.Popen[str]]:
     """`yourcall ask … --wait`, under way."""
@@ -167,15 +174,3 @@ def test_the_same_id_is_the_same_question_and_no_other(yc: Yourcall) -> None:
     assert (now["state"], now["answer"]["options"]) == ("answered", ["no"])
     _, done = yc.http("POST", "/api/asks/abcdefgh22/taken", {"answer": now["answer"]["id"]})
     assert done["prompt"]["state"] == "confirmed"
-
-
-def test_other_prompts_are_not_a_scripts_to_touch(yc: Yourcall, claude: Any) -> None:
-    claude.asks("Bash", command="rm -rf /")
-    prompt = yc.wait_prompt()
-    for method, path, body in (
-        ("POST", "/wait", {"wait": 0}),
-        ("POST", "/taken", {"answer": "x"}),
-        ("DELETE", "", None),
-    ):
-        assert yc.http(method, f"/api/asks/{prompt['id']}{path}", body)[0] == 404
-    assert yc.show(prompt["id"])["state"] == "open"

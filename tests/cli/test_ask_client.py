@@ -166,3 +166,15 @@ def test_a_ready_callback_for_the_agent_sdk(yc: Daemon) -> None:
 def test_nobody_to_ask_is_a_deny(tmp_path: Path) -> None:
     said = asyncio.run(can_use_tool(AsyncYourcall(tmp_path))("Bash", {}, None))
     assert (said.behavior, "not running" in said.message) == ("deny", True)
+
+
+def test_other_prompts_are_not_a_scripts_to_touch(yc: Daemon, claude: Any) -> None:
+    claude.asks("Bash", command="rm -rf /")
+    prompt = yc.wait_prompt()
+    for method, path, body in (
+        ("POST", "/wait", {"wait": 0}),
+        ("POST", "/taken", {"answer": "x"}),
+        ("DELETE", "", None),
+    ):
+        assert yc.http(method, f"/api/asks/{prompt['id']}{path}", body)[0] == 404
+    assert yc.show(prompt["id"])["state"] == "open"

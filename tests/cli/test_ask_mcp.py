@@ -12,6 +12,13 @@ import pytest
 from kit.yourcall import COMMAND, Yourcall
 
 
+@pytest.fixture(scope="module")
+def yc(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yourcall]:
+    """One daemon for all of them; each leaves nothing open behind."""
+    with Yourcall(tmp_path_factory.mktemp("ask")) as running:
+        yield running
+
+
 class Peer:
     """A client that speaks MCP as its specification has it."""
 

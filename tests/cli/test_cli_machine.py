@@ -294,6 +294,13 @@ def test_doctor_notes_a_session_in_auto_mode(tmp_path: Path, yc: Yourcall) -> No
         assert "auto mode" in yc.run("sessions").out
 
 
+def test_a_session_that_bypasses_permissions_is_pointed_out(tmp_path: Path, yc: Yourcall) -> None:
+    with ScriptedClaude(tmp_path, yc, mode="bypassPermissions") as claude:
+        claude.asks("Bash", command="ls")
+        yc.wait_prompt()
+        assert "everything is done without asking" in yc.run("sessions").out
+
+
 def test_nothing_is_written_outside_the_home(machine: Machine) -> None:
     elsewhere = machine.person / "elsewhere"
     before = machine.everything()

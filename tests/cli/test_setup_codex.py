@@ -125,6 +125,17 @@ def test_doctor_knows_trust(person: Person) -> None:
     assert person.level("calls no hook at all") == ["wrong"]
 
 
+def test_trust_is_found_where_a_link_leads(person: Person, tmp_path: Path) -> None:
+    person.installs("0.166.0")
+    assert person.run("setup", "codex", "--yes").code == 0
+    person.trusts_all()
+    person.codex.rename(tmp_path / "elsewhere")
+    person.codex.symlink_to(tmp_path / "elsewhere")
+    assert person.level("trusts its hooks") == ["well"]
+    person.config.write_text(person.config.read_text().replace(str(person.codex), str(tmp_path / "elsewhere")))
+    assert person.level("trusts its hooks") == ["well"]
+
+
 def test_doctor_knows_versions_the_socket_and_the_login(person: Person) -> None:
     person.installs("0.150.1")
     assert person.level("has no control socket") == ["note"]

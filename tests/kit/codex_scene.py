@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kit.codex import Codex, CodexHome, start_codex
+from kit.codex import Codex, CodexHome, run_codex, start_codex
+from kit.codex_client import Client
 from kit.poll import until
 from kit.responses_server import ResponsesServer
 from kit.yourcall import Yourcall
@@ -26,12 +27,22 @@ class CodexScene:
     home: CodexHome
     yourcall: Yourcall
     tmux: Tmux
+    clients: ExitStack
 
     def ask(self, *turns: list[Step]) -> Codex:
         """Start Codex and let the model do these turns."""
         codex = start_codex(self.tmux, self.binary, self.home)
         codex.say(self.model.script("work", *turns))
         return codex
+
+    def begin(self, *turns: list[Step]) -> tuple[Client, str]:
+        """The same without a terminal: a client of the server's is the desk. It and its thread."""
+        started = run_codex(self.binary, self.home, "app-server", "daemon", "start")
+        assert started.returncode == 0, started
+        owner = self.clients.enter_context(Client(self.home.socket))
+        thread = owner.start(self.home.project)
+        owner.say(thread, self.model.script("work", *turns))
+        return owner, thread
 
     def made(self, name: str) -> bool:
         return (self.home.project / name).exists()
@@ -76,7 +87,7 @@ def joined(folder: Path, binary: Path, tmux: Tmux) -> Iterator[CodexScene]:
         yourcall.home.mkdir()
         (yourcall.home / "config.toml").write_text(f'[codex]\nhomes = ["{home.config}"]\n')
         try:
-            with yourcall:
-                yield CodexScene(binary, model, home, yourcall, tmux)
+            with yourcall, ExitStack() as clients:
+                yield CodexScene(binary, model, home, yourcall, tmux, clients)
         finally:
             home.close()

@@ -24,9 +24,11 @@ from yourcall.events import (
     CallSettled,
     Deliver,
     DialogClosed,
+    DialogReached,
     DialogStillOpen,
     HolderConnected,
     HolderLost,
+    PromptFollowed,
     PromptNudged,
     PromptRaised,
     PromptWithdrawn,
@@ -86,6 +88,10 @@ anything: st.SearchStrategy[AnyEvent] = st.one_of(
         st.sampled_from(("held", "desk", "unknown")),
     ),
     st.builds(lambda i: PromptWithdrawn(at_last, i), ids),
+    st.builds(lambda i, s: PromptFollowed(at_last, i, s, f"/t/{s}.jsonl"), ids, session_ids),
+    st.builds(
+        lambda i: DialogReached(at_last, i, "screen", permission(i, "s1", "the call", 1.0).questions, "b"), ids
+    ),
     st.builds(lambda i: PromptNudged(at_last, i), ids),
     st.builds(lambda i: TraceLost(at_last, i, "nobody can tell"), ids),
 )
@@ -169,13 +175,14 @@ class Chaos(RuleBasedStateMachine):
             assert (new.state, new.answer, new.outcome, new.closed_at) == ("open", None, None, None)
             return
         assert new.history[: len(old.history)] == old.history, "history was rewritten"
-        assert (new.id, new.session_id, new.fingerprint, new.opened_at, new.questions) == (
-            old.id,
-            old.session_id,
-            old.fingerprint,
-            old.opened_at,
-            old.questions,
-        )
+        assert (new.id, new.fingerprint, new.opened_at) == (old.id, old.fingerprint, old.opened_at)
+        if not isinstance(event, PromptFollowed):
+            assert (new.session_id, new.record) == (old.session_id, old.record)
+        if not isinstance(event, DialogReached | PromptRaised):
+            assert (new.questions, new.link, new.request) == (old.questions, old.link, old.request)
+        elif new.link != old.link:
+            assert old.state == new.state == "open", "another way while an answer is on the first"
+            assert old.answer is None
         if new.state != old.state:
             assert new.state in {after for (state, _), after in TRANSITIONS.items() if state == old.state}
             assert len(new.history) == len(old.history) + 1, "a move without a line in the history"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from websockets.sync.client import connect as unix_connect
+
 from kit.claude import start_claude
 from kit.poll import until
 from kit.turns import text, thinking, tool
@@ -106,3 +108,57 @@ def test_a_turn_is_told_exactly(scene: Scene) -> None:
     said = scene.yourcall.run("conversation", session[:8], "--limit", "500")
     assert said.code == 0, said
     assert "+FIVE" in said.out
+
+
+def test_the_web_and_several_edits_at_once_are_actions(scene: Scene) -> None:
+    """No version that we know offers MultiEdit: a model that asks for it is shown with what it wanted."""
+    file = scene.home.project / "a.py"
+    file.write_text("one\ntwo\n")
+    edits = [{"old_string": "one", "new_string": "1"}, {"old_string": "two", "new_string": "2"}]
+    scene.ask(
+        [tool("WebSearch", query="python asyncio")],
+        [tool("MultiEdit", file_path=str(file), edits=edits)],
+        [text("Done.")],
+    )
+    prompt = scene.yourcall.wait_prompt()
+    assert (prompt["tool"]["name"], prompt["title"]) == ("WebSearch", "Search the web: python asyncio")
+    assert scene.yourcall.run("answer", prompt["id"], "allow").code == 0
+    scene.yourcall.pause("ready")
+    _, page = scene.yourcall.http("GET", f"/api/sessions/{prompt['session_id']}/conversation?limit=500")
+    search, change = actions(page["entries"], "completed")
+    assert (search["kind"], search["title"], search["is_error"]) == ("web", prompt["title"], False)
+    assert "Web search results" in search["detail"]
+    assert (change["kind"], change["paths"], change["is_error"]) == ("file_change", [str(file)], True)
+    (wanted,) = [entry for entry in actions(page["entries"], "started") if entry["tool"] == "MultiEdit"]
+    for line in ("-one", "+1", "-two", "+2"):
+        assert line in wanted["diff"].splitlines()
+    assert file.read_text() == "one\ntwo\n"
+
+
+def test_a_watched_conversation_streams_to_the_phone(scene: Scene) -> None:
+    """What the real Claude says and does, pushed as it writes it down."""
+    claude = scene.ask([text("Ready.")])
+    session = scene.yourcall.pause("ready")["session_id"]
+    _, page = scene.yourcall.http("GET", f"/api/sessions/{session}/conversation")
+    with unix_connect(sock=scene.yourcall.connect("api.sock"), uri="ws://localhost/api/live", proxy=None) as feed:
+        feed.send(json.dumps({"watch": session, "after": page["end"], "file": page["file"]}))
+        touch = tool("Bash", command="touch made", description="Make it")
+        claude.say(scene.model.script("more", [touch], [text("Over.")]))
+        asked = scene.yourcall.wait_prompt()
+        assert scene.yourcall.run("answer", asked["id"], "allow").code == 0
+        entries: list[dict[str, Any]] = []
+
+        def heard() -> bool:
+            news = json.loads(feed.recv(timeout=30))
+            if news["type"] == "entries":
+                assert news["session_id"] == session
+                entries.extend(news["page"]["entries"])
+            return any(entry["type"] == "assistant" and entry["text"] == "Over." for entry in entries)
+
+        until(heard, 60)
+    assert [entry["text"] for entry in entries if entry["type"] == "user"] == ["DO more"]
+    assert [entry["title"] for entry in actions(entries, "completed")] == ["touch made"]
+    whole = scene.yourcall.http("GET", f"/api/sessions/{session}/conversation?limit=500")[1]["entries"]
+    assert [entry["offset"] for entry in whole if entry["offset"] >= page["end"]][: len(entries)] == [
+        entry["offset"] for entry in entries
+    ]

@@ -1,4 +1,4 @@
-"""Dialogs that take several keys, on the real Claude's screen and without hooks: boxes, own words, pages, forms."""
+"""Dialogs that take several keys, on the real Claude's screen, without hooks: boxes, own words, pages, forms."""
 
 from __future__ import annotations
 
@@ -136,6 +136,22 @@ def test_a_plan_is_sent_back_with_words(
     told = answer(bare, prompt, option="revise", text="Add a rollback step.")
     assert told["result"] == "confirmed", told
     model.wait_for(lambda m: any("Add a rollback step." in r.text for r in m.tool_results()))
+
+
+def test_a_command_is_refused_in_words_and_claude_goes_on(
+    start: Any, bare: Yourcall, model: ModelServer, claude_home: ClaudeHome
+) -> None:
+    touch = tool("Bash", command="touch marker", description="Make the marker")
+    claude = start(model.script("work", [touch], [text("Otherwise, then.")]))
+    prompt = bare.wait_prompt()
+    wrong = answer(bare, prompt, option="allow", text="and be quick")
+    assert wrong["result"] == "bounced", wrong  # words behind a yes would be a yes
+    told = answer(bare, prompt, option="tell", text="Use the build folder, please.")
+    assert told["result"] == "confirmed", told
+    (result,) = model.wait_for(lambda m: m.tool_results())
+    assert "Use the build folder, please." in result.text
+    claude.terminal.wait_until(lambda screen: "Otherwise, then." in screen)
+    assert not (claude_home.project / "marker").exists()
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ import pytest
 from kit.claude import environment
 from kit.poll import until
 from kit.terminal import alive
-from kit.turns import hang, pause, plan_file, text, tool
+from kit.turns import error, hang, pause, plan_file, text, tool
 from kit.yourcall import Yourcall
 
 if TYPE_CHECKING:
@@ -469,3 +469,14 @@ def test_a_cleared_session_goes_on_under_another_id(driven: Driven) -> None:
     assert driven.post(first, "send", text=driven.model.script("last", [AGAIN], [text("Done.")]))[0] == 200
     assert driven.answer(driven.next(second, "permission"), option="allow")["result"] == "confirmed"
     assert driven.made("second")
+
+
+@pytest.mark.soak
+def test_a_service_that_does_not_answer_is_told_and_taken_back(driven: Driven) -> None:
+    failing = error(500, "api_error", "Internal server error", times=4)
+    session = driven.start([failing], [text("Never said.")])
+    problem = driven.next(session, "problem")
+    assert "does not answer as it should" in problem["title"]
+    assert problem["body"].startswith("500 ")
+    driven.yourcall.wait_state(problem["id"], "ended", timeout=40)
+    assert driven.next(session, "ready")["body"] == "Recovered."

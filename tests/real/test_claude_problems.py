@@ -50,7 +50,9 @@ def test_every_failure_is_a_problem_with_what_to_do(scene: Scene) -> None:
     for name, (failure, title, advice) in FAILURES.items():
         claude.say(scene.model.script(name, [failure]))
         problem = until(
-            lambda: [p for p in scene.yourcall.waiting() if p["kind"] == "problem" and p["id"] != before],
+            lambda last=before: [
+                p for p in scene.yourcall.waiting() if p["kind"] == "problem" and p["id"] != last
+            ],
             40,
             what=name,
             show=scene.yourcall.waiting,

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from kit import mcp_server
 from kit.claude import MANUAL, start_claude
 from kit.poll import until
@@ -149,6 +151,7 @@ def test_outside_tmux_it_says_that_the_desk_must_answer(scene: Scene, ptys: Ptys
     scene.yourcall.wait_state(prompt["id"], "desk")
 
 
+@pytest.mark.soak
 def test_a_daemon_that_was_away_longer_than_the_hook_finds_the_dialog(scene: Scene) -> None:
     claude = scene.ask([TOUCH], [text("Made it.")])
     prompt = scene.yourcall.wait_prompt()

@@ -9,7 +9,7 @@ import pytest
 from codex_desk import ALONE, PLAN, Desk, desk_of, untrusted
 
 from kit.poll import until
-from kit.responses_server import call, escalated, say
+from kit.responses_server import call, escalated, pause, say
 from kit.terminal import alive
 
 if TYPE_CHECKING:
@@ -120,12 +120,17 @@ def test_a_question_is_answered_by_the_digit_of_its_label(desk: Desk) -> None:
 
 
 def test_with_the_control_socket_the_screen_raises_only_the_clients_own_pages(desk: Desk) -> None:
+    """Our hooks are there too, and run by the shared server: what they tell is passed over."""
     untrusted(desk)
+    assert desk.yourcall.run("setup", "codex", "--yes", "--cli", str(desk.binary)).code == 0
     codex = desk.start(joined=True)
     trust = desk.yourcall.wait_prompt(timeout=60)
     assert (trust["kind"], trust["session_id"].startswith("pid-")) == ("trust", True)
     assert [o["id"] for o in trust["questions"][0]["options"]] == ["trust", "back"]
     desk.answer(trust, "trust")
+    review = desk.yourcall.wait_prompt(timeout=60)
+    assert review["title"] == "Hooks need review"
+    desk.answer(review, "trust")
     codex.say(desk.model.script("work", [escalated("touch marker")], [say("Done.")]))
     asked = desk.yourcall.wait_prompt(timeout=60)
     codex.wait_dialog("Press enter to confirm or esc to cancel")
@@ -137,6 +142,7 @@ def test_with_the_control_socket_the_screen_raises_only_the_clients_own_pages(de
     codex.wait_closed()
     assert desk.yourcall.prompts() == []
     assert "PromptWithdrawn" not in desk.yourcall.facts()
+    until(lambda: desk.yourcall.pause("ready"), 40)  # one, not another from the hook
 
 
 def test_a_tool_of_a_server_is_allowed_by_the_highlight(desk: Desk) -> None:
@@ -165,3 +171,36 @@ def test_a_notice_of_a_model_is_answered_and_signing_in_is_not(desk: Desk) -> No
     page = desk.yourcall.wait_prompt(timeout=40)
     assert (page["kind"], page["held"], page["questions"]) == ("startup", False, [])
     assert "not signed in" in page["body"]
+
+
+def test_two_requests_at_once_are_answered_each_for_itself(desk: Desk) -> None:
+    """Which of them is on top is not fixed; and a key too many would answer the other one."""
+    both = [escalated("touch marker", "First?"), escalated("touch second", "Second?")]
+    codex = desk.start(*ALONE)
+    codex.say(desk.model.script("work", both, [say("Done.")]))
+    first = desk.yourcall.wait_prompt(timeout=40)
+    name = first["title"].removeprefix("Command: touch ")
+    other = {"marker": "second", "second": "marker"}[name]
+    desk.answer(first, "allow")
+    until(lambda: desk.made(name), 40)
+    then = until(lambda: [p for p in desk.yourcall.prompts() if p["title"] == f"Command: touch {other}"], 40)[0]
+    codex.terminal.settle(1.0)
+    assert not desk.made(other)
+    desk.answer(then, "deny")
+    codex.terminal.wait_until(lambda screen: "interrupted" in screen, 40)
+    assert not desk.made(other)
+
+
+def test_a_draft_at_the_desk_outlives_an_answer_from_afar(desk: Desk) -> None:
+    """Codex holds a dialog back while somebody types; the answer must neither send nor change what they wrote."""
+    codex = desk.start(*ALONE)
+    codex.say(desk.model.script("work", [pause("typed"), escalated("touch marker")], [say("Made it.")]))
+    codex.terminal.wait_until(lambda screen: "esc to interrupt" in screen, 40)
+    codex.terminal.text("y 1 and my own words")
+    codex.terminal.wait_until(lambda screen: "y 1 and my own words" in screen, 40)
+    desk.model.release("typed")
+    asked = desk.yourcall.wait_prompt(timeout=40)
+    desk.answer(asked, "allow")
+    until(lambda: desk.made("marker"), 40)
+    codex.terminal.wait_until(lambda screen: "Made it." in screen and "y 1 and my own words" in screen, 40)
+    assert desk.model.user_texts() == ["DO work"]

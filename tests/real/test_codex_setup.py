@@ -10,7 +10,7 @@ import pytest
 
 from kit.codex import CodexHome, start_codex
 from kit.poll import until
-from kit.responses_server import ResponsesServer, escalated, say
+from kit.responses_server import ResponsesServer, call, escalated, say
 from kit.yourcall import Yourcall
 
 if TYPE_CHECKING:
@@ -157,3 +157,22 @@ def test_a_broken_file_is_reported_and_left_alone(home: CodexHome, codex_bin: Pa
     assert os.access(yourcall.home / "hook", os.X_OK)
     assert yourcall.run("setup", "codex", "--undo", "--yes").code == 0
     assert not file.exists()
+
+
+@pytest.mark.soak
+def test_a_sub_agent_asks_while_the_session_rests(
+    codex_bin: Path, home: CodexHome, model: ResponsesServer, yourcall: Yourcall, tmux: Tmux
+) -> None:
+    connect(yourcall, codex_bin)
+    codex = start_codex(tmux, codex_bin, home, ALONE, "--dangerously-bypass-hook-trust", cols=100)
+    look_after(yourcall, codex)
+    model.script("child", [escalated("touch marker")], [say("Made by the child.")])
+    spawn = call("spawn_agent", "multi_agent_v1", message="please DO child")
+    codex.say(model.script("work", [spawn], [say("It is on its way.")]))
+    asked = yourcall.wait_prompt(timeout=60)
+    assert asked["title"] == "Command: touch marker"
+    assert not asked["session_id"].startswith("pid-")
+    assert yourcall.run("answer", asked["id"], "allow").code == 0
+    until(lambda: (home.project / "marker").exists(), 40)
+    sessions = yourcall.http("GET", "/api/sessions")[1]
+    assert [each["id"] for each in sessions] == [asked["session_id"]]

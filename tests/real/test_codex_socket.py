@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kit.codex import run_codex
+from kit.codex import CodexHome, run_codex
+from kit.codex_client import Client
 from kit.codex_scene import CodexScene, joined
 from kit.poll import until
 from kit.responses_server import call, escalated, patch, pause, say
@@ -42,32 +43,28 @@ def test_a_command_is_allowed_from_afar(scene: CodexScene) -> None:
     assert (ready["kind"], ready["body"]) == ("ready", "Made it.")
 
 
-def test_deny_carries_the_reason_and_the_turn_goes_on(scene: CodexScene) -> None:
-    codex = scene.ask([TOUCH], [say("Understood.")])
+def test_deny_carries_the_reason_and_stop_ends_the_turn(scene: CodexScene) -> None:
+    scene.begin([TOUCH], [escalated("touch second")], [say("Never said.")])
     prompt = scene.prompt()
     scene.answer(prompt, "deny", "--text", "Use the build folder instead.")
-    scene.model.wait_for(lambda m: m.outputs() and "Use the build folder instead." in m.user_texts())
-    codex.wait_closed()
-    assert "rejected by user" in scene.model.outputs()[0]
-    assert not scene.made("marker")
     scene.settled(prompt, "confirmed", "denied")
-
-
-def test_stop_ends_the_turn(scene: CodexScene) -> None:
-    codex = scene.ask([TOUCH], [say("Never said.")])
-    prompt = scene.prompt()
-    scene.answer(prompt, "stop")
-    codex.wait_closed()
-    ready = scene.prompt(prompt)
-    assert (ready["kind"], ready["body"]) == ("ready", "The turn was stopped.")
-    scene.settled(prompt, "confirmed", "stopped")
+    scene.model.wait_for(lambda m: m.outputs() and "Use the build folder instead." in m.user_texts())
+    assert "rejected by user" in scene.model.outputs()[0]
+    said = [p for p in scene.yourcall.waiting() if p["kind"] == "ready"] or [scene.prompt(prompt)]
+    scene.model.script("second", [escalated("touch second")], [say("Never said.")])
+    assert scene.yourcall.run("send", said[0]["session_id"], "DO second").code == 0
+    second = scene.prompt(prompt, said[0], kind="permission")
+    scene.answer(second, "stop")
+    scene.settled(second, "confirmed", "stopped")
+    ready = scene.prompt(prompt, second, kind="ready")
+    assert ready["body"] == "The turn was stopped."
     assert not scene.made("marker")
-    assert scene.model.outputs() == []  # the model is not asked again
+    assert not scene.made("second")
 
 
 def test_a_rule_is_offered_in_words_and_asks_no_second_time(scene: CodexScene) -> None:
     again = escalated("touch marker two", "Again?", prefix_rule=["touch", "marker"])
-    scene.ask([escalated("touch marker", "First?", prefix_rule=["touch", "marker"])], [again], [say("Done.")])
+    scene.begin([escalated("touch marker", "First?", prefix_rule=["touch", "marker"])], [again], [say("Done.")])
     prompt = scene.prompt()
     (rule,) = [o for o in prompt["questions"][0]["options"] if o["effect"] == "allow_always"]
     assert "begins with touch marker" in rule["description"]
@@ -82,15 +79,14 @@ def test_a_rule_is_offered_in_words_and_asks_no_second_time(scene: CodexScene) -
 def test_a_change_is_shown_with_its_diff_also_to_one_who_comes_late(scene: CodexScene) -> None:
     outside = scene.home.path / "outside.txt"
     scene.yourcall.stop()
-    codex = scene.ask([patch(f"*** Add File: {outside}", "+hello there")], [say("Written.")])
-    codex.wait_dialog("Would you like to make the following edits?")
+    desk, _ = scene.begin([patch(f"*** Add File: {outside}", "+hello there")], [say("Written.")])
+    assert desk.asked()["method"] == "item/fileChange/requestApproval"
     scene.yourcall.start()
     prompt = scene.prompt()
     assert prompt["title"] == f"Add {outside}"
     assert "+hello there" in prompt["body"]
     assert not outside.exists()
     scene.answer(prompt, "allow")
-    codex.wait_closed()
     assert outside.read_text() == "hello there\n"
     scene.settled(prompt, "confirmed", "allowed")
 
@@ -203,7 +199,7 @@ def test_a_sub_agent_is_named_and_belongs_to_its_session(scene: CodexScene) -> N
 
 
 def test_a_server_that_dies_with_a_request_takes_it_along(scene: CodexScene) -> None:
-    scene.ask([TOUCH], [say("Never said.")])
+    scene.begin([TOUCH], [say("Never said.")])
     prompt = scene.prompt()
     scene.home.kill_server()
     until(lambda: not scene.yourcall.show(prompt["id"])["held"], 20)
@@ -215,12 +211,11 @@ def test_a_server_that_dies_with_a_request_takes_it_along(scene: CodexScene) -> 
 
 
 def test_a_yourcall_that_was_away_finds_what_is_asked_and_what_was_decided(scene: CodexScene) -> None:
-    codex = scene.ask([TOUCH], [escalated("touch second")], [say("Done.")])
+    desk, _ = scene.begin([TOUCH], [escalated("touch second")], [say("Done.")])
     first = scene.prompt()
     scene.yourcall.kill()
-    codex.wait_dialog()
-    codex.press("y")
-    codex.wait_dialog("touch second")
+    desk.reply(desk.asked()["id"], {"decision": "accept"})
+    assert desk.asked()["params"]["command"].endswith("'touch second'")
     scene.yourcall.start()
     second = scene.prompt(first)
     scene.settled(first, "desk", "allowed")
@@ -229,3 +224,45 @@ def test_a_yourcall_that_was_away_finds_what_is_asked_and_what_was_decided(scene
     until(lambda: scene.yourcall.show(second["id"])["held"], 20)
     scene.answer(second, "allow")
     assert scene.made("second")
+
+
+def test_a_no_of_one_who_came_late_is_proved(scene: CodexScene) -> None:
+    """To a client that joined while it was pending, Codex does not tell the end of what is declined."""
+    outside = scene.home.path / "outside.txt"
+    scene.yourcall.stop()
+    desk, _ = scene.begin([TOUCH], [patch(f"*** Add File: {outside}", "+hello")], [say("Understood.")])
+    desk.asked()
+    scene.yourcall.start()
+    command = scene.prompt()
+    scene.answer(command, "deny")
+    scene.settled(command, "confirmed", "denied")
+    change = scene.prompt(command)
+    scene.yourcall.stop()
+    scene.yourcall.start()
+    until(lambda: scene.yourcall.show(change["id"])["held"], 20)
+    scene.answer(change, "deny")
+    scene.settled(change, "confirmed", "denied")
+    assert not scene.made("marker")
+    assert not outside.exists()
+
+
+def test_the_sessions_of_two_homes_are_joined_and_kept_apart(scene: CodexScene, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    other = CodexHome.make(tmp_path / "other", scene.model)
+    config = scene.yourcall.home / "config.toml"
+    scene.yourcall.configure(f'[codex]\nhomes = ["{scene.home.config}", "{other.config}"]\n')
+    assert str(scene.home.config) in config.read_text()
+    try:
+        scene.begin([TOUCH], [say("Done.")])
+        assert run_codex(scene.binary, other, "app-server", "daemon", "start").returncode == 0
+        second = scene.clients.enter_context(Client(other.socket))
+        second.say(second.start(other.project), "DO work")
+        both = until(lambda: len(now := scene.yourcall.prompts()) == 2 and now, 40)
+        (mine,) = [p for p in both if p["cwd"] == str(scene.home.project)]
+        (theirs,) = [p for p in both if p["cwd"] == str(other.project)]
+        scene.answer(mine, "deny")
+        scene.answer(theirs, "allow")
+        assert not scene.made("marker")
+        assert (other.project / "marker").exists()
+    finally:
+        other.close()

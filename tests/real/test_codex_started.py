@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
@@ -46,8 +47,8 @@ def scene(tmp_path: Path, fetched: Callable[..., Path], tmux: Tmux) -> Iterator[
         home = CodexHome.make(tmp_path, model)
         (home.path / ".bash_profile").write_text(f'export PATH="{binary.parent}:$PATH"\n')
         try:
-            with OfCodex(tmp_path, home, binary) as yourcall:
-                yield CodexScene(binary, model, home, yourcall, tmux)
+            with OfCodex(tmp_path, home, binary) as yourcall, ExitStack() as clients:
+                yield CodexScene(binary, model, home, yourcall, tmux, clients)
         finally:
             home.close()
 

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from kit.gemini import Gemini, GeminiHome, end_group, environment, plans_folder, start_gemini
 from kit.poll import until
 from kit.terminal import Ptys, Tmux
@@ -53,6 +55,7 @@ def test_a_plan_is_sent_back_with_words_and_then_approved(
     until(lambda: "approved" in str(model.tool_results()[-1]).lower(), PATIENCE)
 
 
+@pytest.mark.soak
 def test_files_are_written_and_edited_with_the_diff_shown(
     start: Any, yourcall: Yourcall, model: GeminiModel, home: GeminiHome
 ) -> None:
@@ -82,6 +85,7 @@ def test_files_are_written_and_edited_with_the_diff_shown(
     assert Path(new).read_text() == "print('new')\n"
 
 
+@pytest.mark.soak
 def test_an_mcp_tool_is_shown_with_its_arguments(
     start: Any, yourcall: Yourcall, model: GeminiModel, home: Any
 ) -> None:
@@ -120,6 +124,7 @@ def test_start_up_trust_goes_to_a_person_and_the_dead_dialog_is_not_asked_again(
     until(lambda: gemini.made("marker"), PATIENCE)
 
 
+@pytest.mark.soak
 def test_outside_tmux_prompts_are_shown_and_answered_at_the_desk(
     gemini_bin: Path, yourcall: Yourcall, model: GeminiModel, home: GeminiHome
 ) -> None:
@@ -164,6 +169,7 @@ def test_a_prompt_outlives_a_kill_and_the_next_instruction_is_given(
     assert "It is there." in json.dumps(entries)
 
 
+@pytest.mark.soak
 def test_a_loop_is_told_and_answered(start: Any, yourcall: Yourcall, model: GeminiModel, home: GeminiHome) -> None:
     file = home.project / "app.py"
     file.write_text("x\n")
@@ -179,6 +185,7 @@ def test_a_loop_is_told_and_answered(start: Any, yourcall: Yourcall, model: Gemi
     until(lambda: yourcall.prompts() == [], PATIENCE)
 
 
+@pytest.mark.soak
 def test_run_starts_it_and_dismisses_the_editors_nudge(
     gemini_bin: Path, bare: Yourcall, model: GeminiModel, home: GeminiHome, tmux: Tmux
 ) -> None:
@@ -211,6 +218,7 @@ def yourcall_prompt(yourcall: Yourcall, kind: str) -> dict[str, Any]:
     return until(lambda: [p for p in yourcall.prompts() if p["kind"] == kind], PATIENCE, what=kind)[0]
 
 
+@pytest.mark.soak
 def test_a_session_is_found_by_its_process_and_its_quota_dialog_answered(
     start: Any, bare: Yourcall, model: GeminiModel
 ) -> None:

@@ -52,6 +52,7 @@ def test_a_shell_is_shown_and_answered_and_nothing_is_made_up(
     until(lambda: (tmp_path / "out").exists() and (tmp_path / "out").read_text() == "got-7\n")
 
 
+@pytest.mark.soak
 def test_a_screen_that_changed_is_shown_anew(yourcall: Yourcall, tmux: Tmux, tmp_path: Path) -> None:
     title = r"printf '\033]2;waiting\007'; "
     script = (

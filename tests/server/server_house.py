@@ -32,9 +32,11 @@ from yourcall.events import (
     PromptRaised,
     SessionSeen,
 )
+from yourcall.links.asks import Asks
 from yourcall.links.conversations import Conversations
 from yourcall.loop import Loop
 from yourcall.model import Option, Prompt, Question, Session, Tool
+from yourcall.rulebook.cover import Rules
 from yourcall.server.app import make_app
 from yourcall.server.devices import Devices
 from yourcall.server.listen import bind_tcp, listener
@@ -79,6 +81,8 @@ class House:
             unix.bind(self.path)
             unix.listen(16)
             unix.setblocking(False)
+            asks = Asks(self.loop, self.store)
+            rules = Rules(self.folder, self.store, {CLAUDE.name: CLAUDE}.get, lambda: 30)
             apps = [
                 make_app(
                     self.loop,
@@ -87,6 +91,8 @@ class House:
                     local=local,
                     stop=self.stopped.set,
                     conversations=Conversations({CLAUDE.name: CLAUDE}.get),
+                    rules=rules,
+                    asks=asks,
                 )
                 for local in (False, True)
             ]

@@ -47,7 +47,7 @@ def test_no_route_answers_without_a_key(shared: House, route: Route) -> None:
 
 
 def test_only_the_page_and_pairing_are_open(house: House) -> None:
-    assert {name_of(route) for route in ROUTES if route.key == "nobody"} == {"POST /api/pair"}
+    assert {name_of(route) for route in ROUTES if route.key == "nobody"} == {"POST /api/pair", "POST /api/tap"}
     with house.http() as client:
         for path in page_files():
             assert client.get(path).status_code == 200

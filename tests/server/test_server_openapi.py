@@ -125,7 +125,7 @@ def test_replies_are_what_the_document_says(house: House) -> None:
     transcript.write_text(TRANSCRIPT.read_text())
     house.session("s1", transcript=str(transcript))
     house.ask("p1")
-    house.ask("p2")
+    house.ask("p2", json.dumps({"tool_name": "Bash", "tool_input": {"command": "ls -la"}}).encode())
     code = house.devices.pairing.new().text
     calls: list[tuple[str, str, str, Any, int]] = [
         ("GET", "/api/prompts", "/api/prompts", None, 200),
@@ -136,6 +136,23 @@ def test_replies_are_what_the_document_says(house: House) -> None:
         ("POST", "/api/prompts/{id}/answer", "/api/prompts/p1/answer", {"option": "allow"}, 409),
         ("POST", "/api/prompts/{id}/answer", "/api/prompts/p2/answer", {"option": "hm"}, 422),
         ("POST", "/api/prompts/{id}/answer", "/api/prompts/p2/answer", {"option": 1}, 400),
+        ("POST", "/api/asks", "/api/asks", {"question": "Go?", "options": ["yes"], "id": "askaskask"}, 201),
+        ("POST", "/api/asks", "/api/asks", {"question": "Stop?", "options": ["yes"], "id": "askaskask"}, 409),
+        ("POST", "/api/asks", "/api/asks", {"question": "Go?"}, 400),
+        ("POST", "/api/asks/{id}/wait", "/api/asks/askaskask/wait", {"wait": 0}, 200),
+        ("POST", "/api/asks/{id}/wait", "/api/asks/p1/wait", {"wait": 0}, 404),
+        ("POST", "/api/asks/{id}/taken", "/api/asks/askaskask/taken", {"answer": "none"}, 409),
+        ("GET", "/api/interactive-prompts", "/api/interactive-prompts", None, 200),
+        (
+            "POST",
+            "/api/interactive-prompts/respond",
+            "/api/interactive-prompts/respond",
+            {"requestId": "p2", "selectedOption": "hm"},
+            422,
+        ),
+        ("DELETE", "/api/asks/{id}", "/api/asks/askaskask", None, 200),
+        ("DELETE", "/api/asks/{id}", "/api/asks/none", None, 404),
+        ("GET", "/api/openrpc.json", "/api/openrpc.json", None, 200),
         ("GET", "/api/sessions", "/api/sessions", None, 200),
         ("GET", "/api/sessions/{id}/conversation", "/api/sessions/s1/conversation?limit=500", None, 200),
         ("GET", "/api/sessions/{id}/conversation", "/api/sessions/s1/conversation?after=0", None, 200),
@@ -157,6 +174,22 @@ def test_replies_are_what_the_document_says(house: House) -> None:
         ("POST", "/api/uploads", "/api/uploads?name=a.png", None, 404),
         ("POST", "/api/panes", "/api/panes", {"server": "/none", "pane": "%0;x"}, 400),
         ("GET", "/api/log", "/api/log", None, 200),
+        ("GET", "/api/log/report", "/api/log/report", None, 200),
+        ("GET", "/api/prompts/{id}/rule", "/api/prompts/p2/rule", None, 200),
+        ("GET", "/api/prompts/{id}/rule", "/api/prompts/p2/rule?do=dance", None, 400),
+        ("GET", "/api/prompts/{id}/rule", "/api/prompts/none/rule", None, 404),
+        ("GET", "/api/prompts/{id}/ruling", "/api/prompts/p2/ruling", None, 200),
+        ("GET", "/api/rules", "/api/rules", None, 200),
+        ("POST", "/api/rules", "/api/rules", {"prompt": "p2", "uses": 3}, 201),
+        ("POST", "/api/rules", "/api/rules", {"text": "[x]\ndo = 'allow'\n"}, 422),
+        ("POST", "/api/rules", "/api/rules", {"text": "[x]\ndo = 'deny'\n", "prompt": "p2"}, 400),
+        ("GET", "/api/rules", "/api/rules?cwd=/", None, 200),
+        ("POST", "/api/rules/test", "/api/rules/test", {"command": "ls", "cwd": "/"}, 200),
+        ("GET", "/api/rules/dry-run", "/api/rules/dry-run", None, 200),
+        ("POST", "/api/rules/undo", "/api/rules/undo", None, 200),
+        ("DELETE", "/api/rules/{name}", "/api/rules/none", None, 404),
+        ("POST", "/api/pause", "/api/pause", None, 200),
+        ("POST", "/api/resume", "/api/resume", None, 200),
         ("GET", "/api/status", "/api/status", None, 200),
         ("GET", "/api/openapi.json", "/api/openapi.json", None, 200),
         ("POST", "/api/devices", "/api/devices", {"name": "ci"}, 201),
@@ -168,6 +201,14 @@ def test_replies_are_what_the_document_says(house: House) -> None:
         ("POST", "/api/devices/{id}", "/api/devices/none", {"name": "older"}, 404),
         ("DELETE", "/api/devices/{id}", "/api/devices/DEVICE", None, 200),
         ("DELETE", "/api/devices/{id}", "/api/devices/none", None, 404),
+        ("GET", "/api/push", "/api/push", None, 404),
+        ("POST", "/api/push", "/api/push", {"endpoint": "https://x", "keys": {}}, 400),
+        ("DELETE", "/api/push", "/api/push", None, 404),
+        ("POST", "/api/front", "/api/front", None, 200),
+        ("POST", "/api/tap", "/api/tap", {"token": 1}, 400),
+        ("GET", "/api/channels", "/api/channels", None, 404),
+        ("POST", "/api/channels/test", "/api/channels/test", {"wait": -1}, 400),
+        ("POST", "/api/channels/reload", "/api/channels/reload", None, 404),
         ("POST", "/api/shutdown", "/api/shutdown", None, 202),
     ]
     tried = {(method, path) for method, path, *_ in calls}

@@ -18,7 +18,7 @@ from yourcall.model import Option, Question
 
 KEYS = [
     "id", "kind", "state", "agent", "session_id", "cwd", "title", "body", "tool", "questions", "opened_at",
-    "held", "subagent", "permission_mode", "answered_by", "outcome", "closed_at", "machine", "branch",
+    "held", "hold", "subagent", "permission_mode", "answered_by", "outcome", "closed_at", "machine", "branch",
 ]  # fmt: skip
 
 
@@ -362,6 +362,7 @@ def test_status_counts_what_waits(house: House) -> None:
             "seq": house.store.last_seq,
             "prompts": {"answering": 1, "open": 1},
             "sessions": 1,
+            "paused": False,
         }
 
 

@@ -1,5 +1,5 @@
-// The service worker: keeps the app itself at hand, so that it opens without a line and says so.
-// Rule: only the files of the app, by name; what agents ask and people answer (/api) never passes through here.
+// The service worker: keeps the app itself at hand, so that it opens without a line and says so; and shows what is pushed.
+// Rule: only the files of the app are kept, by name; what agents ask and people answer (/api) is never kept here.
 
 const CACHE = "yourcall-" + "VERSION";
 const FILES = ["/"];
@@ -30,4 +30,92 @@ async function page(request) {
   const late = new Promise((resolve) => setTimeout(() => resolve(kept.clone()), PATIENCE));
   // Anything but the page itself (a proxy's login, an error) is shown as it is.
   return Promise.race([fetch(request).catch(() => kept.clone()), late]);
+}
+
+// --- Notifications ---
+
+// Safari takes the subscription away from whoever is pushed to and shows nothing.
+const MUST_SHOW = /^((?!chrome|android|crios|fxios).)*safari/i.test(navigator.userAgent);
+
+addEventListener("push", (event) => {
+  event.waitUntil(told(read(event.data)));
+});
+
+addEventListener("notificationclick", (event) => {
+  const { notification, action } = event;
+  const { prompt = "", buttons = [] } = notification.data ?? {};
+  const button = buttons[Number(action)];
+  notification.close();
+  event.waitUntil(action !== "" && button ? answer(prompt, button, notification.tag) : open(prompt));
+});
+
+// The browser got another address: yourcall has to know it, or nothing comes any more.
+addEventListener("pushsubscriptionchange", (event) => {
+  event.waitUntil(
+    registration.pushManager
+      .subscribe({ userVisibleOnly: true, applicationServerKey: event.oldSubscription?.options.applicationServerKey })
+      .then((made) => post("/api/push", made)),
+  );
+});
+
+function read(data) {
+  try {
+    return data?.json() ?? {};
+  } catch {
+    return {};
+  }
+}
+
+async function told(word) {
+  if (word.withdraw) return over(word);
+  if (!word.id) return;
+  // Who has the app in front of them sees it there.
+  const pages = await clients.matchAll({ type: "window" });
+  if (!MUST_SHOW && pages.some((page) => page.visibilityState === "visible" && page.focused)) return;
+  const { prompt = "", buttons = [] } = word;
+  await registration.showNotification(String(word.title), {
+    body: String(word.text),
+    tag: String(word.id),
+    renotify: word.reminder > 0,
+    icon: "/icon-192.png",
+    badge: "/icon-192.png",
+    data: { prompt, buttons },
+    actions: buttons.map(({ label }, at) => ({ action: String(at), title: String(label) })),
+  });
+}
+
+/** Somebody has answered: it goes, or, where something has to be shown, says so without a sound. */
+async function over({ withdraw, outcome }) {
+  const tag = String(withdraw);
+  for (const shown of await registration.getNotifications({ tag })) shown.close();
+  if (MUST_SHOW) await registration.showNotification("Answered", { body: String(outcome ?? ""), tag, silent: true });
+}
+
+async function answer(prompt, { question, option }, tag) {
+  const path = `/api/prompts/${encodeURIComponent(prompt)}/answer`;
+  const reply = await post(path, { choices: { [question]: [option] }, wait: 10 });
+  // What was sent is on its way, and the inbox says what became of it; only a no must be told.
+  if (reply.ok) return;
+  await registration.showNotification("That was not taken", {
+    body: String(reply.error || reply.detail || "There is no line to yourcall."),
+    tag,
+    data: { prompt },
+  });
+}
+
+async function post(path, body) {
+  try {
+    const reply = await fetch(path, { method: "POST", body: JSON.stringify(body), credentials: "same-origin" });
+    return { ...(await reply.json()), ok: reply.ok };
+  } catch {
+    return { ok: false };
+  }
+}
+
+async function open(prompt) {
+  const place = prompt ? `/#/p/${encodeURIComponent(prompt)}` : "/";
+  const [page] = await clients.matchAll({ type: "window" });
+  if (!page) return clients.openWindow(place);
+  await page.focus().catch(() => undefined);
+  page.postMessage({ go: place.slice(1) });
 }

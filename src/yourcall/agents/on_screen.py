@@ -45,11 +45,13 @@ def key_named(word: str) -> str | None:
 
 class Shot(Struct, frozen=True):
     """One screen: what it says, and its plain text. `mark`: the same for the same dialog, wherever its highlight
-    is and however its list is scrolled, where the agent's module can tell better than the reading alone."""
+    is and however its list is scrolled, where the agent's module can tell better than the reading alone.
+    `asks`: the program says by other means (its title) that it asks something."""
 
     reading: Reading
     text: str
     mark: str = ""
+    asks: bool = False
 
 
 class Press(Struct, frozen=True):
@@ -107,6 +109,7 @@ class OnScreen(Struct, frozen=True):
     unless it says itself that it waits.
     `breath_s`: so long must pass between a paste and the Enter that sends it, or it is taken for a part of it.
     `trouble`: what keeps it from working although it has not stopped, such as a service that does not answer.
+    `recorded`: the agent's record tells how a call that a hook told of has ended; else the screen alone does.
     `shows`: is this dialog the one of a request that a hook told of, and that nobody holds any more?
     """
 
@@ -123,4 +126,5 @@ class OnScreen(Struct, frozen=True):
     silence_s: float = 0.0
     urgent: Callable[[Shot], bool] | None = None
     shows: Callable[[Prompt, Shot], bool] | None = None
+    recorded: bool = True
     trouble: Callable[[Shot], Offer | None] | None = None

@@ -36,6 +36,7 @@ Examples:
   yourcall up                     in this terminal, until Ctrl-C
   yourcall up --detach            in the background
   yourcall up --bind 0.0.0.0 --public-url https://desk.example.net
+  yourcall up --detach --headless --repo ~/kite-shop
 """
 )
 @click.option("--detach", "-d", is_flag=True, help="Start it in the background, and come back when it listens.")
@@ -44,12 +45,29 @@ Examples:
     "--bind", metavar="ADDRESS", help="Listen on this address; only this machine reaches the default, 127.0.0.1."
 )
 @click.option("--public-url", metavar="URL", help="The address others reach it by, for instance behind a proxy.")
+@click.option(
+    "--repo",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Name this folder as a workspace, in which clients may start sessions.",
+)
+@click.option("--headless", is_flag=True, help="Start no agent in this terminal. It never does; for scripts.")
 @click.option("--json", "as_json", is_flag=True, help="With --detach: print the status once it runs.")
 @pass_place
 def up(
-    place: Place, detach: bool, port: int | None, bind: str | None, public_url: str | None, as_json: bool
+    place: Place,
+    detach: bool,
+    port: int | None,
+    bind: str | None,
+    public_url: str | None,
+    repo: Path | None,
+    headless: bool,
+    as_json: bool,
 ) -> None:
     """Start yourcall. It listens on this machine only, unless --bind says otherwise."""
+    if repo is not None:
+        from yourcall.cli.workspace import name_workspace
+
+        name_workspace(place.home, repo.absolute(), running=_running(place.home))
     port = place.port if port is None else port
     if public_url is not None and not public_url.startswith(("http://", "https://")):
         raise click.UsageError("--public-url takes a whole address, such as https://desk.example.net")

@@ -23,13 +23,15 @@ from yourcall.cli.place import Place, pass_place
     epilog="""\b
 Examples:
   yourcall demo                  answer a scripted agent, here or from another terminal
+  yourcall demo --all            every kind of prompt there is, eleven scenes
   yourcall demo --hands-free     watch a scripted phone answer it
 """,
 )
 @click.option("--hands-free", is_flag=True, help="Let a scripted phone answer; so it is without a terminal.")
+@click.option("--all", "every", is_flag=True, help="Every kind of prompt there is, not just three.")
 @pass_place
-def command(place: Place, hands_free: bool) -> None:
-    """Play a scripted agent that asks three things. Nothing real is run.
+def command(place: Place, hands_free: bool, every: bool) -> None:
+    """Play a scripted agent that asks three things, or every kind. Nothing real is run.
 
     It goes through the same pipeline as a real agent: the same hooks, the same daemon (yours if it runs, else a
     private one until the demo ends), the same answers from anywhere. Ctrl-C ends it.
@@ -38,9 +40,11 @@ def command(place: Place, hands_free: bool) -> None:
     from yourcall.demo import stage
     from yourcall.demo.agent import ScriptedAgent
     from yourcall.demo.desk import Desk, Left
+    from yourcall.demo.every import EVERY
     from yourcall.demo.lodging import lodging
     from yourcall.demo.phone import Phone
     from yourcall.demo.play import play, settled, taken
+    from yourcall.demo.scenes import SCENES
 
     at_desk = sys.stdin.isatty() and not hands_free
     private = not _runs(place.home)
@@ -57,7 +61,7 @@ def command(place: Place, hands_free: bool) -> None:
                 agent = shown.enter_context(ScriptedAgent(install_launcher(home), home / "demo"))
                 desk = shown.enter_context(Desk(present=at_desk))
                 try:
-                    play(here, agent, desk, phone)
+                    play(here, agent, desk, phone, EVERY if every else SCENES)
                 except (KeyboardInterrupt, Left):
                     open_prompt = taken(home, agent.session_id, 0)
                     raise

@@ -60,7 +60,9 @@ def _hooks(place: Place, known: list[Version], noted: bool) -> list[Finding]:
         for each in state.findings:
             more = "" if needed or each.code != "missing" else f" {_BOTH}"
             found.append(level("hooks", f"{each.says} ({state.path}){more}", each.do))
-        strange = untrusted(_text(Path(state.path)), config, state.path)
+        # Codex may name the file by where its links lead.
+        names = {state.path, str(Path(state.path).resolve())}
+        strange = min((untrusted(_text(Path(state.path)), config, name) for name in names), key=len)
         if strange:
             says = f"Codex has not been told to trust our hooks, so it does not run them: {', '.join(strange)}."
             found.append(level("hooks", says, REVIEW))

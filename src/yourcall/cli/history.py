@@ -41,7 +41,7 @@ Examples:
   yourcall log --limit 200
   yourcall log verify                       is the record whole and unchanged?
   yourcall log export > record.jsonl
-  yourcall log report                       what waited, and which rules would have saved taps
+  yourcall log report                       what waited, what to make rules of
   yourcall log --json | jq -r '.[] | [.by, .answer, .title] | @tsv'
 """,
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -30,20 +31,21 @@ def with_server(home: Path, argv: list[str], env: dict[str, str]) -> list[str]:
     if not mine or any(word.split("=")[0] in ELSEWHERE for word in argv[1:]):
         return argv
     folder = short_folder(home, "codex")
-    socket = folder / f"{secrets.token_hex(4)}.sock"
-    if made_private(folder) or not _listening(argv[0], socket, env):
+    _sweep(folder)
+    path = folder / f"{secrets.token_hex(4)}.sock"
+    if made_private(folder) or not _listening(argv[0], path, env):
         click.echo("Codex runs without a server of its own: yourcall may not be able to join it.", err=True)
         return argv
-    return [argv[0], "--remote", f"unix://{socket}", *argv[1:]]
+    return [argv[0], "--remote", f"unix://{path}", *argv[1:]]
 
 
-def _listening(program: str, socket: Path, env: dict[str, str]) -> bool:
+def _listening(program: str, path: Path, env: dict[str, str]) -> bool:
     """Start the server. It ends when a pipe is closed whose end this process keeps when it becomes Codex."""
     ours, life = os.pipe()
     guard = GUARD.format(life=ours, ends=int(ENDS_S))
     try:
         server = subprocess.Popen(
-            ["/bin/sh", "-c", guard, "yourcall", program, "app-server", "--listen", f"unix://{socket}"],
+            ["/bin/sh", "-c", guard, "yourcall", program, "app-server", "--listen", f"unix://{path}"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -57,10 +59,22 @@ def _listening(program: str, socket: Path, env: dict[str, str]) -> bool:
     finally:
         os.close(ours)
     deadline = time.monotonic() + LISTENS_S
-    while not socket.is_socket():
+    while not path.is_socket():
         if server.poll() is not None or time.monotonic() > deadline:
             os.close(life)
             return False
         time.sleep(0.02)
     os.set_inheritable(life, True)
     return True
+
+
+def _sweep(folder: Path) -> None:
+    """Sockets that nobody listens on any more: a server that was killed leaves its own behind."""
+    for left in folder.glob("*.sock"):
+        with socket.socket(socket.AF_UNIX) as probe:
+            try:
+                probe.connect(str(left))
+            except ConnectionRefusedError:
+                left.unlink(missing_ok=True)
+            except OSError:
+                continue

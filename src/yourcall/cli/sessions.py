@@ -12,6 +12,13 @@ from yourcall.cli.place import Place, pass_place
 from yourcall.cli.render import safe, short, span, table
 from yourcall.cli.views import Session, read
 
+# The modes in which the person is hardly asked, or not at all, and what that means.
+UNASKED = {
+    "auto": "In auto mode no dialog ever comes, so there is nothing to answer",
+    "bypassPermissions": "Permissions are bypassed: everything is done without asking",
+    "dontAsk": "Nothing is asked, and what is not allowed beforehand is refused",
+}
+
 
 @click.command(
     "sessions",
@@ -50,7 +57,7 @@ def command(place: Place, as_json: bool) -> None:
     for session in sessions:
         if session.note:
             click.echo(f"\n{safe(session.id[:8])}: {safe(session.note)}")
-    auto = [s for s in sessions if s.permission_mode == "auto" and s.state != "ended"]
-    if auto:
-        which = ", ".join(safe(s.id[:8]) for s in auto)
-        click.echo(f"\nIn auto mode no dialog ever comes, so there is nothing to answer: {which}.")
+    for mode, words in UNASKED.items():
+        found = [s for s in sessions if s.permission_mode == mode and s.state != "ended"]
+        if found:
+            click.echo(f"\n{words}: {', '.join(safe(s.id[:8]) for s in found)}.")

@@ -6,13 +6,22 @@ Rule: cancelling an `ask` withdraws it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from yourcall.cli.views import Prompt, Result, Session
 from yourcall.client.blocking import AGAIN, HOLD, Yourcall
-from yourcall.client.words import Answered, Choice, Interrupted, News, NotAnswered, NotRunning, Withdrawn
+from yourcall.client.words import (
+    Answered,
+    Choice,
+    Interrupted,
+    News,
+    NotAnswered,
+    NotRunning,
+    Refused,
+    Withdrawn,
+)
 
 
 class AsyncYourcall:
@@ -41,9 +50,10 @@ class AsyncYourcall:
         timeout: float | None = None,  # noqa: ASYNC109 - the same as the blocking one takes
         **more: Any,
     ) -> Answered:
-        wish = await asyncio.to_thread(self.blocking.raise_hand, question, options, **more)
+        raising = asyncio.ensure_future(asyncio.to_thread(self.blocking.raise_hand, question, options, **more))
         try:
             async with asyncio.timeout(timeout):
+                wish = await asyncio.shield(raising)
                 while True:
                     try:
                         asked = await asyncio.to_thread(self.blocking.look, wish, HOLD)
@@ -52,17 +62,20 @@ class AsyncYourcall:
                         continue
                     if asked.state != "waiting":
                         return await asyncio.to_thread(self.blocking.take, asked)
-        except Withdrawn:
+        except (Withdrawn, Refused):
             raise
         except TimeoutError as error:
-            await self._withdraw(wish)
+            await self._withdraw(raising)
             raise NotAnswered("Nobody answered in time; the question was withdrawn.") from error
         except BaseException:
-            await self._withdraw(wish)
+            await self._withdraw(raising)
             raise
 
-    async def _withdraw(self, wish: Mapping[str, Any]) -> None:
-        await asyncio.shield(asyncio.to_thread(self.blocking.withdraw, str(wish["id"])))
+    async def _withdraw(self, raising: asyncio.Future[dict[str, Any]]) -> None:
+        """Once it is known whether it was asked at all: a thread that asks cannot be stopped."""
+        await asyncio.wait({raising})
+        if raising.exception() is None:
+            await asyncio.shield(asyncio.to_thread(self.blocking.withdraw, str(raising.result()["id"])))
 
     async def watch(self, after: int | None = None) -> AsyncIterator[News]:
         news = self.blocking.watch(after)

@@ -126,7 +126,13 @@ class Yourcall(Wire):
             "attended": attended,
             **more,
         }
-        self.call("POST", "/api/asks", wish)
+        try:
+            self.call("POST", "/api/asks", wish)
+        except (NotRunning, Refused):
+            raise
+        except BaseException:
+            self.withdraw(str(wish["id"]))  # it may have been asked all the same
+            raise
         return wish
 
     def wait(

@@ -13,7 +13,7 @@ from msgspec import Struct
 from yourcall.core.asked import Asked
 from yourcall.core.doings import parts
 from yourcall.core.effects import Effects, Facts, Part, settled
-from yourcall.core.rules import Do, Rule, Scene, active, covers, specific, touches
+from yourcall.core.rules import Do, Rule, Scene, active, covers, specific, touches, words
 from yourcall.core.shell import Unread
 from yourcall.model import Answer, Prompt
 
@@ -48,9 +48,10 @@ class Guard(Struct, frozen=True):
 def decide(rules: Sequence[Rule], asked: Asked, facts: Facts, scene: Scene, guard: Guard | None = None) -> Ruling:
     guard = guard or Guard()
     found = parts(asked)
-    here = [rule for rule in rules if active(rule, scene)]
     if isinstance(found, Unread):
+        here = [rule for rule in rules if active(rule, scene)]
         return _unread(here, asked, scene, found, guard)
+    here = [rule for rule in indexed(rules).near(asked, found) if active(rule, scene)]
     whole = _shown([settled(part, facts) for part in found])
     ruling = _judged(here, asked, scene, whole)
     if guard.paused and ruling.do in ("allow", "deny"):
@@ -59,6 +60,46 @@ def decide(rules: Sequence[Rule], asked: Asked, facts: Facts, scene: Scene, guar
         why = f"More than {guard.most} were allowed by rule within a minute: this one waits for a person."
         return Ruling("ask", why, parts=ruling.parts)
     return ruling
+
+
+class Indexed:
+    """Rules by what they are about: of five hundred, a request has to do with a few."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self.of = rules
+        self._rest: list[Rule] = []
+        self._mcp: list[Rule] = []
+        self._hosts: list[Rule] = []
+        self._texts: dict[str, list[Rule]] = {}
+        self._programs: dict[str, list[Rule]] = {}
+        for rule in rules:
+            if rule.command:
+                for program in {words(pattern)[0] for pattern in rule.command}:
+                    self._programs.setdefault(program, []).append(rule)
+            elif rule.text:
+                self._texts.setdefault(rule.text.strip(), []).append(rule)
+            else:
+                (self._mcp if rule.mcp else self._hosts if rule.host else self._rest).append(rule)
+
+    def near(self, asked: Asked, found: Sequence[Part]) -> list[Rule]:
+        """Every rule that could have a word in this; the others cannot match any part of it."""
+        near = [*self._rest, *self._texts.get(asked.command.strip(), ())]
+        near += self._mcp if asked.kind == "mcp" else ()
+        near += self._hosts if any(part.hosts for part in found) else ()
+        for program in {part.argv[0] or "" for part in found if part.argv} | {"*"}:
+            near += self._programs.get(program, ())
+        return list({id(rule): rule for rule in near}.values())
+
+
+_last = Indexed(())
+
+
+def indexed(rules: Sequence[Rule]) -> Indexed:
+    """The index of these very rules; made anew only when others come."""
+    global _last
+    if _last.of is not rules:
+        _last = Indexed(rules)
+    return _last
 
 
 def _shown(found: list[Part]) -> list[Part]:

@@ -119,6 +119,8 @@ def active(rule: Rule, scene: Scene) -> bool:
 
 def covers(rule: Rule, part: Part, asked: Asked, scene: Scene) -> bool:
     """May this allow decide on this part? Everything about the part must be what the rule says."""
+    if rule.effect and not rule.text and not part.effects.issubset(rule.effect):
+        return False
     if rule.tool and not _any(rule.tool, asked.tool):
         return False
     if rule.text:
@@ -250,15 +252,20 @@ def _project(pattern: str, scene: Scene) -> bool:
 
 def _path(patterns: tuple[str, ...], path: str, scene: Scene) -> bool:
     """`src/**`, `~/x`, `/etc/*`: relative ones are meant from the project; `*` stays within one folder."""
+    return _paths(patterns, scene.root, scene.home).fullmatch(path) is not None
+
+
+@lru_cache(maxsize=4096)
+def _paths(patterns: tuple[str, ...], root: str, home: str) -> re.Pattern[str]:
+    whole: list[str] = []
     for pattern in patterns:
-        wanted = _at_home(pattern, scene)
+        wanted = home + pattern[1:] if pattern == "~" or pattern.startswith("~/") else pattern
         if not wanted.startswith("/"):
-            if not scene.root:
+            if not root:
                 continue
-            wanted = f"{_exactly(scene.root)}/{wanted.removeprefix('./')}"
-        if _like(wanted, slashes=True).fullmatch(path):
-            return True
-    return False
+            wanted = f"{_exactly(root)}/{wanted.removeprefix('./')}"
+        whole.append(_like(wanted, slashes=True).pattern)
+    return re.compile("|".join(whole) or "(?!)", re.DOTALL)
 
 
 def _exactly(path: str) -> str:
@@ -296,6 +303,7 @@ def _like(pattern: str, slashes: bool = False) -> re.Pattern[str]:
     return re.compile("".join(found), re.DOTALL)
 
 
+@lru_cache(maxsize=1024)
 def _hours(said: str) -> tuple[int, int] | None:
     found = re.fullmatch(r"([01]?\d|2[0-3]):([0-5]\d)-([01]?\d|2[0-4]):([0-5]\d)", said.strip())
     if found is None:
@@ -311,6 +319,7 @@ def _within(span: tuple[int, int] | None, minute: int) -> bool:
     return begin <= minute < end if begin <= end else minute >= begin or minute < end
 
 
+@lru_cache(maxsize=1024)
 def _days(said: str) -> tuple[int, ...] | None:
     first, _, last = said.strip().lower().partition("-")
     if first not in DAYS or (last and last not in DAYS):

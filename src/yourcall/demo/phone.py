@@ -8,6 +8,7 @@ from __future__ import annotations
 import http.client
 import json
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 from yourcall.cli.client import call, refusal
@@ -41,7 +42,7 @@ class Phone:
         except Problem:
             return  # the daemon is gone, and with it whoever would let this phone in
 
-    def answer(self, prompt_id: str, answer: dict[str, str]) -> None:
+    def answer(self, prompt_id: str, answer: dict[str, Any]) -> None:
         """Give this answer. Too late is no problem: somebody else was quicker, and the agent goes on."""
         connection = http.client.HTTPConnection(self._host, self._port, timeout=PATIENCE)
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}

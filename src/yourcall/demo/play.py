@@ -6,6 +6,7 @@ Rule: it knows nothing that yourcall's own API does not tell it; whoever answers
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from yourcall.cli.client import get
@@ -23,10 +24,12 @@ THINKS_S = 1.0  # how long the demo's phone takes to answer
 GIVE_UP_S = 30.0  # with nobody at the desk, a demo that hangs must end
 
 
-def play(place: Place, agent: ScriptedAgent, desk: Desk, phone: Phone | None) -> None:
+def play(
+    place: Place, agent: ScriptedAgent, desk: Desk, phone: Phone | None, scenes: Sequence[Scene] = SCENES
+) -> None:
     told = TASK
-    for number, scene in enumerate(SCENES, 1):
-        stage.opening(scene, number, len(SCENES), told)
+    for number, scene in enumerate(scenes, 1):
+        stage.opening(scene, number, len(scenes), told)
         if told:
             agent.hears(told)
         desk.forget()
@@ -41,7 +44,7 @@ def play(place: Place, agent: ScriptedAgent, desk: Desk, phone: Phone | None) ->
         agent.takes(held, scene, decision)
         stage.ending(scene, decision, settled(place.home, prompt_id))
         told = GO_ON if decision.stop else ""
-        if number < len(SCENES):
+        if number < len(scenes):
             desk.pause("  any key: the next scene")
     if not told:
         agent.rests()

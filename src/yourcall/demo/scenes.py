@@ -12,6 +12,9 @@ from msgspec import Struct
 
 PROJECT = "/demo/kite-shop"
 
+# The tool by which the demo asks what an agent would ask on its screen only.
+ASK = "DemoAsk"
+
 # What the person has told the agent; and what they say after they stopped it.
 TASK, GO_ON = "Ship version 2.1 of the kite shop.", "Go on with the next thing."
 
@@ -35,10 +38,11 @@ class Scene(Struct, frozen=True):
     question: str
     choices: tuple[str, ...]  # of the agent's own dialog, keys 1, 2, …
     away: str  # the option that the hint shows for answering from elsewhere
-    phone: dict[str, str]  # what the demo's own phone answers, if nobody is there to do it
+    phone: dict[str, Any]  # what the demo's own phone answers, if nobody is there to do it
     ran: str
     refused: str
     suggestions: tuple[dict[str, Any], ...] = ()
+    denies: tuple[int, ...] = (2,)  # which of the choices are a no
 
 
 COMMAND = Scene(
@@ -104,6 +108,7 @@ QUESTION = Scene(
     phone={"option": "Fire red"},
     ran="Drawing it:",
     refused="Then it stays as it is.",
+    denies=(),
 )
 
 SCENES = (COMMAND, EDIT, QUESTION)
@@ -114,11 +119,12 @@ def by_key(scene: Scene, key: str) -> Decision | None:
     if key not in "123456789"[: len(scene.choices)] or not key:
         return None
     number = int(key)
-    if scene is QUESTION:
-        return Decision(
-            True, "user_temporary", {**scene.input, "answers": {scene.question: scene.choices[number - 1]}}
-        )
-    return Decision(True, "user_temporary", scene.input) if number == 1 else Decision(False, "user_reject")
+    if number in scene.denies:
+        return Decision(False, "user_reject")
+    if scene is QUESTION or scene.tool == ASK:
+        said = {**scene.input, "answers": {scene.question: scene.choices[number - 1]}}
+        return Decision(True, "user_temporary", said)
+    return Decision(True, "user_temporary", scene.input)
 
 
 def by_hook(scene: Scene, output: bytes) -> Decision | None:
@@ -141,10 +147,11 @@ def reaction(scene: Scene, decision: Decision) -> str:
         return "Stopped. I wait for you."
     if not decision.allowed:
         return scene.refused + (f" You said: {decision.message}" if decision.message else "")
-    if scene is QUESTION:
+    if scene is QUESTION or scene.tool == ASK:
         answers = decision.input.get("answers")
         chosen = cast("dict[str, Any]", answers).values() if isinstance(answers, dict) else ()
-        return f"{scene.ran} {', '.join(map(str, chosen)).lower()}."
+        said = ", ".join(map(str, chosen))
+        return scene.ran.replace("{answer}", said) if scene.tool == ASK else f"{scene.ran} {said.lower()}."
     words = scene.ran
     if decision.input != scene.input:
         words = "Done, with what you changed it to: " + json.dumps(decision.input, ensure_ascii=False)

@@ -11,6 +11,7 @@ import os
 import sys
 import time
 from difflib import unified_diff
+from typing import Any
 
 import click
 
@@ -18,9 +19,10 @@ from yourcall.cli.place import Place
 from yourcall.cli.render import columns, safe, span, style, width, wrapped
 from yourcall.cli.sheet import ID_SHOWN, STATE_COLOURS
 from yourcall.cli.views import Prompt
-from yourcall.demo.scenes import Decision, Scene, reaction
+from yourcall.demo.scenes import ASK, Decision, Scene, reaction
 
 READ_S = 1.5
+LONGEST_BODY = 30  # so that the line fits 80 columns
 
 say = click.echo
 
@@ -66,9 +68,12 @@ def dialog(scene: Scene) -> None:
             lines = [style(str(scene.input["command"]), bold=True), dim(str(scene.input["description"]))]
         case "Edit":
             lines = [style(str(scene.input["file_path"]), bold=True), *_diff(scene)]
+        case "ExitPlanMode":
+            lines = str(scene.input["plan"]).split("\n")[:6]
         case _:
-            lines = []
-    for line in [f"{style('[demo]', 'yellow')} {scene.tool}", *lines, "", style(scene.question, bold=True)]:
+            lines = str(scene.input.get("body", "")).split("\n") if scene.input.get("body") else []
+    tool = scene.name if scene.tool == ASK else scene.tool
+    for line in [f"{style('[demo]', 'yellow')} {tool}", *lines, "", style(scene.question, bold=True)]:
         say(bar + line)
     about = scene.input["questions"][0]["options"] if "questions" in scene.input else ()
     room = max(map(width, scene.choices))
@@ -109,8 +114,9 @@ def wait(seconds: float) -> None:
         sys.stdout.flush()
 
 
-def phones(name: str, prompt_id: str, answer: dict[str, str]) -> None:
+def phones(name: str, prompt_id: str, answer: dict[str, Any]) -> None:
     body = json.dumps(answer, separators=(",", ":"))
+    body = body if len(body) <= LONGEST_BODY else f"{body[:LONGEST_BODY]}…"
     say(f"  {style(name, 'cyan')} {dim(f'POST /api/prompts/{prompt_id[:ID_SHOWN]}…/answer {body}')}")
 
 
@@ -124,7 +130,13 @@ def ending(scene: Scene, decision: Decision, prompt: Prompt | None) -> None:
     """Who answered, what the agent made of it, and each step with its time."""
     say()
     mark, colour = ("✓", "green") if decision.allowed else ("✗", "red")
-    what = "Answered" if "questions" in scene.input else "Allowed" if decision.allowed else "Denied"
+    what = (
+        "Answered"
+        if "questions" in scene.input or (scene.tool == ASK and decision.allowed)
+        else "Allowed"
+        if decision.allowed
+        else "Denied"
+    )
     say(f"  {style(f'{mark} {what} {_who(decision, prompt)}', colour, bold=True)}")
     said = wrapped(reaction(scene, decision), 8).lstrip()
     say(f"{dim('  agent')} {said}")

@@ -106,7 +106,7 @@ class CodexServers:
     # --- one place ------------------------------------------------------------------------------------------
 
     async def _follow(self, place: str) -> None:
-        """Connect, listen to the end, look again."""
+        """Connect, listen to the end, look again; until nothing is there and nobody waits for it."""
         lost_at = time.monotonic()
         while True:
             if _is_ours(place):
@@ -115,7 +115,11 @@ class CodexServers:
                     lost_at = time.monotonic()
                 except Exception:  # whatever it is, the agent's own dialog is there, and the next try may go well
                     log.warning("the connection to %s failed", place, exc_info=True)
-            await self._lost(place, ended=time.monotonic() - lost_at > GONE_S)
+            gone = time.monotonic() - lost_at > GONE_S
+            await self._lost(place, ended=gone)
+            if gone and not _is_ours(place):
+                self._followed.discard(place)
+                return
             await asyncio.sleep(LOOK_S)
 
     async def _listen(self, place: str) -> None:
@@ -124,7 +128,7 @@ class CodexServers:
 
         talk = Server(LINK, place)
         for prompt in self._prompts(place):
-            talk.recall(prompt, self._teller.body(prompt.request) or b"")
+            talk.before.add(prompt, self._teller.body(prompt.request) or b"")
         try:
             connect = unix_connect(
                 _target(place), "ws://localhost/", compression=None, max_size=LONGEST, open_timeout=5
@@ -161,7 +165,7 @@ class CodexServers:
         """A while after the connection: what was neither asked again nor found is told as such."""
         await asyncio.sleep(SETTLED_S)
         async with live.turn:
-            for event in live.talk.give_up(time.time()):
+            for event in live.talk.before.give_up(time.time()):
                 await self._teller.post(event)
 
     async def _prove(self, live: Connection, prompt_id: str, path: str, call_id: str) -> None:

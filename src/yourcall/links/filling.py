@@ -21,16 +21,17 @@ from yourcall.events import (
     HolderConnected,
     TraceLost,
 )
+from yourcall.links.dialogs import Basis, fingerprint, told_elsewhere
 from yourcall.links.foreground import in_front
-from yourcall.links.screens import Basis, Screens, Teller, fingerprint
+from yourcall.links.screens import Screens, Teller
 from yourcall.links.tmux import Gone, Servers, Tmux
 from yourcall.model import Answer, Outcome, Prompt, Refused
 
-MOST_STEPS = 120  # four questions, each walked through twice
+LONGEST_S = 120.0  # a form has fifty fields at most, and each takes a few keys
 SHOWN_S = 3.0  # so long may a key take to be seen on a busy machine
 CALM_S = 0.15  # a screen that has not changed for this long is drawn whole
 LOOK_S = 0.02
-FILLED = frozenset({"question", "plan", "ready"})
+FILLED = frozenset({"question", "plan", "elicitation", "ready"})
 
 
 class Filling:
@@ -44,10 +45,11 @@ class Filling:
         self._screens = screens
         self._on_screen = on_screen
 
-    def takes(self, prompt: Prompt) -> bool:
-        """Is this a dialog whose answers may take several keys?"""
+    def takes(self, prompt: Prompt, answer: Answer) -> bool:
+        """Is this a dialog whose answers may take several keys, or an answer with words in it?"""
         on = self._on_screen(prompt.agent)
-        return on is not None and on.fill is not None and prompt.kind in FILLED
+        filled = prompt.kind in FILLED or any(answer.texts.values())
+        return on is not None and on.fill is not None and filled
 
     async def deliver(self, prompt: Prompt, answer: Answer) -> None:
         basis, on = self._screens.basis(prompt), self._on_screen(prompt.agent)
@@ -64,6 +66,8 @@ class Filling:
     async def _fill(self, prompt: Prompt, answer: Answer, basis: Basis, on: OnScreen) -> Refused | None:
         if on.fill is None:
             return None
+        if told_elsewhere(self._teller.state, prompt, prompt.session_id):
+            return Refused("The agent itself has raised it meanwhile: answer that one. Nothing was pressed.")
         server = self._servers.at(basis.server)
         steps = on.fill(prompt, answer)
         next(steps)
@@ -72,13 +76,18 @@ class Filling:
             return shot
         if fingerprint(shot) != fingerprint(basis.shot):
             return Refused("The screen shows another dialog than the one you saw; nothing was pressed.")
-        for _ in range(MOST_STEPS):
+        deadline = time.monotonic() + LONGEST_S
+        while time.monotonic() < deadline:
             try:
                 step = steps.send(shot)
             except StopIteration as end:
                 why: Refused | None = end.value
                 return why or Refused("The dialog was filled in, but not sent; see to it at the desk.")
             if step is None:
+                await asyncio.sleep(LOOK_S)
+                shot = await self._look(server, basis, on)
+                if isinstance(shot, Refused):
+                    return shot
                 continue
             pressed_at = time.time()
             failed = await self._do(server, basis.pane, step)
@@ -89,13 +98,13 @@ class Filling:
                 return Refused(f"The key could not be sent: {failed.why}.")
             if isinstance(step, Press) and step.decides:
                 await self._teller.post(AnswerWritten(time.time(), prompt.id, answer.id))
-                await self._see(prompt, answer, basis, on, pressed_at)
+                await self._see(prompt, answer, basis, on, pressed_at, shot)
                 return None
             before = shot
             shot = await self._changed(server, basis, on, before)
             if isinstance(shot, Refused):
                 return shot
-        return Refused("It took too many keys; see to it at the desk.")
+        return Refused("It took too long; see to it at the desk.")
 
     async def _do(self, server: Tmux, pane: str, step: Press | Paste) -> Gone | None:
         if isinstance(step, Paste):
@@ -125,13 +134,15 @@ class Filling:
             await asyncio.sleep(LOOK_S)
         return Refused("A key had no effect; nothing more was pressed. See to it at the desk.")
 
-    async def _see(self, prompt: Prompt, answer: Answer, basis: Basis, on: OnScreen, pressed_at: float) -> None:
-        """The look after the key that sends it all."""
+    async def _see(
+        self, prompt: Prompt, answer: Answer, basis: Basis, on: OnScreen, pressed_at: float, before: Shot
+    ) -> None:
+        """The look after the key that sends it all; `before` is the page on which it was pressed."""
         post, server = self._teller.post, self._servers.at(basis.server)
         deadline, times = time.monotonic() + SHOWN_S, 0
         while time.monotonic() < deadline and times < 2:
             now = await self._look(server, basis, on)
-            gone = isinstance(now, Refused) or fingerprint(now) != fingerprint(basis.shot)
+            gone = isinstance(now, Refused) or fingerprint(now) != fingerprint(before)
             times = times + 1 if gone else 0
             await asyncio.sleep(LOOK_S)
         at = time.time()
@@ -139,13 +150,13 @@ class Filling:
             await post(DialogStillOpen(at, prompt.id))
             await post(HolderConnected(at, prompt.id))
             return
-        await post(DialogClosed(at, prompt.id, "busy"))
+        effects = {option.effect for option in chosen(prompt, answer)}
+        outcome: Outcome = "stopped" if "stop" in effects else "denied" if "deny" in effects else "allowed"
+        await post(DialogClosed(at, prompt.id, "idle" if outcome == "stopped" else "busy"))
         if prompt.tool is not None:
             return  # its record tells soon, and tells it even of a key that came from the desk at the same moment
         typed_at = await server.last_typed(basis.pane)
         if isinstance(typed_at, int) and typed_at < int(pressed_at):
-            refuses = any(option.effect == "deny" for option in chosen(prompt, answer))
-            outcome: Outcome = "denied" if refuses else "allowed"
             await post(CallSettled(at, prompt.id, outcome, "held", "the dialog closed at this key"))
 
     async def _refuse(self, prompt: Prompt, answer: Answer, why: str) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 
-from yourcall.agents.on_screen import KEYS, OnScreen, Paste, Press, Shot
+from yourcall.agents.on_screen import KEYS, OnScreen, Press, Shot
 from yourcall.core.safety import chosen
 from yourcall.events import (
     AnswerNotWritten,
@@ -21,8 +21,9 @@ from yourcall.events import (
     HolderConnected,
     TraceLost,
 )
+from yourcall.links.dialogs import Basis, fingerprint, told_elsewhere
 from yourcall.links.foreground import in_front
-from yourcall.links.screens import Basis, Screens, Teller, fingerprint, told_elsewhere
+from yourcall.links.screens import Screens, Teller
 from yourcall.links.tmux import Gone, Servers, Tmux
 from yourcall.model import Answer, Effect, Outcome, Prompt, Refused
 
@@ -30,12 +31,7 @@ MOST_KEYS = 20  # no dialog has more rows than this; a highlight that runs in ci
 PATIENCE_S = 3.0  # Claude needs 0.1 s, and on a busy machine nearly one; only then is a key called without effect
 LOOK_S = 0.01  # Claude needs 50 ms and more from one dialog to the next: in between this sees that it was gone
 AGAIN_S = 0.03
-FILLED_S = 120.0
-MOST_FILLED = 200  # keys of one answer: a form has fifty fields at most, and each takes a few
-FILLED = frozenset({"question", "plan", "elicitation"})
 BY_A_PERSON = frozenset({"trust", "startup", "unknown"})
-
-Steps = Generator[Press | Paste | None, Shot, Refused | None]
 
 OUTCOMES: dict[Effect, Outcome] = {"deny": "denied", "stop": "stopped"}
 
@@ -55,8 +51,7 @@ class Keyboard:
         """Carry this answer, and tell how that went."""
         basis, on = self._screens.basis(prompt), self._on_screen(prompt.agent)
         options = chosen(prompt, answer)
-        steps = on.fill(prompt, answer) if on is not None and on.fill and prompt.kind in FILLED else None
-        if basis is None or on is None or (steps is None and len(options) != 1):
+        if basis is None or on is None or len(options) != 1:
             await self._refuse(
                 prompt, answer, "What was on the screen is not known any more; answer it at the desk."
             )
@@ -65,69 +60,15 @@ class Keyboard:
             await self._refuse(prompt, answer, "Only a person decides this; no rule ever does.")
             return
         async with self._servers.lock(basis.server, basis.pane):
-            if steps is not None:
-                effects = {option.effect for option in options}
-                effect: Effect = "stop" if "stop" in effects else "deny" if "deny" in effects else "reply"
-                await self._fill(prompt, answer, basis, on, steps, effect)
-            else:
-                await self._press(prompt, answer, basis, on, options[0].id, options[0].effect)
+            await self._press(prompt, answer, basis, on, options[0].id, options[0].effect)
 
-    async def _fill(
-        self, prompt: Prompt, answer: Answer, basis: Basis, on: OnScreen, steps: Steps, effect: Effect
-    ) -> None:
-        """An answer of several keys: the agent's own module says each next one, from a fresh look."""
-        server = self._servers.at(basis.server)
-        next(steps)
-        keys, deadline = 0, time.monotonic() + FILLED_S
-        while keys < MOST_FILLED and time.monotonic() < deadline:
-            shot = await self._looked(prompt, basis, on)
-            if isinstance(shot, Refused):
-                await self._refuse(prompt, answer, shot.reason)
-                return
-            try:
-                step = steps.send(shot)
-            except StopIteration as end:
-                why = end.value.reason if isinstance(end.value, Refused) else "It was not sent."
-                await self._refuse(prompt, answer, why)
-                return
-            if step is None:
-                await asyncio.sleep(LOOK_S)
-                continue
-            keys += 1
-            pressed_at = time.time()
-            if not await self._written(prompt, answer, server, basis.pane, step):
-                return
-            if isinstance(step, Press) and step.decides:
-                await self._teller.post(AnswerWritten(time.time(), prompt.id, answer.id))
-                await self._see(prompt, basis, on, effect, pressed_at, shot)
-                return
-            if not await self._changed(server, basis.pane, on, shot):
-                await self._refuse(prompt, answer, "A key had no effect; nothing was sent. See to it at the desk.")
-                return
-        await self._refuse(prompt, answer, "It took too long; nothing was sent. See to it at the desk.")
-
-    async def _written(
-        self, prompt: Prompt, answer: Answer, server: Tmux, pane: str, step: Press | Paste
-    ) -> bool:
-        if isinstance(step, Paste):
-            failed = await server.write(pane, step.text, bracketed=True)
-        else:
-            failed = await server.write(pane, KEYS[step.key])
+    async def _written(self, prompt: Prompt, answer: Answer, server: Tmux, pane: str, step: Press) -> bool:
+        failed = await server.write(pane, KEYS[step.key])
         if failed is not None and failed.unsure:
             await self._teller.post(TraceLost(time.time(), prompt.id, f"a key was sent, but {failed.why}"))
         elif failed is not None:
             await self._refuse(prompt, answer, f"The key could not be sent: {failed.why}.")
         return failed is None
-
-    async def _changed(self, server: Tmux, pane: str, on: OnScreen, before: Shot) -> bool:
-        """Has anything changed on the screen, within a moment? Whether as it should is the next step's matter."""
-        deadline = time.monotonic() + PATIENCE_S
-        while time.monotonic() < deadline:
-            look = await server.look(pane)
-            if isinstance(look, Gone) or on.read(look.screen) != before:
-                return True
-            await asyncio.sleep(LOOK_S)
-        return False
 
     async def _press(
         self, prompt: Prompt, answer: Answer, basis: Basis, on: OnScreen, option: str, effect: Effect
@@ -144,7 +85,7 @@ class Keyboard:
                 return
             if press.decides:
                 await self._teller.post(AnswerWritten(time.time(), prompt.id, answer.id))
-                await self._see(prompt, basis, on, effect, pressed_at, shot)
+                await self._see(prompt, basis, on, effect, pressed_at, shot, press.key)
                 return
             if not await self._moved(server, basis.pane, on, shot):
                 await self._refuse(prompt, answer, "The key had no effect; nothing was chosen.")
@@ -180,7 +121,7 @@ class Keyboard:
         return False
 
     async def _see(
-        self, prompt: Prompt, basis: Basis, on: OnScreen, effect: Effect, pressed_at: float, before: Shot
+        self, prompt: Prompt, basis: Basis, on: OnScreen, effect: Effect, pressed_at: float, before: Shot, key: str
     ) -> None:
         """The look after the deciding key; `before` is the page it was pressed on."""
         post = self._teller.post
@@ -191,13 +132,23 @@ class Keyboard:
             return
         stopped = effect == "stop"
         await post(DialogClosed(time.time(), prompt.id, "idle" if stopped else "busy"))
-        if on.explain is not None and prompt.tool is not None:
+        if await self._astray(basis, on, key):
+            detail = "the dialog was closed by something else; the key now lies in the input box"
+            await post(CallSettled(time.time(), prompt.id, "unknown", "desk", detail))
+            return
+        if on.explain is not None and on.recorded and prompt.tool is not None:
             return  # its record tells soon, and tells it even of a key that came from the desk at the same moment
         typed_at = await self._servers.at(basis.server).last_typed(basis.pane)
         if not isinstance(typed_at, int) or typed_at >= int(pressed_at):
             return  # somebody typed there in that very second, or nobody can tell: it may have been their key
         outcome = OUTCOMES.get(effect, "allowed")
         await post(CallSettled(time.time(), prompt.id, outcome, "held", "the dialog closed at this key"))
+
+    async def _astray(self, basis: Basis, on: OnScreen, key: str) -> bool:
+        """Has our key come too late, and become a letter at the end of the draft?"""
+        look = await self._servers.at(basis.server).look(basis.pane)
+        draft = None if isinstance(look, Gone) else on.draft(look.screen)
+        return key.isdecimal() and draft is not None and draft.endswith(key)
 
     async def _gone(self, basis: Basis, on: OnScreen, before: Shot) -> bool:
         """Is the dialog gone, seen twice? A screen is drawn in pieces, and a look may fall between two of them."""

@@ -7,6 +7,7 @@ a screen is believed only when it says the same thing twice.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import logging
 import secrets
@@ -25,7 +26,6 @@ from yourcall.events import (
     AnyEvent,
     CallSettled,
     DialogClosed,
-    DialogReached,
     DialogStillOpen,
     HolderConnected,
     HolderLost,
@@ -36,16 +36,27 @@ from yourcall.events import (
     TraceLost,
 )
 from yourcall.links import elsewhere, names, processes
+from yourcall.links.dialogs import (
+    Basis,
+    explained,
+    fingerprint,
+    from_screen,
+    held,
+    left_alone,
+    reached,
+    told_elsewhere,
+)
 from yourcall.links.foreground import folder, has_terminal, in_front, leader_in_front
 from yourcall.links.names import STRANGER
 from yourcall.links.tmux import Gone, Look, Row, Servers
 from yourcall.links.told import Calls
 from yourcall.model import Answer, Link, Prompt, Session, SessionState, Tool
-from yourcall.reading import Reading
 
 log = logging.getLogger(__name__)
 
 TICK_S = 0.25
+HURRY_S = 0.04  # between two looks while a dialog is about to be drawn
+SOON_S = 2.0  # it is drawn within half a second of its hook; on a busy machine it takes longer
 SETTLED_S = 0.3  # a hook tells of the same dialog within a tenth of a second: it gets the first word
 HOOKED_S = 3.0  # a session whose hooks work gets longer: on a busy machine a hook takes its time to start
 AGAIN_S = 0.05  # between two looks at a dialog that seems to have gone
@@ -56,7 +67,7 @@ ANY = "generic"  # the agent that stands for every program that nobody taught us
 HOOKED_KINDS = frozenset({"permission", "question", "plan", "elicitation"})
 TROUBLE = "problem:screen"
 TROUBLE_S = 3.0  # a call that works at the second try is no news
-MARK = "screen:"  # how the fingerprint of a prompt begins that only a screen told of
+DRAWN_S = 3.0  # a window that changes its size is drawn anew, on a busy machine within this
 FRESH_S = 2  # tmux tells in whole seconds when a window last changed
 
 
@@ -67,28 +78,6 @@ class Place(Struct, frozen=True):
     pane: str
     agent: str
     session_id: str
-
-
-class Basis(Struct, frozen=True):
-    """What the person was shown, and where; stored as the body of the prompt."""
-
-    server: str
-    pane: str
-    front: str
-    reading: Reading
-    screen: str
-    mark: str = ""
-    tool_input: msgspec.Raw = msgspec.Raw(b"null")  # what a hook told of the call; views read it by this name
-
-    @property
-    def shot(self) -> Shot:
-        return Shot(self.reading, self.screen, self.mark)
-
-
-class _Asked(Struct, frozen=True):
-    """What was asked, as its hook told it."""
-
-    tool_input: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class Teller(Protocol):
@@ -122,6 +111,9 @@ class Screens:
         calls: Calls | None = None,
     ) -> None:
         self._calls = calls
+        self._wake = asyncio.Event()
+        self._hurry_until = 0.0
+        self._doubts: dict[str, float] = {}  # since when a dialog cannot be made out, though it still asks
         self._started: set[tuple[str, str]] = set()  # panes in which yourcall itself started the agent
         self._teller = teller
         self._servers = servers
@@ -134,7 +126,16 @@ class Screens:
         await self._adopt()
         while True:
             await self.look_around()
-            await asyncio.sleep(TICK_S)
+            hurry = time.monotonic() < self._hurry_until
+            self._wake.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(HURRY_S if hurry else TICK_S):
+                    await self._wake.wait()
+
+    def hurry(self) -> None:
+        """A hook has told of a dialog: it is about to be drawn."""
+        self._hurry_until = time.monotonic() + SOON_S
+        self._wake.set()
 
     async def watch(self, server: str, pane: str, agent: str = "claude") -> Session | Gone:
         """Look after this pane from now on, although no hook has told of it."""
@@ -194,7 +195,7 @@ class Screens:
             return False
         if self._prompt_at(place) is not None:
             return True
-        if _held(self._teller.state, place.session_id):
+        if held(self._teller.state, place.session_id):
             return False
         changed = row.active_at != seen.active_at or time.time() - row.active_at <= FRESH_S
         seen.active_at = row.active_at
@@ -221,50 +222,32 @@ class Screens:
             await self._troubled(place, seen, shot, on)
         elif shot.reading.kind == "unknown" and self._idle(place.session_id):
             pass  # the turn is over: a menu that the person opened
-        elif now - seen.since >= SETTLED_S and (left := self._left_alone(place, shot, on)) is not None:
+        elif (
+            now - seen.since >= SETTLED_S
+            and (left := left_alone(self._teller.state, place.session_id, shot, on)) is not None
+        ):
             await self._reach(left, place, look, shot, on)
         elif now - seen.since >= self._patience(place, shot, on) and not explained(
             self._teller.state, place.session_id, shot.reading.kind
         ):
             await self._raise(place, look, shot, on)
 
-    def _left_alone(self, place: Place, shot: Shot, on: OnScreen) -> Prompt | None:
-        """The request that this dialog belongs to, if its hook told of it and nobody holds it any more."""
-        if on.shows is None:
-            return None
-        told = [
-            p
-            for p in _asked(self._teller.state, place.session_id)
-            if p.link == "hook" and p.state == "open" and not p.held and on.shows(p, shot)
-        ]
-        return told[0] if len(told) == 1 else None
-
     async def _reach(self, prompt: Prompt, place: Place, look: Look, shot: Shot, on: OnScreen) -> None:
-        """Its dialog is in our reach: the same prompt is answered by keys from now on."""
-        offer = on.offer(shot)
-        # What the request itself told of its questions is more than a screen shows of them.
-        questions = prompt.questions if prompt.kind in ("question", "elicitation") else offer.questions
-        if not offer.questions or not questions:
-            return
-        try:
-            body = msgspec.json.decode(self._teller.body(prompt.request) or b"", type=_Asked)
-        except (ValueError, RecursionError):
-            body = _Asked()
-        front = in_front(look.pid)
-        basis = Basis(place.server, place.pane, front, shot.reading, shot.text, shot.mark, body.tool_input)
-        request = msgspec.json.encode(basis)
-        body_id = hashlib.sha256(request).hexdigest()
-        self._bases.pop(prompt.id, None)
-        reached = DialogReached(time.time(), prompt.id, "screen", questions, body_id)
-        await self._teller.post(reached, {body_id: request})
+        front, body = in_front(look.pid), self._teller.body(prompt.request) or b""
+        basis = Basis(place.server, place.pane, front, shot.reading, shot.text, shot.mark)
+        told = reached(prompt, body, basis, on, time.time())
+        if told is not None:
+            self._bases.pop(prompt.id, None)
+            await self._teller.post(*told)
 
     def _patience(self, place: Place, shot: Shot, on: OnScreen) -> float:
         """How long a dialog must stand before the screen alone raises it."""
         if on.silence_s:
             return SETTLED_S if on.urgent is not None and on.urgent(shot) else on.silence_s
         if on.explain is not None:
-            told = shot.reading.kind in HOOKED_KINDS and self._explained(place, shot, on) is None
-            return self._hooked_s(place) if told else SETTLED_S
+            if self._explained(place, shot, on) is not None:
+                return AGAIN_S  # its hook has had the first word
+            return self._hooked_s(place) if shot.reading.kind in HOOKED_KINDS else SETTLED_S
         return self._hooked_s(place)
 
     def _explained(self, place: Place, shot: Shot, on: OnScreen) -> Explained | None:
@@ -310,6 +293,7 @@ class Screens:
             await post(PromptWithdrawn(now, prompt.id, "the agent itself has raised it too"))
             return True
         if fingerprint(shot) == fingerprint(basis.shot):
+            self._doubts.pop(prompt.id, None)
             if prompt.state in ("sent", "unsure"):
                 await post(DialogStillOpen(now, prompt.id))
                 await post(HolderConnected(now, prompt.id))
@@ -330,11 +314,25 @@ class Screens:
         told = self._explained(place, again, on) if prompt.state == "open" else None
         if told and self._calls and self._calls.prompt_of(place.session_id, told.told[0]) == prompt.id:
             # The same call, drawn anew: the window has another size, or the person unfolded it.
+            if told.offer.questions == prompt.questions:
+                self._bases[prompt.id] = replace(
+                    basis, reading=again.reading, screen=again.text, mark=again.mark
+                )  # what the person saw is what the hook told, and that has not changed
+                return True
             await post(PromptWithdrawn(now, prompt.id, "the screen has changed"))
             self._calls.stands_for(place.session_id, told.told, "")
             return False
+        drawing = prompt.state == "open" and prompt.tool is not None and told is None
+        if drawing and (again.asks or again.reading.state == "waiting") and self._doubts_for(prompt) < DRAWN_S:
+            return True  # it still asks, and shows none of the calls that we know: it may be drawn in pieces
+        self._doubts.pop(prompt.id, None)
         await self._closed(prompt, again)
         return False
+
+    def _doubts_for(self, prompt: Prompt) -> float:
+        """For how long this dialog could not be made out."""
+        now = time.monotonic()
+        return now - self._doubts.setdefault(prompt.id, now)
 
     async def _closed(self, prompt: Prompt, shot: Shot) -> None:
         """Gone, and we did not press: somebody at the desk did, and the screen does not tell what."""
@@ -348,7 +346,9 @@ class Screens:
             await self._teller.post(PromptWithdrawn(now, prompt.id, "the screen has changed"))
             return
         await self._teller.post(DialogClosed(now, prompt.id, "busy"))
-        if prompt.state == "open" and prompt.tool is None:  # of a call that was told, its record tells more
+        on = self._on_screen(prompt.agent)
+        recorded = prompt.tool is not None and on is not None and on.recorded
+        if prompt.state == "open" and not recorded:  # of a call that was told, its record tells more
             detail = f"the dialog closed; the agent is {shot.reading.state}"
             await self._teller.post(CallSettled(now, prompt.id, "unknown", "desk", detail))
 
@@ -478,44 +478,6 @@ class Screens:
             if prompt.link == "screen" and prompt.state == "answering":
                 why = "yourcall was stopped while it pressed keys"
                 await self._teller.post(TraceLost(time.time(), prompt.id, why))
-
-
-def fingerprint(shot: Shot) -> str:
-    """The same for the same dialog, wherever its highlight is."""
-    if shot.mark:
-        return f"{MARK}{hashlib.sha256(shot.mark.encode('utf-8', 'replace')).hexdigest()}"
-    identity = replace(shot.reading, selected=None, checked=None)
-    told = msgspec.json.encode([identity, shot.text if identity.kind == "unknown" else ""])
-    return f"{MARK}{hashlib.sha256(told).hexdigest()}"
-
-
-def explained(state: State, session_id: str, kind: str | None) -> bool:
-    """A hook, or the agent's socket, has told of what this session waits for. A subagent's request shows no dialog
-    while it is held."""
-    return elsewhere.asked_elsewhere(state, session_id, kind) or any(
-        p.link == "hook" and p.state in ("open", "answering", "sent") and not (p.subagent and p.held)
-        for p in _asked(state, session_id)
-    )
-
-
-def told_elsewhere(state: State, prompt: Prompt, session_id: str) -> bool:
-    """Is there a better prompt for this dialog? One that a hook raised itself, and lost, is that prompt."""
-    if prompt.tool is not None or not from_screen(prompt):
-        return elsewhere.asked_elsewhere(state, session_id, prompt.kind) or _held(state, session_id)
-    return explained(state, session_id, prompt.kind)
-
-
-def from_screen(prompt: Prompt) -> bool:
-    """Only a screen told of it."""
-    return prompt.fingerprint.startswith(MARK)
-
-
-def _held(state: State, session_id: str) -> bool:
-    return any(p.link == "hook" and p.held and not p.subagent for p in _asked(state, session_id))
-
-
-def _asked(state: State, session_id: str) -> list[Prompt]:
-    return [p for p in state.of_session(session_id) if p.kind not in ("ready", "problem")]
 
 
 def _weight(session: Session) -> tuple[bool, float]:

@@ -96,8 +96,8 @@ class Calls:
         same = [each for each in behind if each.told.prompt.kind == prompt.kind != "permission"]
         if same:  # a question, a plan: its own call tells more than the notice does
             prompt = replace(same[-1].told.prompt, id=prompt.id, opened_at=prompt.opened_at)
-        state = self._teller.state.sessions.get(session_id)
-        if state is not None and state.state == "idle":
+        session = self._teller.state.sessions.get(session_id)
+        if session is not None and session.state == "idle":
             call.prompt_id = prompt.id  # the turn is over: nobody asks any more
             return
         body = "\n\n".join(part for part in (why, prompt.body) if part)

@@ -21,7 +21,7 @@ from yourcall.core.identity import unsettled
 from yourcall.core.state import State
 from yourcall.events import AnyEvent, CallBound, CallSettled, DialogClosed, DialogStillOpen, SessionEnded
 from yourcall.links import processes
-from yourcall.links.screens import from_screen
+from yourcall.links.dialogs import from_screen
 from yourcall.links.transcript import MOST_AT_ONCE, Tail
 from yourcall.model import Prompt, Session
 

@@ -79,6 +79,7 @@ class Rulebook:
         self._allowed: deque[float] = deque()
         self._used: Counter[str] = Counter()
         self._counted: set[tuple[str, float]] = set()
+        self._limited: tuple[tuple[Rule, ...], list[Rule]] = ((), [])
         # Where a session was first seen is its project, wherever its agent goes later.
         self._roots: dict[str, str] = {}
 
@@ -151,9 +152,11 @@ class Rulebook:
 
     def _uses(self, rules: tuple[Rule, ...]) -> dict[str, int]:
         """How often the rules that count were used; the first time, the record is asked."""
-        for rule in rules:
+        if self._limited[0] is not rules:
+            self._limited = (rules, [rule for rule in rules if rule.uses is not None])
+        for rule in self._limited[1]:
             mark = (rule.name, rule.since)
-            if rule.uses is not None and mark not in self._counted:
+            if mark not in self._counted:
                 self._counted.add(mark)
                 self._used[rule.name] = sum(
                     rule.name in _names(prompt.answer.by)

@@ -35,6 +35,7 @@ class Files:
     def __init__(self, home: Path) -> None:
         self.home = home
         self._known: dict[Path, tuple[tuple[int, int, int], Book]] = {}
+        self._both = (Book(), Book(), Book())
 
     @property
     def path(self) -> Path:
@@ -46,9 +47,13 @@ class Files:
         theirs = self._read(Path(root) / ".yourcall" / NAME, root) if root else Book()
         if theirs == Book():
             return ours
+        if self._both[0] is ours and self._both[1] is theirs:
+            return self._both[2]
         # A mistake in the project's file may hide a restriction: then nothing is allowed here.
         kept = [rule for rule in ours.rules if not theirs.problems or rule.do != "allow"]
-        return Book((*kept, *theirs.rules), (*ours.problems, *theirs.problems))
+        both = Book((*kept, *theirs.rules), (*ours.problems, *theirs.problems))
+        self._both = (ours, theirs, both)
+        return both
 
     def _read(self, path: Path, root: str) -> Book:
         try:

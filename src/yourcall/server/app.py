@@ -21,6 +21,7 @@ from starlette.types import ASGIApp
 from yourcall.server import interactive_feed
 from yourcall.server.auth import Gate, Refusal, json_response
 from yourcall.server.devices import Devices
+from yourcall.server.interactive import Responses
 from yourcall.server.live import live
 from yourcall.server.needs import Asks, Conversations, Desk, Mirror, RuleDoor, Starting, Told, Uploads, Voice
 from yourcall.server.route import Call, Route
@@ -90,6 +91,7 @@ def make_app(
         ],
         exception_handlers={HTTPException: _no_route, Exception: _our_fault},
     )
+    setattr(app.state, interactive_feed.BEGUN, Responses())
     # A redirect would repeat whatever address was asked for; a wrong one is simply not there.
     app.router.redirect_slashes = False
     open_paths = {(route.method, route.path) for route in offered if route.key == "nobody"}

@@ -17,7 +17,6 @@ from yourcall.model import Answer, Kind, Prompt, Question, Refused, Verdict, Ver
 from yourcall.server.auth import Caller
 from yourcall.server.choosing import find
 from yourcall.server.needs import Bodies, Desk
-from yourcall.server.starting import TAKEN_S
 from yourcall.server.view import tool_input
 
 Type = Literal["permission", "question", "plan", "loop-detected"]
@@ -29,6 +28,9 @@ TYPES: dict[Kind, Type] = {
     "plan": "plan",
     "loop": "loop-detected",
 }  # everything else is a question
+
+# Long enough to hear that somebody was first; an answer that comes back later is told as a prompt again.
+SAID_S = 1.0
 
 # What was answered of a prompt with several questions is kept for this many prompts; the oldest is forgotten.
 MOST_BEGUN = 100
@@ -143,7 +145,7 @@ async def respond(desk: Desk, begun: Responses, caller: Caller, response: Prompt
         return ResponseResult(response.request_id, "next", "There is another question.", left)
     begun.forget(caller, prompt)
     answer = Answer(secrets.token_hex(12), caller.by, caller.via, so_far.choices, so_far.texts)
-    said, _ = await desk.answer(prompt.id, answer, TAKEN_S)
+    said, _ = await desk.answer(prompt.id, answer, SAID_S)
     return _result(response, said)
 
 

@@ -25,8 +25,7 @@ QUEUE = 1_000
 
 _encode = msgspec.json.Encoder().encode
 _UNKNOWN = "There is no such request; it may be over."
-# One for both doors: who has begun to answer on one connection may go on over HTTP.
-_begun = Responses()
+BEGUN = "begun"  # where an app keeps who has begun to answer what, for its connections and its routes alike
 
 
 async def list_interactive(call: Call) -> Reply | Refusal:
@@ -40,7 +39,8 @@ async def respond_interactive(call: Call) -> Reply | Refusal:
     asked = await body(call.request, PromptResponse)
     if isinstance(asked, Refusal):
         return asked
-    done = await respond(call.desk, _begun, call.caller, asked)
+    begun: Responses = getattr(call.request.app.state, BEGUN)
+    done = await respond(call.desk, begun, call.caller, asked)
     if done is None:
         return Refusal(404, _UNKNOWN)
     status = {"too_late": 409, "bounced": 409, "unsure": 409, "refused": 422}.get(done.result, 200)
@@ -107,9 +107,14 @@ def _news(prompt: Prompt, desk: Desk, shown: dict[str, Prompt], out: asyncio.Que
 
 
 def event(prompt: Prompt, desk: Desk) -> dict[str, Any]:
-    """`{type: "interactive-prompt", ...prompt}`; the prompt's own `type`, which that would hide, is in `prompt`."""
-    whole = msgspec.to_builtins(interactive(prompt, desk.store))
+    """`{type: "interactive-prompt", ...prompt}`; the prompt's own `type`, which that hides, is in `prompt`."""
+    whole = _plain(interactive(prompt, desk.store))
     return {**whole, "type": "interactive-prompt", "sessionId": prompt.session_id, "prompt": whole}
+
+
+def _plain(value: object) -> dict[str, Any]:
+    """As it goes over the wire: a tool's input is kept verbatim, which only an encoder knows how to put down."""
+    return msgspec.json.decode(_encode(value))
 
 
 async def _hear(socket: WebSocket, desk: Desk, caller: Caller, out: asyncio.Queue[object]) -> None:
@@ -122,11 +127,12 @@ async def _hear(socket: WebSocket, desk: Desk, caller: Caller, out: asyncio.Queu
         if isinstance(asked, Refused):
             out.put_nowait({"type": "error", "error": asked.reason})
             continue
-        done = await respond(desk, _begun, caller, asked)
+        begun: Responses = getattr(socket.app.state, BEGUN)
+        done = await respond(desk, begun, caller, asked)
         if done is None:
             out.put_nowait({"type": "error", "requestId": asked.request_id, "error": _UNKNOWN})
             continue
-        out.put_nowait({"type": "prompt-response", **msgspec.to_builtins(done)})
+        out.put_nowait({"type": "prompt-response", **_plain(done)})
         if done.next is not None:
-            whole = msgspec.to_builtins(done.next)
+            whole = _plain(done.next)
             out.put_nowait({**whole, "type": "interactive-prompt", "prompt": whole})

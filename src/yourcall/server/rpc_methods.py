@@ -44,7 +44,10 @@ from yourcall.server.rpc_wire import (
     WorkspaceList,
     WorkspaceView,
 )
-from yourcall.server.starting import TAKEN_S, give
+from yourcall.server.starting import give
+
+# Long enough to hear that somebody was first; an answer that comes back later is shown as a prompt again.
+SAID_S = 1.0
 
 BAD_PARAMS = -32602
 NOT_FOUND = -32001
@@ -161,7 +164,7 @@ async def _answer(line: Line, watched: Watched, dialog: Dialog, params: InputPar
         return Status("sent")
     caller = line.caller
     answer = Answer(secrets.token_hex(12), caller.by, caller.via, typed.choices, typed.texts)
-    said, _ = await line.tools.desk.answer(dialog.prompt.id, answer, TAKEN_S)
+    said, _ = await line.tools.desk.answer(dialog.prompt.id, answer, SAID_S)
     if wrong := _wrong(said):
         if watched.session_id in line.watched:
             line.look(watched.session_id, again=said.result in ("refused", "bounced"))

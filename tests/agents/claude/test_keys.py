@@ -21,7 +21,7 @@ from yourcall.agents.claude.keys import (
     read,
     typed,
 )
-from yourcall.agents.claude.offer import REVISE
+from yourcall.agents.claude.offer import REVISE, TELL
 from yourcall.agents.claude.walk import next_step
 from yourcall.agents.on_screen import KEYS, Paste, Press, Shot, Typed, key_named
 from yourcall.model import Answer, Option, Prompt, Question, Refused
@@ -61,6 +61,10 @@ def test_every_option_that_is_offered_has_a_next_key_and_every_clipped_dialog_of
             if told.kind in FILLED:
                 assert isinstance(step(seen, question, option), Press)
     for option in options if told.kind not in FILLED else []:
+        if option.id == TELL:
+            assert isinstance(next_key(seen, seen, option.id), Refused)  # it takes words
+            assert isinstance(step(seen, told.questions[0], option), Press)
+            continue
         press = next_key(seen, seen, option.id)
         assert isinstance(press, Press), press
         assert press.key in KEYS
@@ -76,7 +80,7 @@ def test_following_the_keys_ends_on_the_row_that_was_chosen(name: str) -> None:
         return  # played through in test_fill.py
     for question in offer(seen).questions:
         for option in question.options:
-            if question.multi_select or option.id == REVISE:
+            if question.multi_select or option.id in (REVISE, TELL):
                 continue  # as above
             now = seen
             for _ in range(30):
@@ -102,8 +106,8 @@ def by_key(seen: Shot, question: Question, option: Option, now: Shot) -> Press |
 def step(seen: Shot, question: Question, option: Option, now: Shot | None = None) -> Press | Paste | Refused:
     """The next step of an answer that takes this option."""
     told = offer(seen)
-    prompt = Prompt("p1", told.kind, "claude", "s1", "/src", told.title, 1.0, questions=told.questions)
-    texts = {question.id: "Otherwise."} if option.id == REVISE else {}
+    prompt = Prompt("p1", told.kind, "claude", "s1", "/src", told.title, 1.0, body=told.body, questions=told.questions)
+    texts = {question.id: "Otherwise."} if option.id in (REVISE, TELL) else {}
     return next_step(prompt, Answer("a1", "me", "http", {question.id: (option.id,)}, texts), now or seen)
 
 

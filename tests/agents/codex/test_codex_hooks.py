@@ -19,16 +19,12 @@ from yourcall.events import PromptRaised, SessionEnded, SessionSeen
 from yourcall.model import Link, Session
 
 HERE = Path(__file__).parents[2]
-LINES = [json.loads(line) for line in (HERE / "data" / "codex" / "hooks.jsonl").read_text().splitlines()]
+LINES = list(json.loads((HERE / "data" / "codex" / "hook-payload-samples.json").read_text()).values())
 TMUX = {"TMUX": "/tmp/tmux-1000/default,12,0", "TMUX_PANE": "%3", "pid": "4711", "runs": ""}
 
 
 def line(event: str, tool: str = "") -> dict[str, Any]:
-    return next(
-        each
-        for each in LINES
-        if each["hook_event_name"] == event and each.get("tool_name", "") in (tool, tool or "")
-    )
+    return next(each for each in LINES if each["hook_event_name"] == event and each.get("tool_name", "") == tool)
 
 
 def hear(payload: dict[str, Any], event: str = "", **env: str) -> Heard:
@@ -89,7 +85,7 @@ def test_a_turn_that_ends_leaves_the_session_ready_and_nothing_asked() -> None:
     assert isinstance(raised, PromptRaised)
     assert (seen.session.state, raised.prompt.kind, raised.prompt.body) == ("idle", "ready", "All done.")
     assert raised.prompt.link == "speech"
-    assert [(ending.alike, ending.outcome) for ending in heard.endings] == [(DESK, None)]
+    assert [(ending.alike, ending.outcome) for ending in heard.endings] == [(f"{DESK}main:", None)]
     assert hear(line("Stop"), runs="exec").events[1:] == ()
 
 
@@ -98,13 +94,29 @@ def test_the_next_instruction_ends_what_waited_for_it() -> None:
     assert session(given).state == "working"
     ready, over = given.endings
     assert (ready.alike, ready.said) == ("ready", line("UserPromptSubmit")["prompt"])
-    assert (over.alike, over.turn_id) == (DESK, line("UserPromptSubmit")["turn_id"])
+    assert (over.alike, over.turn_id) == (f"{DESK}main:", line("UserPromptSubmit")["turn_id"])
 
 
 def test_a_late_word_that_a_turn_has_begun_does_not_make_its_own_requests_forgotten() -> None:
     """Hooks that return at once may overtake each other."""
     assert hear(line("UserPromptSubmit")).turn == 0
     assert hear(line("Stop")).turn == 100.0
+
+
+def test_a_sub_agent_asks_in_the_session_it_belongs_to_and_its_turns_are_its_own() -> None:
+    """Captured from 0.166.0: the parent's session id, an agent id, and a transcript of its own."""
+    child = {"agent_id": "01a1df79-bae8", "agent_type": "default"}
+    heard = hear(line("PermissionRequest", "Bash") | child)
+    assert heard.told is not None
+    assert (heard.told.prompt.subagent, session(heard).transcript) == ("default 01a1df79-bae8", "")
+    assert heard.told.prompt.fingerprint.startswith(f"{DESK}01a1df79-bae8:")
+    assert heard.told.prompt.body.startswith("Asked by a sub-agent (default).")
+    given = hear(line("UserPromptSubmit") | child)
+    assert (given.endings, session(given).state) == ((), "unknown")
+    over = hear(line("Stop") | child, "SubagentStop")
+    assert [ending.alike for ending in over.endings] == [f"{DESK}01a1df79-bae8:"]
+    assert len(over.events) == 1
+    assert hear(line("Stop") | {"agent_id": "../x"}).problem
 
 
 def test_interrupt_and_end() -> None:

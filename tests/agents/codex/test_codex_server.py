@@ -235,12 +235,12 @@ def test_a_request_of_before_is_held_again_and_an_answer_that_was_not_taken_come
     sent = before.rows[prompt.id]
     assert sent.state == "sent"
     after = Desk(state=before.state, rows=before.rows, bodies=before.bodies, now=before.now)
-    after.server.recall(sent, after.bodies[sent.request])
+    after.server.before.add(sent, after.bodies[sent.request])
     late(after)
     again = after.rows[prompt.id]
     assert (again.state, again.held) == ("open", True)
     assert "did not take the answer" in again.history[-2].detail
-    assert after.server.give_up(after.now) == []
+    assert after.server.before.give_up(after.now) == []
 
 
 def test_what_a_new_server_does_not_know_is_told_as_such() -> None:
@@ -248,15 +248,15 @@ def test_what_a_new_server_does_not_know_is_told_as_such() -> None:
     late(before)
     (prompt,) = before.asking()
     server = Server("socket", "/a/socket")
-    server.recall(prompt, before.bodies[prompt.request])
-    (over,) = server.give_up(2000.0)
+    server.before.add(prompt, before.bodies[prompt.request])
+    (over,) = server.before.give_up(2000.0)
     before.post(over)
     assert before.rows[prompt.id].state == "ended"
     other = Desk()
     late(other)
     other.answer(*pick("allow"))
-    server.recall(other.rows[prompt.id], other.bodies[prompt.request])
-    (lost,) = server.give_up(2000.0)
+    server.before.add(other.rows[prompt.id], other.bodies[prompt.request])
+    (lost,) = server.before.give_up(2000.0)
     other.post(lost)
     assert other.rows[prompt.id].state == "unsure"
 

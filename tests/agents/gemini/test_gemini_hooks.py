@@ -182,3 +182,12 @@ def test_the_first_process_stands_for_the_session() -> None:
     session = found(process, b"", [Pane("%1", "/dev/pts/3", "/t"), Pane("%2", "/dev/pts/4", "/t")])
     assert (session.id, session.links, session.note) == ("pid-7-99", (Link("tmux", "%2", "/t"),), "")
     assert found(process, b"", []).note
+
+
+def test_a_comment_that_came_later_stays() -> None:
+    made = setup.add(None, LAUNCHER, [])
+    assert isinstance(made, Edited)
+    assert made.text is not None
+    removed = setup.remove(made.text.replace("{\n", "{\n  // mine, since\n", 1))
+    assert isinstance(removed, Edited)
+    assert removed.text == "{\n  // mine, since\n  \n}\n"

@@ -78,6 +78,7 @@ export function danger(prompt: PromptView, command?: string): string {
   if (prompt.kind === "trust") return "It lets the agent work here, and run what this folder tells it to.";
   if (prompt.kind === "startup") return "It changes how the agent works from now on.";
   if (prompt.kind !== "permission") return "";
+  if (prompt.hold) return "A rule of yours wants to be sure of this.";
   if (prompt.tool === null) return "yourcall knows this only from the screen: read it with care.";
   const input = prompt.tool.input;
   const fields = typeof input === "object" && input !== null && !Array.isArray(input) ? (input as Record<string, unknown>) : null;

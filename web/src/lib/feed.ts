@@ -5,6 +5,13 @@
 import { get } from "./api";
 import type { LiveNews, Status } from "./types";
 
+/** Which conversation to tell of, and where in it this client is. */
+export interface WatchRequest {
+  watch: string;
+  after?: number;
+  file?: string;
+}
+
 export type LineState = "connecting" | "live" | "down" | "unpaired";
 
 export interface Listener {
@@ -28,6 +35,7 @@ export class Feed {
   private turn: Promise<void> = Promise.resolve();
   private hiddenAt = 0;
   private wanted = false;
+  private wish: (() => WatchRequest | null) | null = null;
 
   constructor(private readonly to: Listener) {
     addEventListener("online", () => this.hurry());
@@ -51,6 +59,18 @@ export class Feed {
     const old = this.socket;
     this.socket = null;
     old?.close();
+  }
+
+  /** Also tell what is added to this conversation, from the place it names; null: to none. */
+  watch(wish: (() => WatchRequest | null) | null): void {
+    this.wish = wish;
+    this.sayWish();
+  }
+
+  private sayWish(): void {
+    if (this.socket?.readyState !== WebSocket.OPEN) return;
+    const wish: WatchRequest | null = this.wish ? this.wish() : { watch: "" };
+    if (wish) this.socket.send(JSON.stringify(wish));
   }
 
   /** Do not wait out a pause, and do not trust a line from before. */
@@ -100,7 +120,8 @@ export class Feed {
         await this.to.snapshot();
         this.seq = message.seq;
       }
-      return this.to.line("live", "");
+      this.to.line("live", "");
+      return this.wish ? this.sayWish() : undefined;
     }
     this.to.news(message);
     // What is added to a conversation is no row, and has a place of its own in its file.

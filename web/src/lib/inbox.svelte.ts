@@ -220,7 +220,9 @@ class Inbox {
   private async deliver(card: Card, mine: Mine): Promise<void> {
     try {
       const path = `/api/prompts/${part(card.prompt.id)}/answer`;
-      const reply = await call<AnswerReply>("POST", path, mine.request);
+      // A rule's hold shows as a button that is held: whoever got here has said it twice.
+      const request = card.prompt.hold ? { ...mine.request, sure: true } : mine.request;
+      const reply = await call<AnswerReply>("POST", path, request);
       if (reply.status === 401) return this.unpair("This device is not paired any more.");
       if (card.mine === mine) this.own(card, reply.ok ? { ...mine, stage: "told" } : null);
       const detail = line(reply.data.detail || reply.error);

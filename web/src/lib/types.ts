@@ -42,7 +42,7 @@ export interface AnswerRequest {
 /** A question of a script's. `name`: who asks. `id`: the script's own word for it; told again, it is the same question. `attended`: somebody waits for the answer, and without them it is withdrawn. */
 export interface Ask {
   question: string;
-  options?: (string | Choice)[];
+  options?: (string | yourcall.agents.script.read.Choice)[];
   free_text?: boolean;
   multi_select?: boolean;
   body?: string;
@@ -88,14 +88,6 @@ export interface ChannelView {
   targets: number;
   worked_at: number;
   problem: string;
-}
-
-/** One option; `id` is what the script gets back, the label if it is empty. */
-export interface Choice {
-  label: string;
-  id: string;
-  description: string;
-  effect: "allow_always" | "allow_once" | "allow_session" | "choose" | "deny" | "reply" | "stop";
 }
 
 /** The agent replaced what came before by a summary. The summary itself may be an entry of its own. */
@@ -150,6 +142,18 @@ export interface Hello {
   type: "hello";
   seq: number;
   snapshot: boolean;
+}
+
+/** One thing to answer: buttons for `options`, a text field for `textInput`, both if there are both. */
+export interface InteractivePrompt {
+  requestId: string;
+  type: "loop-detected" | "permission" | "plan" | "question";
+  title: string;
+  description: string;
+  toolName: string | null;
+  toolInput: unknown | null;
+  options: yourcall.server.interactive.Choice[] | null;
+  textInput: TextInput | null;
 }
 
 export interface KeyRequest {
@@ -274,6 +278,12 @@ export interface PromptNews {
   prompt: PromptStory;
 }
 
+export interface PromptResponse {
+  requestId: string;
+  selectedOption?: string | null;
+  textValue?: string | null;
+}
+
 /** A prompt with everything that happened to it. */
 export interface PromptStory {
   id: string;
@@ -365,6 +375,14 @@ export interface ReportView {
   decided: Record<string, number>;
   waits: WaitView[];
   savings: SavingView[];
+}
+
+/** `result` as for any answer; `next`: the prompt's next question, to be answered under its own `requestId`. */
+export interface ResponseResult {
+  requestId: string;
+  result: "accepted" | "bounced" | "confirmed" | "refused" | "sent" | "taken" | "too_late" | "unsure" | "next";
+  detail: string;
+  next: InteractivePrompt | null;
 }
 
 /** How a turn, or the whole session, ended. `cost_usd` is always what the session has cost so far. */
@@ -520,6 +538,10 @@ export interface TapRequest {
   token: string;
 }
 
+export interface TextInput {
+  placeholder: string;
+}
+
 /** `text` is empty where the agent keeps its thoughts to itself. */
 export interface Thinking {
   type: "thinking";
@@ -598,6 +620,19 @@ export interface WaitView {
   median: number;
   longest: number;
   total: number;
+}
+
+/** One option; `id` is what the script gets back, the label if it is empty. */
+export interface yourcall.agents.script.read.Choice {
+  label: string;
+  id: string;
+  description: string;
+  effect: "allow_always" | "allow_once" | "allow_session" | "choose" | "deny" | "reply" | "stop";
+}
+
+export interface yourcall.server.interactive.Choice {
+  value: string;
+  label: string;
 }
 
 export type LiveNews = Hello | PromptNews | SessionNews | EntriesNews;

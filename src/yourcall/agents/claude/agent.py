@@ -37,4 +37,6 @@ CLAUDE = Agent(
     asked=asked,
     read_message=read_message,
 )
-DEMO = replace(CLAUDE, name=demo.NAME, read_hook=demo.read_demo_hook, finder=None, headless=None)
+DEMO = replace(
+    CLAUDE, name=demo.NAME, read_hook=demo.read_demo_hook, plan=demo.plan_demo, finder=None, headless=None
+)

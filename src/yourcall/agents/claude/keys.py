@@ -11,7 +11,7 @@ import unicodedata
 
 from yourcall.agents.claude.fill import fill
 from yourcall.agents.claude.lines import is_rule
-from yourcall.agents.claude.offer import KEY_BAR, TEXT_ROW, offer, rows, trouble
+from yourcall.agents.claude.offer import KEY_BAR, TELL, TEXT_ROW, offer, rows, trouble
 from yourcall.agents.claude.same import shows
 from yourcall.agents.claude.screen import read_screen
 from yourcall.agents.on_screen import OnScreen, Press, Shot, Typed
@@ -40,6 +40,8 @@ def next_key(seen: Shot, now: Shot, option: str) -> Press | Refused:
         return wrong
     if seen.reading.kind == "unknown":
         return Press(option, decides=True) if option in KEY_BAR else Refused(f"There is no key {option!r} here.")
+    if option == TELL:
+        return Refused("Write what Claude shall be told; nothing was pressed.")
     row = next((place for place, each in rows(seen.reading) if each.id == option), None)
     at = now.reading.selected
     if row is None:

@@ -26,6 +26,7 @@ _STOPS = "Refuses this and stops the turn; Claude waits for you."
 _ONLY_A_PERSON = "Only a person decides this; no rule ever does."
 
 REVISE = "revise"
+TELL = "tell"
 REVIEW = "Review your answers"
 CHAT = "Chat about this"
 
@@ -46,10 +47,14 @@ def offer(shot: Shot) -> Offer:
     text_row = any(TEXT_ROW.match(choice.label) for choice in reading.options)
     if options and kind == "plan" and text_row:
         options = (*options, Option(REVISE, "Keep planning", "deny", "Claude plans on, with your words."))
+    amends = kind == "permission" and amendable(shot)
+    if options and amends:
+        tells = Option(TELL, "No, and tell Claude", "deny", "Refuses this in your words; Claude goes on.")
+        options = (*options, tells)
     several = reading.multi_select and not is_review(reading)
     if several:
         options = tuple(option for option in options if option.label not in (CHAT, "Submit", "Next"))
-    words = text_row and kind in ("question", "plan") and not several
+    words = (text_row and kind in ("question", "plan") and not several) or amends
     asked = (Question(DECISION, question, options, several, words),) if options else ()
     return Offer(kind, _title(reading, kind), shot.text, asked, why)
 
@@ -61,6 +66,13 @@ def trouble(shot: Shot) -> Offer | None:
     said = next((match[1] for line in shot.text.split("\n")[::-1] if (match := _RETRIES.match(line))), None)
     now = pauses.retrying(said) if said else None
     return Offer(now.kind, now.title, now.body) if now else None
+
+
+def amendable(shot: Shot) -> bool:
+    """Words can be put behind its plain No."""
+    last = shot.text.rstrip().split("\n")[-1]
+    options = shot.reading.options
+    return "Tab to amend" in last and bool(options) and options[-1].label == "No" and bool(shot.reading.target)
 
 
 def is_review(reading: Reading) -> bool:

@@ -27,24 +27,24 @@ def shows(prompt: Prompt, shot: Shot) -> bool:
         case "elicitation":
             return bool(asked) and asked in _squeezed(prompt.body)
         case "permission":
-            return _about(prompt, reading.target or "")
+            return prompt.tool is not None and about(prompt, reading.target or "")
         case _:
             return False
 
 
-def _about(prompt: Prompt, target: str) -> bool:
+def about(prompt: Prompt, target: str) -> bool:
     """The command, the file, the address or the tool that the dialog names is that of the request."""
     known = _squeezed(f"{prompt.title}\n{prompt.body}")
-    if not target or prompt.tool is None:
-        return False
-    if prompt.tool.name.startswith("mcp__"):
+    tool = prompt.tool.name if prompt.tool else ""
+    if tool.startswith("mcp__"):
         words = re.findall(r"\w+", target.lower())
-        return bool(words) and all(word in prompt.tool.name.lower() for word in words)
-    if _squeezed(target) in known:
-        return True
+        return bool(words) and all(word in tool.lower() for word in words)
+    if not target or _squeezed(target) in known:
+        return bool(target)
     name = target.rstrip("/").rsplit("/", 1)[-1]
-    return prompt.tool.name != "Bash" and len(name) >= SHORTEST and _squeezed(name) in known
+    return tool not in ("", "Bash") and len(name) >= SHORTEST and _squeezed(name) in known
 
 
 def _squeezed(text: str) -> str:
-    return "".join(text.split())
+    """Without blanks, and without the bar that is drawn beside a call of several lines."""
+    return "".join(text.split()).replace("│", "")

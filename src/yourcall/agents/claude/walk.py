@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import re
 
+from msgspec.structs import replace
+
 from yourcall.agents.claude import form_screen
-from yourcall.agents.claude.offer import REVISE, TEXT_ROW, is_review, lone, own_words, previews
+from yourcall.agents.claude.offer import REVISE, TELL, TEXT_ROW, is_review, lone, own_words, previews
+from yourcall.agents.claude.same import about
 from yourcall.agents.on_screen import Paste, Press, Shot
 from yourcall.agents.screens import flat
 from yourcall.model import Answer, Prompt, Question, Refused
@@ -19,6 +22,7 @@ from yourcall.reading import Choice, Reading
 GONE = "The dialog is no longer on the screen; nothing more was pressed."
 CHANGED = "The screen shows another dialog than the one you saw; nothing more was pressed."
 CLIPPED = "Only a part of the dialog is on the screen now; nothing more was pressed. Answer it at the desk."
+_OPEN_NO = re.compile(r"No, and tell Claude what to do differently\.?", re.I)
 LONGEST_LINE = 400  # what a row shows in one piece, and so can be compared
 
 _BOXES = "Own words cannot be written into a list of boxes from here; tick boxes, or answer it at the desk."
@@ -43,6 +47,8 @@ def next_step(prompt: Prompt, answer: Answer, now: Shot) -> Next:
             return form_screen.next_step(prompt, answer, now)
         case "plan":
             return _plan(prompt, answer, now)
+        case "permission":
+            return _refusal(prompt, answer, now)
         case _:
             return _question(prompt, answer, now)
 
@@ -163,6 +169,35 @@ def _plan(prompt: Prompt, answer: Answer, now: Shot) -> Next:
     if len(picked) != 1 or text:
         return Refused("Words go with `keep planning` only; leave them out, or choose that.")
     return _pick(now, [picked[0].label], ends=True)
+
+
+# --- permissions --------------------------------------------------------------------------------------------
+
+
+def _refusal(prompt: Prompt, answer: Answer, now: Shot) -> Next:
+    """No, with words: they are put behind the plain No of its last row, and seen there before they are sent."""
+    reading = now.reading
+    (asked,) = prompt.questions
+    text, row = answer.texts.get(asked.id, ""), len(reading.options) - 1
+    picked = [option.id for option in asked.options if option.id in answer.choices.get(asked.id, ())]
+    if picked != [TELL] or not text:
+        return Refused("Words go with a no that tells Claude something, and only with that. Nothing was pressed.")
+    wrong = unwritable(text)
+    if wrong is not None:
+        return wrong
+    known = [option for option in asked.options if option.label != "No" and option.id != TELL]
+    same = _same(asked.text, reading.question or "") and _offers(reading, replace(asked, options=tuple(known)))
+    if not same or not about(prompt, reading.target or "") or reading.selected is None or row < 1:
+        return Refused(CHANGED)
+    label = reading.options[row].label
+    if reading.selected != row:
+        wanders = label == "No" and not reading.text_input
+        return Press("down", decides=False) if wanders else Refused(_BUSY)
+    if label == "No":
+        return Press("tab", decides=False)
+    if _same(label, f"No, {text}"):
+        return Press("enter", decides=True)
+    return Paste(text) if _OPEN_NO.fullmatch(label) else Refused(_BUSY)
 
 
 def unwritable(text: str) -> Refused | None:

@@ -33,8 +33,8 @@ WITH_VALUE = frozenset({
 })  # fmt: skip
 
 OUTSIDE = (
-    "Read only: it is not connected (no control socket, and no hooks: `yourcall setup codex`) and does not run in"
-    " tmux. Answer it at its own terminal."
+    "Read only: it does not run in tmux. What a plain `codex` asks comes through its control socket all the same;"
+    " of others, `yourcall setup codex` shows what they ask."
 )
 
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from yourcall.agents.grade import Grade, Reach
 
-_RECORD = "item completed"
+_RECORD = "item completed; dialog gone"
 
 GRADE = Grade(
     "Codex",
-    ("0.166.0",),
+    ("0.166.0", "0.158.0", "0.150.1", "0.142.5"),
     {
         "permission": Reach("control socket; screen", "control socket; one key per look", _RECORD),
         "question": Reach("control socket; screen", "control socket; one key per look", _RECORD),
         "plan": Reach("screen", "one key per look", "dialog gone"),
-        "elicitation": Reach("control socket", "control socket", _RECORD),
+        "elicitation": Reach("control socket; screen", "control socket; one choice by keys", _RECORD),
         "trust": Reach("screen", "one key per look, by a person", "dialog gone"),
         "startup": Reach("screen", "one key per look, by a person; signing in never", "dialog gone"),
-        "ready": Reach("control socket", "control socket", "control socket"),
+        "ready": Reach("control socket; hook", "control socket; typed", "control socket; hook"),
         "unknown": Reach("screen", "key bar", "screen changed"),
     },
-    "the shared app-server, or tmux",
+    "the shared app-server (0.166.0), or tmux",
 )

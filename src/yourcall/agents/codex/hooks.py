@@ -34,6 +34,7 @@ DESK = "desk:"  # what nobody can see on a screen: it is over with its turn
 STATE_AFTER: dict[str, SessionState] = {
     "SessionStart": "working",  # it comes with the first message, not with the start
     "UserPromptSubmit": "working",
+    "PermissionRequest": "working",
     "Stop": "idle",
     "Interrupt": "idle",
 }
@@ -57,6 +58,8 @@ class HookPayload(Struct, frozen=True):
     prompt: str = ""
     tool_name: str = ""
     tool_input: Raw = field(default_factory=_empty)
+    agent_id: str = ""  # a sub-agent's: the session is still the one it belongs to
+    agent_type: str = ""
     last_assistant_message: str | None = ""
     stop_hook_active: bool = False
 
@@ -79,10 +82,12 @@ def read_hook(call: HookCall) -> Heard:
         call.payload.decode()  # a Raw is not looked into when it is decoded: what is no text is noticed here
     except (ValueError, RecursionError) as error:
         return Heard(problem=f"unreadable {call.event} payload: {error}")
-    if not SAFE_ID.fullmatch(payload.session_id):
+    if not SAFE_ID.fullmatch(payload.session_id) or (payload.agent_id and not SAFE_ID.fullmatch(payload.agent_id)):
         return Heard(problem=f"{call.event} payload with an impossible session id")
     seen = SessionSeen(call.at, _session(call, payload))
-    over = Ending(payload.session_id, DESK, None, detail="the turn is over")
+    over = Ending(payload.session_id, _desk(payload), None, detail="the turn is over")
+    if payload.agent_id and call.event not in ("PermissionRequest", "SubagentStop"):
+        return Heard((seen,))  # a turn of a sub-agent is not the session's
     match call.event:
         case "SessionStart":
             return Heard((seen,), begins=True)
@@ -97,6 +102,8 @@ def read_hook(call: HookCall) -> Heard:
             return Heard((seen,), told=_asks(call, payload))
         case "Stop" if call.new_id and not payload.stop_hook_active and seen.session.mode == "terminal":
             return Heard((seen, PromptRaised(call.at, _ready(call, payload))), endings=(over,), turn=call.at)
+        case "SubagentStop":
+            return Heard((seen,), endings=(over,))
         case "Stop" | "Interrupt":
             return Heard((seen,), endings=(over,), turn=call.at)
         case _:
@@ -108,17 +115,17 @@ def _session(call: HookCall, payload: HookPayload) -> Session:
     links = [Link("hook")]
     if env.get("TMUX_PANE") and env.get("TMUX"):
         links.append(Link("tmux", env["TMUX_PANE"], env["TMUX"].split(",")[0]))
-    pid = env.get("pid", "")
+    pid, asks = env.get("pid", ""), call.event == "PermissionRequest"
     return Session(
         id=payload.session_id,
         agent=AGENT,
         cwd=payload.cwd[:LONGEST_PATH],
-        state=STATE_AFTER.get(call.event, "unknown"),
+        state="unknown" if payload.agent_id and not asks else STATE_AFTER.get(call.event, "unknown"),
         mode="headless" if env.get("runs") in HEADLESS else "terminal",
         permission_mode=payload.permission_mode[:40],
         links=tuple(links),
         pid=int(pid) if pid.isdecimal() and len(pid) < 10 else 0,
-        transcript=(payload.transcript_path or "")[:LONGEST_PATH],
+        transcript="" if payload.agent_id else (payload.transcript_path or "")[:LONGEST_PATH],
         started_at=call.at if call.event == "SessionStart" else 0.0,
         seen_at=call.at,
     )
@@ -139,12 +146,14 @@ def _ready(call: HookCall, payload: HookPayload) -> Prompt:
 def _asks(call: HookCall, payload: HookPayload) -> Told:
     tool = payload.tool_name[:200]
     about = _about(payload.tool_input)
+    by = f"Asked by a sub-agent ({payload.agent_type[:80] or 'default'})." if payload.agent_id else ""
     prompt = replace(
         _prompt(call, payload),
         title=_title(tool, about.command),
-        body="\n\n".join(part for part in (about.description or "", _shown(payload)) if part)[:LONGEST_BODY],
+        body="\n\n".join(part for part in (by, about.description or "", _shown(payload)) if part)[:LONGEST_BODY],
         tool=Tool(tool),
-        fingerprint=DESK + mark(tool, bytes(payload.tool_input)),
+        fingerprint=_desk(payload) + mark(tool, bytes(payload.tool_input)),
+        subagent=f"{payload.agent_type or 'agent'} {payload.agent_id}" if payload.agent_id else "",
     )
     return Told(call.new_id, call.at, True, tool, bytes(payload.tool_input), prompt)
 
@@ -161,6 +170,11 @@ def _prompt(call: HookCall, payload: HookPayload) -> Prompt:
         turn_id=payload.turn_id[:128],
         permission_mode=payload.permission_mode[:40],
     )
+
+
+def _desk(payload: HookPayload) -> str:
+    """How the marks of all begin that this agent, or this sub-agent, asks."""
+    return f"{DESK}{payload.agent_id or 'main'}:"
 
 
 def mark(tool: str, input: bytes) -> str:

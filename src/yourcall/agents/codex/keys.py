@@ -150,4 +150,4 @@ def _letters(text: str) -> str:
     return "".join(char for char in text if not char.isspace() and unicodedata.category(char) != "Cf")
 
 
-CODEX_SCREEN = OnScreen(read, offer, next_key, draft, typed, arrived, explain)
+CODEX_SCREEN = OnScreen(read, offer, next_key, draft, typed, arrived, explain, recorded=False)

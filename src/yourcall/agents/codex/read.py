@@ -18,7 +18,6 @@ from yourcall.core.identity import handed
 from yourcall.events import CallSettled
 from yourcall.model import Outcome, Prompt
 
-
 # The whole of what the model is told; what a command printed has a head of its own and never looks like this.
 REFUSED = re.compile(
     rb"\w+ failed: CreateProcess \{ message: \"Rejected\(\\\"rejected by user\\\"\)\" \}|patch rejected by user"

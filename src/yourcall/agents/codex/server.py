@@ -8,6 +8,7 @@ Rules
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from msgspec import Struct, field
@@ -16,8 +17,9 @@ from msgspec.structs import replace
 from yourcall import __version__
 from yourcall.agents.codex import asks, pauses, wire
 from yourcall.agents.codex.asks import AGENT
+from yourcall.agents.codex.before import Before
 from yourcall.agents.codex.plan import plan
-from yourcall.agents.codex.proof import Requests, in_words, outcome_of
+from yourcall.agents.codex.proof import Requests
 from yourcall.agents.codex.wire import Id, Item, Note, Thread, Turn, decoded
 from yourcall.agents.talk import Child, Done, Speaking, Spoke
 from yourcall.core.step import PAUSES
@@ -27,10 +29,8 @@ from yourcall.events import (
     DialogStillOpen,
     HolderConnected,
     PromptRaised,
-    PromptWithdrawn,
     SessionEnded,
     SessionSeen,
-    TraceLost,
 )
 from yourcall.model import Answer, Link, Prompt, Refused, Session, SessionState
 
@@ -38,6 +38,9 @@ NOTHING = Spoke()
 MOST_SPOKEN = 200_000
 WAITING = frozenset({"waitingOnApproval", "waitingOnUserInput"})
 STATES: dict[str, SessionState] = {"active": "working", "idle": "idle", "systemError": "idle"}
+
+SAFE_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")  # it becomes a session's id, and part of an address
+LONGEST_PATH = 4096
 
 # A request that is answered by a program, not by a person: the one who owns the session answers it.
 NOT_OURS = "yourcall does not do this"
@@ -70,7 +73,7 @@ class Server:
         self._requests = Requests(self._alone)
         self._replies: dict[int, Reply] = {}
         self._count = 0
-        self._recalled: dict[str, tuple[Prompt, str]] = {}
+        self.before = Before()
         self.ready = False
         self.speaking: dict[str, Speaking] = {}
 
@@ -85,26 +88,6 @@ class Server:
         self._count += 1
         self._replies[self._count] = then or (lambda message, at: NOTHING)
         return wire.request(self._count, method, params)
-
-    def recall(self, prompt: Prompt, request: bytes) -> None:
-        """A prompt of before: raised through an earlier connection, and not settled."""
-        kept = decoded(asks.Request, request)
-        params = decoded(asks.Params, kept.params) if kept else None
-        self._recalled[prompt.id] = (prompt, params.threadId if params else prompt.session_id)
-
-    def give_up(self, at: float) -> list[AnyEvent]:
-        """What of before was neither asked again nor found on record: the server knows nothing of it."""
-        events: list[AnyEvent] = []
-        for prompt, _ in self._recalled.values():
-            if prompt.state == "desk":
-                events.append(CallSettled(at, prompt.id, "unknown", "desk", "nobody tells what was answered"))
-            elif prompt.state == "open":
-                why = "Codex no longer asks this: it was answered, or its server was started anew"
-                events.append(PromptWithdrawn(at, prompt.id, why))
-            else:
-                events.append(TraceLost(at, prompt.id, "Codex's server was started anew, and does not know it"))
-        self._recalled.clear()
-        return events
 
     def answer(self, prompt: Prompt, answer: Answer, request: bytes) -> list[bytes] | Refused:
         """The messages that carry this answer to this prompt."""
@@ -200,6 +183,10 @@ class Server:
     # --- what we hear ---------------------------------------------------------------------------------------
 
     def hear(self, data: bytes, at: float) -> Spoke:
+        try:
+            data.decode()  # a Raw is not looked into when it is decoded: what is no text is noticed here
+        except UnicodeDecodeError:
+            return NOTHING
         message = decoded(wire.Message, data)
         if message is None:
             return NOTHING
@@ -221,10 +208,8 @@ class Server:
         listed = decoded(wire.Loaded, message.result)
         ids = listed.data if listed else []
         lines = [self.call("thread/read", {"threadId": id}, self._read) for id in ids]
-        for prompt, thread in self._recalled.values():
-            if thread in ids and prompt.call_id:
-                params = {"threadId": thread, "turnId": prompt.turn_id, "itemIds": [prompt.call_id]}
-                lines.append(self.call("thread/items/read", params, self._on_record(prompt.id)))
+        for prompt_id, params in self.before.to_look_up(ids):
+            lines.append(self.call("thread/items/read", params, self._on_record(prompt_id)))
         return Spoke(lines=tuple(lines))
 
     def _read(self, message: wire.Message, at: float) -> Spoke:
@@ -233,6 +218,8 @@ class Server:
 
     def _met(self, thread: Thread, at: float) -> Spoke:
         """A thread that we hear of. Those without a record are helpers of Codex's own: they make titles."""
+        if not SAFE_ID.fullmatch(thread.id):
+            return NOTHING
         known = self._threads.get(thread.id)
         if known is None:
             known = self._threads[thread.id] = Known(thread)
@@ -243,14 +230,8 @@ class Server:
 
     def _on_record(self, prompt_id: str) -> Reply:
         def found(message: wire.Message, at: float) -> Spoke:
-            items = decoded(wire.Items, message.result)
-            prompt, _ = self._recalled.get(prompt_id, (None, ""))
-            for item in [placed.item for placed in items.data] if items and prompt else []:
-                outcome = outcome_of(item)
-                if outcome in ("allowed", "denied"):
-                    self._recalled.pop(prompt_id, None)
-                    return Spoke((CallSettled(at, prompt_id, outcome, "unknown", in_words(item, outcome)),))
-            return NOTHING
+            told = decoded(wire.Items, message.result)
+            return Spoke(self.before.found(prompt_id, [placed.item for placed in told.data] if told else [], at))
 
         return found
 
@@ -280,14 +261,14 @@ class Server:
         session = Session(
             thread.id,
             AGENT,
-            thread.cwd,
+            thread.cwd[:LONGEST_PATH],
             state,
             mode="headless" if self._alone else "terminal",
             links=(Link(self._link, thread.id, self._place),),
             pid=self._child.pid if self._child else 0,
             pid_started=self._child.started if self._child else "",
             version=thread.cliVersion[:40],
-            transcript=thread.path or "",
+            transcript=(thread.path or "")[:LONGEST_PATH],
             started_at=at,
             seen_at=at,
         )
@@ -295,12 +276,9 @@ class Server:
 
     def _resting(self, known: Known, at: float) -> list[AnyEvent]:
         """A pause of before is held again if its thread still rests."""
-        for prompt, thread in list(self._recalled.values()):
-            if thread == known.thread.id and prompt.kind in PAUSES and prompt.state == "open" and not known.pause:
-                self._recalled.pop(prompt.id)
-                known.pause = prompt.id
-                return [HolderConnected(at, prompt.id)]
-        return []
+        pause = "" if known.pause else self.before.pause_in(known.thread.id)
+        known.pause = known.pause or pause
+        return [HolderConnected(at, pause)] if pause else []
 
     def _resumed(self, thread_id: str) -> Reply:
         def resumed(message: wire.Message, at: float) -> Spoke:
@@ -359,6 +337,8 @@ class Server:
 
     def _closed(self, thread_id: str, at: float) -> Spoke:
         known = self._threads.pop(thread_id, None)
+        for asked in self._requests.of(thread_id):
+            self._requests.proved(asked.prompt.id)
         if known is None or known.thread.parentThreadId or known.thread.ephemeral:
             return NOTHING
         return Spoke((SessionEnded(at, thread_id, "Codex has closed it"),))
@@ -420,7 +400,7 @@ class Server:
         if before is not None:
             return NOTHING if before.closed else Spoke((event,), bodies)  # told again
         events = self._requests.add(prompt, known.thread.id, number, at)
-        if self._recalled.pop(prompt.id, None) is not None:
+        if self.before.take(prompt.id):
             events.append(DialogStillOpen(at, prompt.id))  # whatever we wrote in an earlier life was not taken
         return Spoke((*events, event), bodies)
 

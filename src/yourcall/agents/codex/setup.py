@@ -30,10 +30,18 @@ DAEMON_SINCE: Version = (0, 158, 0)
 DESCRIPTION_SINCE: Version = (0, 150, 1)
 
 # None of them comes with every tool call. Interrupt and SessionEnd are not known to 0.150.1, which skips them.
-EVENTS = ("SessionStart", "UserPromptSubmit", "PermissionRequest", "Stop", "Interrupt", "SessionEnd")
+EVENTS = (
+    "SessionStart",
+    "UserPromptSubmit",
+    "PermissionRequest",
+    "SubagentStop",
+    "Stop",
+    "Interrupt",
+    "SessionEnd",
+)
 
-# The launcher answers within milliseconds; this only bounds a machine that hangs. For Interrupt and SessionEnd Codex
-# takes no more than this, and puts a warning on the person's screen otherwise.
+# The launcher answers within milliseconds; this only bounds a machine that hangs. For Interrupt and SessionEnd
+# Codex takes no more than this, and puts a warning on the person's screen otherwise.
 INFORM_SECONDS = 3
 
 _AGAIN = "Run `yourcall setup codex`."

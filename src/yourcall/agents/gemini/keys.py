@@ -37,11 +37,12 @@ def read(screen: str) -> Shot:
     lines = clean(screen)
     while lines and not lines[0]:
         lines.pop(0)
+    asks = "Action Required" in (title or "")
     if reading.state != "waiting":
-        return Shot(reading, "\n".join(lines))
-    box = find_box(lines, asked="Action Required" in (title or ""))
+        return Shot(reading, "\n".join(lines), asks=asks)
+    box = find_box(lines, asked=asks)
     text = "\n".join(box.lines if box is not None else lines)
-    return Shot(reading, text, f"{reading.kind}:{_identity(reading, text)}")
+    return Shot(reading, text, f"{reading.kind}:{_identity(reading, text)}", asks)
 
 
 def _identity(reading: Reading, text: str) -> str:

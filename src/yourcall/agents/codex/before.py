@@ -1,0 +1,68 @@
+"""Prompts of before: raised through an earlier connection, and not settled when that one was lost.
+
+Rule: what the server asks again is held again; what stands on record is told; of the rest it is said that nobody
+knows. Nothing is concluded from silence before the server had time to speak.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from yourcall.agents.codex import asks
+from yourcall.agents.codex.proof import in_words, outcome_of
+from yourcall.agents.codex.wire import Item, decoded
+from yourcall.core.step import PAUSES
+from yourcall.events import AnyEvent, CallSettled, PromptWithdrawn, TraceLost
+from yourcall.model import Prompt
+
+
+class Before:
+    def __init__(self) -> None:
+        self._prompts: dict[str, tuple[Prompt, str]] = {}  # with the thread it was asked in
+
+    def add(self, prompt: Prompt, request: bytes) -> None:
+        kept = decoded(asks.Request, request)
+        params = decoded(asks.Params, kept.params) if kept else None
+        self._prompts[prompt.id] = (prompt, params.threadId if params else prompt.session_id)
+
+    def take(self, prompt_id: str) -> bool:
+        """It is asked again; False if it is new."""
+        return self._prompts.pop(prompt_id, None) is not None
+
+    def pause_in(self, thread_id: str) -> str:
+        """The pause that waits in this thread, which still rests; it is taken."""
+        for prompt, thread in self._prompts.values():
+            if thread == thread_id and prompt.kind in PAUSES and prompt.state == "open":
+                self._prompts.pop(prompt.id)
+                return prompt.id
+        return ""
+
+    def to_look_up(self, loaded: Collection[str]) -> list[tuple[str, dict[str, object]]]:
+        """The items to be read, by prompt: their end may be on record."""
+        return [
+            (prompt.id, {"threadId": thread, "turnId": prompt.turn_id, "itemIds": [prompt.call_id]})
+            for prompt, thread in self._prompts.values()
+            if thread in loaded and prompt.call_id
+        ]
+
+    def found(self, prompt_id: str, items: list[Item], at: float) -> tuple[AnyEvent, ...]:
+        for item in items if prompt_id in self._prompts else []:
+            outcome = outcome_of(item)
+            if outcome is not None:
+                self._prompts.pop(prompt_id)
+                return (CallSettled(at, prompt_id, outcome, "unknown", in_words(item, outcome)),)
+        return ()
+
+    def give_up(self, at: float) -> list[AnyEvent]:
+        """What was neither asked again nor found: the server knows nothing of it."""
+        events: list[AnyEvent] = []
+        for prompt, _ in self._prompts.values():
+            if prompt.state == "desk":
+                events.append(CallSettled(at, prompt.id, "unknown", "desk", "nobody tells what was answered"))
+            elif prompt.state == "open":
+                why = "Codex no longer asks this: it was answered, or its server was started anew"
+                events.append(PromptWithdrawn(at, prompt.id, why))
+            else:
+                events.append(TraceLost(at, prompt.id, "Codex's server was started anew, and does not know it"))
+        self._prompts.clear()
+        return events

@@ -1,0 +1,111 @@
+"""What a dialog on a screen is known by, and whether somebody else has told of it.
+
+Rule: touches nothing. A look is compared with a look; what a hook or a socket raised comes before a screen's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from yourcall.agents.on_screen import OnScreen, Shot
+from yourcall.core.state import State
+from yourcall.events import DialogReached
+from yourcall.links import elsewhere
+from yourcall.model import Prompt
+from yourcall.reading import Reading
+
+MARK = "screen:"  # how the fingerprint of a prompt begins that only a screen told of
+
+
+class Basis(Struct, frozen=True):
+    """What the person was shown, and where; stored as the body of the prompt."""
+
+    server: str
+    pane: str
+    front: str
+    reading: Reading
+    screen: str
+    mark: str = ""
+    tool_input: msgspec.Raw = msgspec.Raw(b"null")  # what a hook told of the call; views read it by this name
+
+    @property
+    def shot(self) -> Shot:
+        return Shot(self.reading, self.screen, self.mark)
+
+
+class _Asked(Struct, frozen=True):
+    """What was asked, as its hook told it."""
+
+    tool_input: msgspec.Raw = msgspec.Raw(b"null")
+
+
+def fingerprint(shot: Shot) -> str:
+    """The same for the same dialog, wherever its highlight is."""
+    if shot.mark:
+        return f"{MARK}{hashlib.sha256(shot.mark.encode('utf-8', 'replace')).hexdigest()}"
+    identity = replace(shot.reading, selected=None, checked=None)
+    told = msgspec.json.encode([identity, shot.text if identity.kind == "unknown" else ""])
+    return f"{MARK}{hashlib.sha256(told).hexdigest()}"
+
+
+def explained(state: State, session_id: str, kind: str | None) -> bool:
+    """A hook, or the agent's socket, has told of what this session waits for. A subagent's request shows no dialog
+    while it is held."""
+    return elsewhere.asked_elsewhere(state, session_id, kind) or any(
+        p.link == "hook" and p.state in ("open", "answering", "sent") and not (p.subagent and p.held)
+        for p in asked(state, session_id)
+    )
+
+
+def told_elsewhere(state: State, prompt: Prompt, session_id: str) -> bool:
+    """Is there a better prompt for this dialog? One that a hook raised itself, and lost, is that prompt."""
+    if prompt.tool is not None or not from_screen(prompt):
+        return elsewhere.asked_elsewhere(state, session_id, prompt.kind) or held(state, session_id)
+    return explained(state, session_id, prompt.kind)
+
+
+def from_screen(prompt: Prompt) -> bool:
+    """Only a screen told of it."""
+    return prompt.fingerprint.startswith(MARK)
+
+
+def held(state: State, session_id: str) -> bool:
+    return any(p.link == "hook" and p.held and not p.subagent for p in asked(state, session_id))
+
+
+def asked(state: State, session_id: str) -> list[Prompt]:
+    return [p for p in state.of_session(session_id) if p.kind not in ("ready", "problem")]
+
+
+def left_alone(state: State, session_id: str, shot: Shot, on: OnScreen) -> Prompt | None:
+    """The request that this dialog belongs to, if its hook told of it and nobody holds it any more."""
+    if on.shows is None:
+        return None
+    told = [
+        p
+        for p in asked(state, session_id)
+        if p.link == "hook" and p.state == "open" and not p.held and on.shows(p, shot)
+    ]
+    return told[0] if len(told) == 1 else None
+
+
+def reached(
+    prompt: Prompt, body: bytes, basis: Basis, on: OnScreen, at: float
+) -> tuple[DialogReached, dict[str, bytes]] | None:
+    """Its dialog is in our reach: the same prompt is answered by keys from now on. `body`: what was asked."""
+    offer = on.offer(basis.shot)
+    # What the request itself told of its questions is more than a screen shows of them.
+    questions = prompt.questions if prompt.kind in ("question", "elicitation") else offer.questions
+    if not offer.questions or not questions:
+        return None
+    try:
+        was = msgspec.json.decode(body, type=_Asked)
+    except (ValueError, RecursionError):
+        was = _Asked()
+    request = msgspec.json.encode(replace(basis, tool_input=was.tool_input))
+    body_id = hashlib.sha256(request).hexdigest()
+    return DialogReached(at, prompt.id, "screen", questions, body_id), {body_id: request}

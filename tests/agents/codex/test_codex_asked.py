@@ -1,0 +1,54 @@
+"""What Codex's requests are about, for the rules; from requests as its app-server sends them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from yourcall.agents.codex.asked import asked
+from yourcall.agents.codex.asks import CHANGE, COMMAND, PERMISSIONS
+from yourcall.core.asked import Asked
+
+
+def about(method: str, tool_name: str = "Bash", tool_input: Any = None, **params: Any) -> Asked | None:
+    kept = {"method": method, "params": params, "tool_name": tool_name, "tool_input": tool_input}
+    return asked(json.dumps(kept).encode())
+
+
+def test_a_command_is_what_the_shell_is_given() -> None:
+    assert about(COMMAND, command="/bin/bash -lc 'git log && rm x'") == Asked(
+        "Bash", "command", command="git log && rm x"
+    )
+    assert about(COMMAND, command="git log") == Asked("Bash", "command", command="git log")
+    more = about(COMMAND, command="ls", additionalPermissions={})
+    assert more is not None
+    assert more.unboxed
+
+
+def test_a_connection_is_its_host_and_a_change_is_its_files() -> None:
+    reached = {"host": "example.com", "protocol": "https"}
+    assert about(COMMAND, command="x", networkApprovalContext=reached) == Asked(
+        "Network", "fetch", hosts=("example.com",)
+    )
+    changes = {"changes": [{"path": "/p/a"}, {"path": "/p/b"}]}
+    assert about(CHANGE, "apply_patch", changes) == Asked("apply_patch", "write", paths=("/p/a", "/p/b"))
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        about(COMMAND, command="y", kind="writeStdin"),
+        about(CHANGE, "apply_patch", {"changes": [{"path": "/p/a"}]}, grantRoot="/p"),
+        about(PERMISSIONS, "request_permissions"),
+    ],
+)
+def test_whatever_asks_for_more_is_nothing_that_a_class_allows(found: Asked | None) -> None:
+    assert found is not None
+    assert found.kind == "other"
+
+
+@pytest.mark.parametrize("data", [b"", b"{}", b"[1]", b'{"method": 1}', b"\xff", b'{"method": "x", "params": 3}'])
+def test_what_cannot_be_read_is_about_nothing(data: bytes) -> None:
+    assert asked(data) is None or asked(data) == Asked("x")

@@ -1,0 +1,101 @@
+"""The channels' part of the configuration, and where their secrets are: what is wrong is said, with its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec import Struct
+
+from yourcall.channels import ntfy, push
+from yourcall.channels.configured import Configured, with_push
+from yourcall.channels.secrets import read_secrets, secrets_of, variable, write_secret
+from yourcall.config import Config, parse
+from yourcall.core.escalate import When
+from yourcall.model import Refused
+
+NTFY = '[channels.phone]\ntype = "ntfy"\ntopic = "abc"\n'
+
+
+def test_channels_and_the_ladder_are_read() -> None:
+    text = (
+        '[notify]\nquiet = "22:00-07:00"\nquiet_lets = ["trust"]\n\n[[notify.when]]\nproject = "*/x"\ntell =
+        []\n\n' + NTFY
+    )
+    config = parse(text)
+    assert isinstance(config, Config)
+    assert config.channels == {"phone": Configured("ntfy", ntfy.Settings("abc"))}
+    assert config.notify.when == (When((), project="*/x"),)
+    assert with_push(config.channels)["push"].settings == push.Settings()
+    named = parse('[channels.push]\nservices = ["https://push.example"]\n')
+    assert isinstance(named, Config)
+    settings: Struct = with_push(named.channels)["push"].settings
+    assert settings == push.Settings(services=("https://push.example",))
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (NTFY + "\n[channels.b]\ntype = 3\n", "line 6: [channels.b] `type` must be one of: push, ntfy"),
+        ('[channels.b]\ntopic = "x"\n', "line 1: [channels.b] `type` must be one of: push, ntfy"),
+        ('[channels.b]\ntype = "ntfy"\n', "line 1: [channels.b] 'topic' is missing."), ('[channels.b]\ntype =
+        "ntfy"\n\ntopic = "a b"\n', "line 4: [channels.b] topic: expected `str` matching regex"),
+        ('[channels.b]\ntype = "ntfy"\ntopic = "x"\ncolor = 1\n', "line 4: [channels.b] it knows no 'color'; there
+        are"), ('[channels.b]\ntype = "ntfy"\ntopic = "x"\nrung = "roof"\n', "line 4: [channels.b] rung: invalid
+        enum value"), ('[channels.b]\ntype = "push"\n', "line 2: [channels.b] the phone app's push is one
+        channel"), ('[channels."B b"]\ntype = "ntfy"\n', "a channel's name is small letters"), ("[channels]\nx =
+        1\n", "line 1: [channels.x] channels are sections: [channels.NAME]."), ("channels = 1\n", "[channels]
+        channels are sections"), ('[notify]\nquiet = "22-7"\n', "line 2: [notify] quiet: expected `str` matching
+        regex"), ('[notify]\nquiet_lets = ["x"]\n', "line 2: [notify] quiet_lets[0]: invalid enum value 'x'; it
+        can be permission"), ("[notify]\ndesk_s = -1\n", "line 2: [notify] desk_s: expected `float` >= 0.0."),
+        ('[keep]\ndays = 1\n[[notify.when]]\nproject = "x"\n', "line 3: [notify] when[0]: object missing required
+        field"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_with_its_line(text: str, says: str) -> None:
+    refused = parse(text)
+    assert isinstance(refused, Refused)
+    assert says in refused.reason
+
+
+def test_a_secret_in_the_wrong_file_is_refused_and_not_repeated() -> None:
+    refused = parse(NTFY + 'token = "tk_hushhush"\n')
+    assert isinstance(refused, Refused)
+    assert (
+        "line 4: [channels.phone] 'token' is a secret: put it into secrets.toml, under [phone]." in refused.reason
+    )
+    assert "hush" not in refused.reason
+
+
+def test_secrets_come_from_the_file_or_before_it_from_the_environment(tmp_path: Path) -> None:
+    assert read_secrets(tmp_path) == {}
+    assert write_secret(tmp_path, "phone", "token", 'a"b\\c') is None
+    kept = read_secrets(tmp_path)
+    assert kept == {"phone": {"token": 'a"b\\c'}}
+    assert secrets_of("phone", ("token",), kept, {}) == {"token": 'a"b\\c'}
+    assert secrets_of("my-phone", ("token",), {}, {"YOURCALL_MY_PHONE_TOKEN": "t"}) == {"token": "t"}
+    assert secrets_of("phone", ("token",), kept, {variable("phone", "token"): "t"}) == {"token": "t"}
+    assert secrets_of("phone", (), kept, {}) == {}
+    assert write_secret(tmp_path, "phone", "", None) is None
+    assert read_secrets(tmp_path) == {}
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o666])
+def test_secrets_that_others_may_read_are_not_used(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "secrets.toml"
+    path.write_text('[phone]\ntoken = "hush"\n')
+    path.chmod(mode)
+    refused = read_secrets(tmp_path)
+    assert isinstance(refused, Refused)
+    assert "chmod 600" in refused.reason
+
+
+@pytest.mark.parametrize("text", ["[phone\nhush", "[phone]\ntoken = hush", "[phone]\ntoken = 3", 'hush = "x"'])
+def test_secrets_that_cannot_be_read_are_not_repeated(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "secrets.toml"
+    path.write_text(text)
+    path.chmod(0o600)
+    refused = read_secrets(tmp_path)
+    assert isinstance(refused, Refused)
+    assert "cannot be understood" in refused.reason
+    assert "= hush" not in refused.reason

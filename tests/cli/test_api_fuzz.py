@@ -1,0 +1,62 @@
+"""The HTTP API against its own document: schemathesis makes requests from it, a real daemon replies.
+
+Each operation gets a bounded number of requests that fit the document and of such that do not; `make soak` more.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from schemathesis import GenerationMode
+from schemathesis.checks import CHECKS
+
+from kit.yourcall import Yourcall
+from yourcall.server.openapi import document
+from yourcall.server.routes import LIVE, ROUTES
+
+EXAMPLES = 150 if os.environ.get("YOURCALL_SOAK") == "1" else 8
+# A WebSocket, and what only the user's own socket offers: neither is plain HTTP from afar.
+OPERATIONS = sorted((r.method, r.path) for r in ROUTES if r.key != "local")
+CHECKED = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_schema_conformance",
+)
+
+
+class Bare(Yourcall):
+    """Without an agent on its path: a request that fits must not start one."""
+
+    @property
+    def env(self) -> dict[str, str]:
+        return {**super().env, "PATH": os.defpath, "SHELL": "/bin/sh"}
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    with Bare(tmp_path_factory.mktemp("api")) as running:
+        yield running.url, running.run("devices", "add", "fuzzer", "--json").json["token"]
+
+
+@pytest.mark.parametrize(("method", "path"), OPERATIONS, ids=lambda each: str(each))
+def test_the_api_does_what_its_document_says(daemon: tuple[str, str], method: str, path: str) -> None:
+    url, token = daemon
+    schema = schemathesis.openapi.from_dict(document(ROUTES, LIVE))
+    schema.config.update(base_url=url)
+    operation = schema[path][method]
+    checks = [CHECKS.get_one(name) for name in CHECKED]
+
+    for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
+
+        @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck), database=None)
+        @given(case=operation.as_strategy(generation_mode=mode))
+        def tried(case: Any) -> None:
+            case.call_and_validate(headers={"Authorization": f"Bearer {token}"}, checks=checks, timeout=30)
+
+        tried()

@@ -1,0 +1,175 @@
+"""The link to Codex's app-servers, against a server that says what the test wants on a real Unix socket."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from websockets.asyncio.server import ServerConnection, unix_serve
+
+from yourcall.agents.codex.agent import CODEX
+from yourcall.config import Codex, Config, Discovery
+from yourcall.core.state import State
+from yourcall.core.step import step
+from yourcall.daemon import Daemon
+from yourcall.events import AnyEvent, Deliver
+from yourcall.links.codex import CONTROL, CodexServers, homes
+from yourcall.model import Prompt, Session
+from yourcall.store.sqlite import Store
+
+DATA = Path(__file__).resolve().parents[1] / "data/codex/app-server"
+Script = Callable[[ServerConnection], Awaitable[None]]
+
+
+class Desk:
+    """The core beside the link."""
+
+    def __init__(self) -> None:
+        self.state = State()
+        self.rows: dict[str, Prompt] = {}
+        self.bodies: dict[str, bytes] = {}
+        self.links: list[CodexServers] = []
+
+    async def post(self, event: AnyEvent, bodies: dict[str, bytes] | None = None) -> object:
+        self.bodies |= bodies or {}
+        done = step(self.state, event)
+        self.state.take(done)
+        self.rows |= {prompt.id: prompt for prompt in done.prompts}
+        for command in done.commands:
+            if isinstance(command, Deliver):
+                prompt = self.state.prompts[command.prompt_id]
+                self.links[0].deliver(prompt, command.answer, self.bodies[prompt.request])
+        return done
+
+    def body(self, id: str, /) -> bytes | None:
+        return self.bodies.get(id)
+
+    async def until(self, holds: Callable[[], object]) -> None:
+        async with asyncio.timeout(20):
+            while not holds():  # noqa: ASYNC110 - what is looked at has no event
+                await asyncio.sleep(0.01)
+
+
+@contextlib.asynccontextmanager
+async def listening(desk: Desk, place: Path) -> AsyncIterator[CodexServers]:
+    link = CodexServers(desk, CODEX, lambda: [place])
+    desk.links.append(link)
+    task = asyncio.create_task(link.run())
+    try:
+        yield link
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+def pending() -> tuple[dict[str, object], dict[str, object], dict[str, object]]:
+    """What a server says to one who joins late: a thread, its resumption, and what is asked."""
+    lines = [
+        json.loads(line)["msg"] for line in (DATA / "late-join-after-tui-killed.jsonl").read_text().splitlines()
+    ]
+    resumed = next(m["result"] for m in lines if "thread" in m.get("result", {}))
+    asked = next(m for m in lines if m.get("method", "").endswith("requestApproval"))
+    return resumed["thread"], resumed, asked
+
+
+async def serve_pending(connection: ServerConnection) -> None:
+    thread, resumed, asked = pending()
+    replies = {
+        "initialize": {},
+        "thread/loaded/list": {"data": [thread["id"]]},
+        "thread/read": {"thread": thread},
+        "thread/resume": resumed,
+        "thread/items/read": {"data": []},
+    }
+    async for data in connection:
+        message = json.loads(data)
+        if "method" in message and "id" in message:
+            await connection.send(json.dumps({"id": message["id"], "result": replies[message["method"]]}))
+            if message["method"] == "thread/resume":
+                await connection.send(json.dumps(asked))
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    return tmp_path / "control.sock"
+
+
+def test_a_lost_connection_lets_go_and_a_new_one_holds_again(place: Path) -> None:
+    async def scene() -> None:
+        desk = Desk()
+        async with listening(desk, place):
+            async with unix_serve(serve_pending, str(place)):
+                await desk.until(lambda: [p for p in desk.rows.values() if p.held])
+            (prompt,) = desk.rows.values()
+            await desk.until(lambda: not desk.rows[prompt.id].held)
+            assert desk.rows[prompt.id].state == "open"
+            await asyncio.to_thread(place.unlink, missing_ok=True)
+            async with unix_serve(serve_pending, str(place)):
+                await desk.until(lambda: desk.rows[prompt.id].held)
+            assert "held again" in [moment.detail for moment in desk.rows[prompt.id].history]
+            assert len(desk.rows) == 1
+
+    asyncio.run(scene())
+
+
+def test_junk_is_no_news_and_no_end(place: Path) -> None:
+    async def junk(connection: ServerConnection) -> None:
+        for message in ("", "{", "[]", '"x"', '{"id":[],"method":7}', '{"method":"turn/started","params":null}'):
+            await connection.send(message)
+        await connection.send(b"\xff\xfe")
+        await serve_pending(connection)
+
+    async def scene() -> None:
+        desk = Desk()
+        async with listening(desk, place), unix_serve(junk, str(place)):
+            await desk.until(lambda: [p for p in desk.rows.values() if p.held])
+            assert len(desk.state.sessions) == 1
+
+    asyncio.run(scene())
+
+
+def test_a_file_in_its_place_is_not_spoken_to(place: Path) -> None:
+    place.write_text("")
+
+    async def scene() -> None:
+        desk = Desk()
+        async with listening(desk, place):
+            await asyncio.to_thread(place.unlink)
+            async with unix_serve(serve_pending, str(place)):
+                await desk.until(lambda: desk.rows)
+
+    asyncio.run(scene())
+
+
+def test_homes_are_the_configured_ones_the_users_and_those_of_sessions() -> None:
+    seen = [
+        Session("a", "codex", "/tmp", transcript="/home/x/.codex/sessions/2026/rollout-a.jsonl"),
+        Session("b", "claude", "/tmp", transcript="/home/y/.claude/sessions/b.jsonl"),
+        Session("c", "codex", "/tmp", transcript="relative/sessions/c.jsonl"),
+    ]
+    found = homes(["/etc/one", "/etc/one"], Path("/home/me/.codex"), seen)
+    assert found == [Path("/etc/one"), Path("/home/me/.codex"), Path("/home/x/.codex")]
+
+
+@pytest.mark.parametrize(
+    ("discovery", "expected"),
+    [
+        (Discovery("off"), ["/told"]),
+        (Discovery("tmux", root_pid=7), ["/told"]),
+        (Discovery("tmux"), ["/told", "/own"]),
+    ],
+)
+def test_with_discovery_off_only_what_was_told_is_joined(
+    tmp_path: Path, discovery: Discovery, expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CODEX_HOME", "/own")
+    store = Store.open(tmp_path / "yourcall.db")
+    try:
+        daemon = Daemon(store, Config(discovery=discovery, codex=Codex(["/told"])), lambda: None)
+        assert daemon._codex_sockets() == [Path(home) / CONTROL for home in expected]
+    finally:
+        store.close()
