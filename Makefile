@@ -1,12 +1,12 @@
 # Every target sets up what it needs from nothing, and is quick the second time. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help run demo web test check format bench soak clean
+.PHONY: help run demo web test check format bench soak screenshots clean
 BIN := .venv/bin
 # The tests that start no daemon and no agent.
 FAST := tests/agents tests/conformance tests/core tests/docs tests/machine tests/rulebook tests/server tests/store
 
 help:            ## this list
-	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 20
 
 run: .venv/.made web ## start yourcall here, in this terminal (Ctrl-C ends it)
 	@$(BIN)/yourcall up
@@ -45,6 +45,10 @@ soak: .venv/.made ## the long races and the wide version matrix (half an hour)
 	@tools/need.sh tmux npm
 	@$(BIN)/python tools/fetch_clis.py claude codex gemini
 	YOURCALL_SOAK=1 YOURCALL_REQUIRE_REAL=1 $(BIN)/pytest -m soak
+
+screenshots: .venv/.made ## take the pictures of the phone app in README and docs anew: needs tmux, npm, chromium
+	@tools/need.sh tmux npm chromium
+	$(BIN)/python tools/phone_pictures.py
 
 clean:           ## remove what the other targets made here
 	rm -rf .venv dist build .pytest_cache .ruff_cache .hypothesis web/node_modules src/yourcall/server/assets/app

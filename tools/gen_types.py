@@ -44,8 +44,8 @@ def _declared(name: str, schema: dict[str, Any], optional: bool) -> str:
     about = schema.get("description", "")
     lines = [f"/** {' '.join(about.split())} */"] if about else []
     if schema.get("type") != "object":
-        return "\n".join([*lines, f"export type {name} = {_type(schema)};\n"])
-    lines.append(f"export interface {name} {{")
+        return "\n".join([*lines, f"export type {_named(name)} = {_type(schema)};\n"])
+    lines.append(f"export interface {_named(name)} {{")
     required = schema.get("required", [])
     for field, inner in schema.get("properties", {}).items():
         mark = "?" if optional and field not in required else ""
@@ -53,9 +53,15 @@ def _declared(name: str, schema: dict[str, Any], optional: bool) -> str:
     return "\n".join([*lines, "}\n"])
 
 
+def _named(name: str) -> str:
+    """Two types of the same name are told apart by their modules, which no language but Python can spell."""
+    *_, module, last = ("", *name.split("."))
+    return f"{module.title()}{last}"
+
+
 def _type(schema: dict[str, Any]) -> str:
     if "$ref" in schema:
-        return schema["$ref"].removeprefix(REF)
+        return _named(schema["$ref"].removeprefix(REF))
     if "const" in schema:
         return json.dumps(schema["const"])
     if "enum" in schema:

@@ -57,7 +57,7 @@ def conversation(agent: Agent) -> None:
         "**3 of 100** orders reach the limit. The limit is in `src/prices.py`:\n\n"
         "1. lower it to 30\n2. show what is missing in the cart\n\n```python\nFREE_SHIPPING_FROM = 30\n```"
     )
-    chosen = 'Your questions have been answered: "Which colour shall the kite have?"="Signal red". You can now continue with these answers in mind.'
+    chosen = 'Your questions have been answered: "Which colour shall the kite have?"="Signal red". Go on.'
     agent.does("AskUserQuestion", chosen, questions=[QUESTION])
     agent.does("Edit", "The file has been updated.", **EDIT)
     agent.hears("Good. And the colour of the button?")
@@ -173,10 +173,8 @@ def main(arguments: list[str]) -> int:
             for width, height, dark in ((360, 740, False), (390, 844, True)):
                 take(browser, width, height, dark, Path(arguments[0]))
         else:
-            light = {"inbox": images / "phone-inbox.png", "change": images / "phone-change.png"}
-            take(browser, 390, 844, False, light)
-            dark = {"plan": images / "phone-plan.png", "danger": images / "phone-danger.png"}
-            take(browser, 390, 844, True, dark)
+            for dark, names in ((False, ("inbox", "change", "talk")), (True, ("plan", "danger", "terminal"))):
+                take(browser, 390, 844, dark, {name: images / f"phone-{name}.png" for name in names})
     return 0
 
 

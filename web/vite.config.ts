@@ -8,16 +8,15 @@ import { gzipSync } from "node:zlib";
 import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig, type Plugin } from "vite";
 
-const BUNDLED = ["svelte", "marked", "dompurify", "diff", "lowlight", "highlight.js", "devlop", "dequal"];
 const LAZY =
-  /views\/(?:Session|History|Devices|Start|Terminal)\.svelte|parts\/(?:Composer|Steer|Block|Entry|Asked)\.svelte|lib\/(?:drafts|markdown|asked|talk|commands|dictate|modes|screen|colours)|marked|dompurify|lowlight|highlight\.js|devlop|dequal/i;
+  /views\/(?:Session|History|Devices|Start|Terminal)\.svelte|parts\/(?:Composer|Steer|Block|Entry|Asked|Pictures)\.svelte|lib\/(?:drafts|markdown|asked|talk|commands|dictate|modes|screen|colours)|marked|dompurify|lowlight|highlight\.js|devlop|dequal/i;
 const PACKED = /\.(?:js|css|html|svg|txt|webmanifest)$/;
 
 const read = (path: string): string => readFileSync(new URL(path, import.meta.url), "utf8");
 
 /** What we bundle and under which terms: shown in the app. */
-function licences(): string {
-  return BUNDLED.map((name) => {
+function licences(names: string[]): string {
+  return names.map((name) => {
     const folder = `./node_modules/${name}`;
     const about = JSON.parse(read(`${folder}/package.json`)) as { version: string; license: string };
     const file = readdirSync(new URL(folder, import.meta.url)).find((one) => /^licen[cs]e/i.test(one));
@@ -32,8 +31,11 @@ function appShell(): Plugin {
     name: "app-shell",
     apply: "build",
     enforce: "post",
-    writeBundle({ dir = "" }) {
-      writeFileSync(join(dir, "licences.txt"), licences());
+    writeBundle({ dir = "" }, bundle) {
+      // Read off what was really bundled: a new package is listed without anybody thinking of it.
+      const modules = Object.values(bundle).flatMap((one) => (one.type === "chunk" ? one.moduleIds : []));
+      const names = modules.map((id) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(id)?.[1]).filter((name) => name !== undefined);
+      writeFileSync(join(dir, "licences.txt"), licences([...new Set(names)].sort()));
       const files = readdirSync(dir, { recursive: true, encoding: "utf8" }).filter((name) => statSync(join(dir, name)).isFile()).sort();
       const shell = files.filter((name) => /^(?:assets\/|index\.html|icon\.svg|manifest)/.test(name));
       const version = createHash("sha256");

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from yourcall.channels.configured import Configured, Wrong, read_channels
+from yourcall.channels.configured import PUSH, Configured, Wrong, read_channels
 from yourcall.core.escalate import Notify
 from yourcall.model import Kind, Refused
 
@@ -129,7 +129,14 @@ def parse(text: str, name: str = "config.toml") -> Config | Refused:
         where = f"channels.{channels.name}" if channels.name else "channels"
         return Refused(f"{name}, line {_line_of(text, where, channels.key)}: [{where}] {channels.why}.")
     try:
-        return replace(msgspec.convert(told, Config), channels=channels)
+        config = replace(msgspec.convert(told, Config), channels=channels)
+        unknown = [name for when in config.notify.when for name in when.tell if name not in (*channels, PUSH)]
+        if unknown:
+            where = f"{name}, line {_line_of(text, 'notify.when', '')}: [notify] when"
+            return Refused(
+                f"{where}: there is no channel {unknown[0]!r}; there are: {', '.join((*channels, PUSH))}."
+            )
+        return config
     except msgspec.ValidationError as error:
         return Refused(f"{name}, line {_line(text, str(error))}: {_sentence(str(error))}")
 

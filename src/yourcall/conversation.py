@@ -107,6 +107,13 @@ class Notice(Entry, frozen=True, tag="notice"):
 AnyEntry = UserMessage | AssistantText | Thinking | Action | Result | Compaction | Notice
 
 
+class Picture(Struct, frozen=True):
+    """A picture in a record; `data` is base64, as it stands there."""
+
+    media_type: str
+    data: str
+
+
 class Page(Struct, frozen=True):
     """Some entries of one transcript, oldest first.
 

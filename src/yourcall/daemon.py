@@ -172,6 +172,8 @@ class Daemon:
                     goes_by = await self._seen(known, replace(event, session=session), heard)
                 case PromptRaised(prompt=prompt) if call.event == "Rules":
                     held = await self._before(event, heard)
+                case PromptRaised(prompt=p) if p.link == "speech" and goes_by not in ("", p.session_id):
+                    pass  # the end of a turn in a conversation that the session has left since
                 case PromptRaised(prompt=prompt):
                     held = self._may_hold(prompt, call)
                     raised = replace(prompt, held=held, session_id=goes_by or prompt.session_id)
@@ -193,8 +195,9 @@ class Daemon:
         event, answer = self._by_rule(event, heard.bodies)
         if answer is None:
             return False
-        await self.loop.post(event, heard.bodies)
-        await self.post(AnswerGiven(time.time(), event.prompt.id, answer))
+        # Decided one after the other and written to disk together: the agent waits for this.
+        given = AnswerGiven(time.time(), event.prompt.id, answer)
+        await asyncio.gather(self.loop.post(event, heard.bodies), self.post(given))
         return True
 
     async def _seen(self, agent: Agent, event: SessionSeen, heard: Heard) -> str:

@@ -26,7 +26,7 @@ from yourcall.channels.needs import Desk, Memory
 from yourcall.channels.notices import notice
 from yourcall.channels.push import Push
 from yourcall.channels.runner import Condition, Runner
-from yourcall.channels.secrets import read_secrets, secrets_of
+from yourcall.channels.secrets import Secrets, read_secrets, secrets_of
 from yourcall.config import Config, read_config
 from yourcall.core.taps import hash_of, offer_of
 from yourcall.links.presence import Presence
@@ -114,8 +114,8 @@ class Telling:
         self._config = config
         self._runner = self._built(config)
         if isinstance(self._runner, Refused):
-            log.error("no channel is used: %s", self._runner.reason)
-            self._runner = self._runner_of([], config)
+            log.error("only the phone app is told: %s", self._runner.reason)
+            self._runner = self._built_with(replace(config, channels={}), {})
 
     async def run(self) -> None:
         """Until cancelled; with other channels after `reload`."""
@@ -245,8 +245,9 @@ class Telling:
 
     def _built(self, config: Config) -> Runner | Refused:
         kept = read_secrets(self._home)
-        if isinstance(kept, Refused):
-            return kept
+        return kept if isinstance(kept, Refused) else self._built_with(config, kept)
+
+    def _built_with(self, config: Config, kept: Secrets) -> Runner:
         configured = with_push(config.channels)
         channels: list[Channel] = []
         for name, each in configured.items():

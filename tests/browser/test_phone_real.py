@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,8 +14,6 @@ from real.conftest import *  # noqa: F403 - the fixtures of the real agents
 from real.test_claude_headless import drive
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from chromium import Chromium, Page
 
     from kit.claude import ClaudeHome
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.browser, pytest.mark.real]
 
+ICON = Path(__file__).resolve().parent.parent.parent / "web" / "public" / "icon-192.png"
 TOUCH = tool("Bash", command="touch marker", description="Make the marker")
 REMOVE = tool("Bash", command="rm marker", description="Remove the marker")
 
@@ -81,6 +81,14 @@ def tell(page: Page, words: str) -> None:
     page.tap("Send")
 
 
+def attach(page: Page, file: Path) -> None:
+    """Choose a file, as the system's own dialog would."""
+    page.call("DOM.enable")
+    root = page.call("DOM.getDocument")["root"]["nodeId"]
+    field = page.call("DOM.querySelector", nodeId=root, selector="input[type=file]")["nodeId"]
+    page.call("DOM.setFileInputFiles", nodeId=field, files=[str(file)])
+
+
 def test_a_session_is_started_steered_ended_and_resumed_from_a_phone(
     built: None, tmp_path: Path, claude_home: ClaudeHome, claude_bin: Path, model: ModelServer, chromium: Chromium
 ) -> None:
@@ -109,6 +117,22 @@ def test_a_session_is_started_steered_ended_and_resumed_from_a_phone(
 
         tell(page, model.script("again", [text("Good morning.")]))
         page.sees("Good morning.", 30)
+
+        # A picture: stored on the machine, told as a path, read by Claude once it was allowed to, and seen here.
+        attach(page, ICON)
+        (kept,) = until(lambda: list((driven.yourcall.home / "uploads").glob("*.png")), what="the upload")
+        until(lambda: page.box("Send"), what="the upload to be done")
+        tell(page, model.script("look", [tool("Read", file_path=str(kept))], [text("A logo, I think.")]))
+        page.sees("Claude wants to read", 30)
+        page.tap("Claude wants to read")
+        page.tap("Allow")
+        page.tap("What came before")
+        page.sees("A logo, I think.", 30)
+        assert any(str(kept) in said for said in model.user_texts())
+        page.tap("Read ")
+        until(lambda: page.js("document.querySelector('.did img')?.naturalWidth") == 192, 20, what="the picture")
+
+        page.tap("Mode, model and end")
         page.tap("End this session")
         page.tap("End it now")
         page.sees("This session is over.", 30)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import shutil
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 CORPUS = Path(__file__).resolve().parent.parent / "corpus" / "claude"
+ICON = Path(__file__).resolve().parent.parent.parent / "web" / "public" / "icon-192.png"
 EDIT = {"file_path": "/p/prices.py", "old_string": "LIMIT = 50\nWRAP = 3", "new_string": "LIMIT = 30\nWRAP = 3"}
 ANSWERED = (
     'Your questions have been answered: "Which colour shall the kite have?"="Signal red". You can now go on.'
@@ -71,8 +73,22 @@ def test_a_conversation_is_told_with_its_calls_changes_and_answered_questions(ag
     marks = "[...document.querySelectorAll('.did mark')].map((e) => e.textContent)"
     until(lambda: page.js(marks) == ["50", "30"], what="the words that changed", show=page.text)
     assert page.js("document.querySelectorAll('.did.failed').length") == 1
-    agent.says("And what came later.")  # followed, without a reload
+    page.call("Network.setBlockedURLs", urls=["*/conversation*after=*"])
+    agent.says("And what came later.")  # told by the feed, as it is added: nothing is asked for
     page.sees("And what came later.")
+
+
+def test_pictures_of_a_conversation_are_seen(agent: Agent, opens: Opens) -> None:
+    page = opens()
+    data = base64.b64encode(ICON.read_bytes()).decode()
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
+    acts = {"type": "image", "source": {"type": "base64", "media_type": "image/svg+xml", "data": data}}
+    words = {"type": "text", "text": "What is this?"}
+    agent._writes({"type": "user", "message": {"role": "user", "content": [words, image, acts]}})
+    agent.begins()
+    talk(page, agent, "What is this?")
+    seen = "[...document.querySelectorAll('.said img')].map((one) => one.naturalWidth)"
+    until(lambda: page.js(seen) == [192], what="the picture, and nothing that could act", show=page.text)
 
 
 def scrolled_to_the_beginning(page: Page, first: str, deadline: float) -> list[int]:
@@ -170,7 +186,6 @@ def test_a_file_is_uploaded_privately_and_told_as_a_path(
     pane = Drawn(tmp_path, {"idle": (CORPUS / "idle-empty-80x24" / "screen.txt").read_text()}, {}).start(
         tmux, 80, 24
     )
-    picture = Path(__file__).resolve().parent.parent.parent / "web" / "public" / "icon-192.png"
     page = opens()
     with Agent(tmp_path, yc, pane=pane) as agent:
         agent.begins()
@@ -179,10 +194,10 @@ def test_a_file_is_uploaded_privately_and_told_as_a_path(
         page.call("DOM.enable")
         root = page.call("DOM.getDocument")["root"]["nodeId"]
         node = page.call("DOM.querySelector", nodeId=root, selector="input[type=file]")["nodeId"]
-        page.call("DOM.setFileInputFiles", nodeId=node, files=[str(picture)])
+        page.call("DOM.setFileInputFiles", nodeId=node, files=[str(ICON)])
         until(lambda: page.box("Send"), what="the upload to be done", show=page.text)
         (kept,) = (yc.home / "uploads").iterdir()
-        assert kept.read_bytes() == picture.read_bytes()
+        assert kept.read_bytes() == ICON.read_bytes()
         assert kept.stat().st_mode & 0o777 == 0o600
         shown = (
             "(() => { const i = document.querySelector('.files img'); return i.complete && i.naturalWidth; })()"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,8 +88,18 @@ def test_the_first_load_is_small(yc: Yourcall, opens: Opens) -> None:
     script = sum(size for file, size in packed.items() if file.suffix == ".js" and file.name != "sw.js")
     assert 10_000 < script < MOST_SCRIPT
     assert sum(packed.values()) < MOST_ALL
-    lazy = [file.name for file in files if file.name.startswith(("markdown", "History", "Devices", "Session"))]
+    parts = ("markdown", "colours", "History", "Devices", "Session", "Start", "Terminal")
+    lazy = [file.name for file in files if file.name.startswith(parts)]
     assert not lazy
+
+
+def test_everything_that_is_bundled_is_named_with_its_licence(yc: Yourcall, opens: Opens) -> None:
+    page = opens()
+    page.js("location.hash = '#/devices'")
+    page.tap("Open-source software")
+    text = page.sees("MIT")
+    for name in ("svelte", "marked", "dompurify", "diff", "lowlight", "highlight.js"):
+        assert re.search(rf"^{re.escape(name)} \d", text, re.MULTILINE), name
 
 
 def test_a_slow_line_is_quick_enough(yc: Yourcall, agent: Agent, chromium: Chromium) -> None:

@@ -113,6 +113,7 @@ class House:
         self.folder = folder
         self.ahead = 0.0
         self.person = 0.0
+        self.naps = 0
         self.http = httpx.AsyncClient(trust_env=False, timeout=5)
         self._running: asyncio.Task[None] | None = None
 
@@ -137,6 +138,7 @@ class House:
 
     async def nap(self, _seconds: float) -> None:
         """Pauses between tries are short here; that they are asked for is what counts."""
+        self.naps += 1
         await asyncio.sleep(0.01)
 
     async def person_at(self) -> float:

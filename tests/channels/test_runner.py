@@ -73,6 +73,7 @@ def test_what_is_answered_at_once_is_never_told(lives: Lives) -> None:
         await house.until(lambda: board.sends == 1)
         await house.settled()
         assert [notice.id for notice in board.shown.values()] == ["p2"]
+        assert set(runner._prompts) == {"p2"}, "what is over is not kept in mind"
         assert runner.conditions["board"].worked_at > 0
 
     lives(story)
@@ -102,6 +103,8 @@ def test_what_fails_for_now_is_tried_again_and_told_once(lives: Lives) -> None:
         await house.ask()
         await house.until(lambda: board.sends == 3)
         await house.until(lambda: runner.conditions["board"].problem == "busy")
+        naps = house.naps
+        await house.until(lambda: house.naps > naps + 5, what="some patience")
         assert board.sends == 3, "not before the time it asked for"
         house.later(3)
         await house.until(lambda: board.shown)
@@ -291,6 +294,42 @@ def test_a_power_cut_in_the_middle_of_a_send(lives: Lives) -> None:
         await house.settled()
         assert (sure.sends, unsure.sends) == (1, 0)
         assert {row.notice for row in house.store.receipts()} == {"p1"}
+
+    lives(story)
+
+
+def test_a_send_is_on_disk_before_it_leaves_and_not_repeated_by_another_life(lives: Lives) -> None:
+    async def story(house: House) -> None:
+        board = Board()
+        board.next.append(asyncio.Event())
+        house.start(board)
+        await house.ask()
+        await house.until(lambda: board.sends)
+        assert [row.state for row in house.store.receipts()] == ["trying"]
+        await house.stop()
+        house.start(board)
+        await house.ask("p2")
+        await house.until(lambda: board.shown)
+        await house.settled()
+        assert [notice.id for notice in board.shown.values()] == ["p2"]
+
+    lives(story)
+
+
+def test_a_reminder_that_cannot_be_sent_leaves_nothing_behind_when_answered(lives: Lives) -> None:
+    async def story(house: House) -> None:
+        board = Board(replaces=True, withdraw=True)
+        house.start(board)
+        await house.ask()
+        await house.until(lambda: board.shown)
+        await house.settled()
+        board.next.append(Later("down", 5.0))
+        house.later(901)
+        await house.until(lambda: board.sends == 2)
+        await house.answer()
+        house.later(6)
+        await house.until(lambda: not board.shown)
+        assert board.sends == 2
 
     lives(story)
 

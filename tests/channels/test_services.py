@@ -105,6 +105,18 @@ def test_ntfy_has_no_button_where_one_tap_is_no_answer(lives: Lives, more: dict[
     lives(story)
 
 
+def test_where_a_yes_has_to_be_said_twice_only_no_has_a_button(lives: Lives) -> None:
+    async def story(house: House) -> None:
+        with NtfyService() as service:
+            house.start(ntfy.make("phone", ntfy.Settings("abc", server=service.url), house.world()), url=URL)
+            await house.ask(hold=True)
+            await house.until(lambda: service.shown)
+            (shown,) = service.shown.values()
+            assert [action["label"] for action in shown["actions"]] == ["Deny"]
+
+    lives(story)
+
+
 def test_a_webhook_hears_every_step_signed_and_once(lives: Lives) -> None:
     async def story(house: House) -> None:
         with WebhookService(WHSEC) as service:

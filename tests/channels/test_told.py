@@ -200,6 +200,19 @@ def test_channels_are_added_tested_and_removed_by_command(tmp_path: Path, ntfy: 
     assert "xyz" not in log
 
 
+def test_secrets_that_others_can_read_leave_the_phone_app_alone(ntfy: NtfyService, yc: Daemon, port: int) -> None:
+    (yc.home / "secrets.toml").write_text('[phone]\ntoken = "hush"\n')
+    (yc.home / "secrets.toml").chmod(0o644)
+    said = yc.run("channels", "remove", "phone")
+    assert said.code != 0
+    assert "chmod 600" in said.err
+    yc.stop()
+    yc.start_on(port)
+    assert [one["name"] for one in yc.run("channels", "--json").json] == ["push"]
+    assert yc.http("GET", "/api/push")[0] == 200
+    assert "chmod 600" in (yc.home / "log" / "yourcall.log").read_text()
+
+
 def test_a_test_hears_its_button(ntfy: NtfyService, yc: Daemon) -> None:
     from concurrent.futures import ThreadPoolExecutor
 

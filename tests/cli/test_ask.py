@@ -81,7 +81,7 @@ def test_several_may_be_chosen(yc: Yourcall) -> None:
         assert told(script) == (0, "b\nc\n")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_script_that_stops_asking_withdraws_its_question(yc: Yourcall, number: int) -> None:
     with asking(yc, "Deploy?", "-o", "yes") as script:
         prompt = yc.wait_prompt()

@@ -92,8 +92,17 @@ def test_whatever_ends_the_wait_withdraws_the_question(yc: Daemon, tmp_path: Pat
         with pytest.raises(asyncio.CancelledError):
             await task
 
-    asyncio.run(cancelled())
-    assert yc.waiting() == []
+    async def at_once() -> None:
+        """While the question itself is still on its way."""
+        task = asyncio.create_task(AsyncYourcall(yc.home).ask("Not yet?", ["yes"]))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    for how in (cancelled, at_once):
+        asyncio.run(how())
+        assert yc.waiting() == []
 
 
 def test_several_at_once_with_asyncio(yc: Daemon) -> None:

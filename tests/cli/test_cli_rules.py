@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from pathlib import Path
 
 from scripted_claude import ScriptedClaude
@@ -192,3 +194,46 @@ def test_the_report_tells_what_would_have_saved_taps(yc: Yourcall, claude: Scrip
     dry = yc.run("rules", "dry-run", "--json").json
     assert (dry["decided"], dry["same"], dry["other"]) == (3, 3, 0)
     assert "saved" not in yc.run("log", "report").out
+
+
+def before(
+    yc: Yourcall, claude: ScriptedClaude, event: str, command: str, mode: str = "default"
+) -> dict[str, str]:
+    """What Claude hears from our hook before it runs a command."""
+    payload = {
+        "session_id": claude.session_id,
+        "hook_event_name": "PreToolUse",
+        "transcript_path": str(claude.transcript),
+        "cwd": str(claude.project),
+        "permission_mode": mode,
+        "tool_name": "Bash",
+        "tool_input": {"command": command},
+        "tool_use_id": "toolu_1",
+    }
+    done = subprocess.run(
+        [str(yc.home / "hook"), "claude", event], input=json.dumps(payload).encode(), capture_output=True,
+        env={"PATH": os.defpath, "CLAUDE_PID": str(claude.pid)}, timeout=30, check=True,
+    )  # fmt: skip
+    return json.loads(done.stdout)["hookSpecificOutput"] if done.stdout else {}
+
+
+def test_before_a_tool_runs_only_a_rule_that_decides_says_a_word(yc: Yourcall, claude: ScriptedClaude) -> None:
+    write(yc, READING + '\n[no-rm]\ndo = "deny"\ncommand = "rm"\nmessage = "Never."\n')
+    claude.is_("busy")
+    allowed = before(yc, claude, "Rules", "git log")
+    assert (allowed["permissionDecision"], allowed["permissionDecisionReason"]) == (
+        "allow",
+        "yourcall: rule reading",
+    )
+    denied = before(yc, claude, "Rules", "ls; rm x")
+    assert (denied["permissionDecision"], denied["permissionDecisionReason"]) == ("deny", "Never.")
+    assert before(yc, claude, "Rules", "npm test") == {}
+    assert before(yc, claude, "Rules", "git log", mode="plan") == {}
+    assert yc.prompts() == [] or all(prompt["state"] != "open" for prompt in yc.prompts())
+    # `setup claude --ask`: a rule that decides goes before the asking.
+    assert before(yc, claude, "PreToolUse", "git diff")["permissionDecision"] == "allow"
+    assert before(yc, claude, "PreToolUse", "npm test")["permissionDecision"] == "ask"
+    yc.stop()
+    assert before(yc, claude, "Rules", "git log") == {}
+    assert before(yc, claude, "PreToolUse", "git diff")["permissionDecision"] == "ask"
+    yc.start()

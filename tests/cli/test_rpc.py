@@ -18,6 +18,7 @@ from websockets.sync.client import ClientConnection
 from websockets.sync.client import connect as websocket
 
 from kit.contract_client import ContractClient, ServerError
+from kit.poll import until
 from kit.yourcall import Yourcall
 
 
@@ -93,10 +94,13 @@ def test_it_describes_itself(yc: Yourcall) -> None:
 
 
 def test_no_key_no_connection_and_a_revoked_device_is_out(yc: Yourcall) -> None:
-    url = yc.url.replace("http", "ws") + "/api/rpc"
-    with pytest.raises(InvalidStatus) as refused, websocket(url, proxy=None):
-        pass
-    assert refused.value.response.status_code == 401
+    base = yc.url.replace("http", "ws")
+    url = f"{base}/api/rpc"
+    for path in ("/api/rpc", "/ws", "/api/interactive"):
+        for origin, status in ((None, 401), ("http://evil.example", 403)):
+            with pytest.raises(InvalidStatus) as refused, websocket(base + path, origin=origin, proxy=None):
+                pass
+            assert refused.value.response.status_code == status
     made = yc.run("devices", "add", "robot", "--json").json
     headers = {"Authorization": f"Bearer {made['token']}"}
     with websocket(url, proxy=None, additional_headers=headers) as talk:
@@ -184,6 +188,37 @@ def test_a_digit_answers_the_prompt_that_was_shown_and_no_other(yc: Yourcall, cl
         decided = second.answer()
         assert decided is not None
         assert decided["hookSpecificOutput"]["decision"]["behavior"] == "deny"
+
+
+def test_a_digit_that_crosses_the_next_prompt_answers_nothing(yc: Yourcall, claude: ScriptedClaude) -> None:
+    """A second prompt takes the place of the first while the digit for the first is on its way."""
+    mine = claude.session_id
+    first = claude.asks("Bash", command="one")
+    yc.wait_prompt()
+    with ContractClient(yc) as client:
+        client.call("workspace/session/watch", session_id=mine)
+        assert client.wait("pty_permission")["target"] == "one"
+        first.process.kill()  # it can only be answered at the desk now, so the next one goes before it
+        second = claude.asks("Bash", command="two")
+        assert client.wait("pty_permission", lambda p: p["target"] == "two")
+        with pytest.raises(ServerError, match="look again") as crossed:
+            client.send_input(mine, "1")
+        assert crossed.value.code == -32003
+        assert second.process.poll() is None
+
+        def typed_again() -> bool:
+            try:
+                client.send_input(mine, "1")
+            except ServerError as error:
+                if "look again" not in str(error):
+                    raise
+                return False
+            return True
+
+        assert until(typed_again, 10, what="a person's time to read is over")
+        decided = second.answer()
+        assert decided is not None
+        assert decided["hookSpecificOutput"]["decision"]["behavior"] == "allow"
 
 
 def test_a_prompt_answered_elsewhere_is_over_here_too(yc: Yourcall, claude: ScriptedClaude) -> None:

@@ -173,6 +173,10 @@ TABLE: dict[str, list[str]] = {
         "git revert HEAD",
         "mkdir 'a b'",
         "ln -s a b",
+        "cd src && touch ../a",
+        "cd src && cd .. && touch a",
+        "cd src && touch ../x || touch y",
+        "cd /p/src && touch ../z",
     ],
     "read write_inside": [
         "cp a b",
@@ -544,6 +548,7 @@ TABLE: dict[str, list[str]] = {
         "pushd x; rm a",
         "cd - ; rm a",
         'cd "$x" && rm a',
+        "for i in 1 2; do cd src; rm ../a; done",
     ],
     "read unknown write_inside": [
         "tar xf a.tar",
@@ -651,10 +656,15 @@ TABLE: dict[str, list[str]] = {
         'echo "${x:-`rm a`}"',
         "cat <<E >/dev/null; rm a\nE",
         "{rm,-rf,a}",
+        "cat 0<<< x",
     ],
     "write_inside write_outside": [
         "ln -s /etc link",
         "mv a ~/b",
+        "cd src; touch ../a",
+        "cd src && true; touch ../a",
+        "cd src || touch ../b; cd src && touch ../c",
+        "if cd src; then touch ../a; fi; touch ../b",
     ],
     "delete read write_inside": [
         "git checkout -- a",

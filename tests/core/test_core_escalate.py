@@ -162,12 +162,14 @@ def test_projects_and_kinds_have_their_own_channels() -> None:
             When((), project="*/scratch"),
             When(("chat",), kinds=("ready", "problem")),
             When(("phone",), project="/home/me/shop"),
+            When(("desktop",), project="garden"),
         )
     )
     later = NOW - 1000
     assert channels(look(asked(at=later, cwd="/home/me/scratch"), notify=rules)) == []
     assert channels(look(asked(at=later, kind="problem"), notify=rules)) == ["chat"]
     assert channels(look(asked(at=later), notify=rules)) == ["phone"]
+    assert channels(look(asked(at=later, cwd="/home/me/garden/"), notify=rules)) == ["desktop"]
     assert channels(look(asked(at=later, cwd="/elsewhere"), notify=rules)) == ["desktop", "phone"]
 
 

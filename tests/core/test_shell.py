@@ -285,6 +285,7 @@ def _same(argv: list[str], said: tuple[str | None, ...]) -> bool:
 @settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @example("foo\\\nbar")
 @example("foo \\\nbar")
+@example("foo 0<<< bar")
 @example("foo <<E\n$(bar)\nE\nbaz")
 @example("foo 'a'\"b\"c $'\\x41' ~/x")
 @example("foo 2>&1>f bar|baz")

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kit.poll import until
-from kit.terminal import Pane, alive, squeezed
+from kit.terminal import Pane, squeezed
 from kit.turns import Block, text
 
 if TYPE_CHECKING:
@@ -366,16 +366,17 @@ def end_group(gemini: Gemini) -> None:
     for number, patience in ((signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0)):
         try:
             os.killpg(gemini.pid, number)
-            until(lambda: not _any_alive(gemini.pid), patience)
+            until(lambda: not _anybody(gemini.pid), patience)
         except ProcessLookupError:
             return
         except AssertionError:
             continue
 
 
-def _any_alive(group: int) -> bool:
+def _anybody(group: int) -> bool:
+    """Is anybody left in this process group, whether or not the first one is?"""
     try:
         os.killpg(group, 0)
     except ProcessLookupError:
         return False
-    return alive(group)
+    return True

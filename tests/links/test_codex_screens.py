@@ -85,6 +85,17 @@ def test_a_digit_that_comes_too_late_is_told_as_such(tmp_path: Path, tmux: Tmux)
     assert drawn.typed == b"1"
 
 
+def test_a_draft_that_ends_like_the_key_proves_nothing(tmp_path: Path, tmux: Tmux) -> None:
+    drafted = IDLE.replace("Ask Codex to do anything", "go on with step 1")
+    drawn = Drawn(tmp_path, {"ask": ASK, "drafted": drafted}, {("ask", "1"): ["drafted"]})
+
+    async def act(at: House) -> None:
+        prompt = await at.shown()
+        assert (await at.answer(prompt, "allow")).result == "accepted"
+
+    play(tmp_path, tmux, drawn, act)
+
+
 def test_hooks_are_trusted_by_the_highlight_never_by_a_digit(tmp_path: Path, tmux: Tmux) -> None:
     moves = {("hooks", DOWN): ["moved"], ("moved", "\r"): ["idle"]}
     drawn = Drawn(tmp_path, {"hooks": HOOKS, "moved": MOVED, "idle": IDLE}, moves)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
@@ -13,10 +14,12 @@ from websockets.asyncio.server import ServerConnection, unix_serve
 
 from yourcall.agents.codex.agent import CODEX
 from yourcall.config import Codex, Config, Discovery
+from yourcall.conversation import Action
 from yourcall.core.state import State
 from yourcall.core.step import step
 from yourcall.daemon import Daemon
 from yourcall.events import AnyEvent, Deliver
+from yourcall.links import history
 from yourcall.links.codex import CONTROL, CodexServers, homes
 from yourcall.model import Prompt, Session
 from yourcall.store.sqlite import Store
@@ -116,6 +119,26 @@ def test_a_lost_connection_lets_go_and_a_new_one_holds_again(place: Path) -> Non
     asyncio.run(scene())
 
 
+def test_a_server_that_stays_away_takes_its_sessions_along(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its socket is still there, as a killed server leaves it."""
+    monkeypatch.setattr("yourcall.links.codex.GONE_S", 1.5)
+
+    async def scene() -> None:
+        desk = Desk()
+        async with listening(desk, place):
+            async with unix_serve(serve_pending, str(place)):
+                await desk.until(lambda: [p for p in desk.rows.values() if p.held])
+            (prompt,) = desk.rows.values()
+            left = socket.socket(socket.AF_UNIX)
+            await asyncio.to_thread(place.unlink, missing_ok=True)
+            left.bind(str(place))
+            left.close()
+            await desk.until(lambda: not desk.state.sessions)
+            assert desk.rows[prompt.id].state == "ended"
+
+    asyncio.run(scene())
+
+
 def test_junk_is_no_news_and_no_end(place: Path) -> None:
     async def junk(connection: ServerConnection) -> None:
         for message in ("", "{", "[]", '"x"', '{"id":[],"method":7}', '{"method":"turn/started","params":null}'):
@@ -173,3 +196,17 @@ def test_with_discovery_off_only_what_was_told_is_joined(
         assert daemon._codex_sockets() == [Path(home) / CONTROL for home in expected]
     finally:
         store.close()
+
+
+def test_a_page_that_begins_with_the_end_of_a_call_still_names_it() -> None:
+    path = DATA.parent / "rollouts/shared-thread-many-approvals.jsonl"
+    before: int | None = None
+    ends: list[Action] = []
+    while True:
+        page = history.page(path, CODEX.read_entry, before, 1, "")
+        ends += [e for e in page.entries if isinstance(e, Action) and e.phase == "completed"]
+        before = page.next_before
+        if before is None:
+            break
+    assert len(ends) == 7
+    assert all(end.title for end in ends), ends

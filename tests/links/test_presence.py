@@ -46,9 +46,9 @@ class Program:
         while words not in self._seen:
             self._seen += os.read(self.keyboard, 4096)
 
-    def session(self, **more: object) -> Session:
-        pid = self.process.pid return Session("s1", "claude", "/x", pid=pid, pid_started=processes.started(pid),
-        **more)  # type: ignore[arg-type]
+    def session(self) -> Session:
+        pid = self.process.pid
+        return Session("s1", "claude", "/x", pid=pid, pid_started=processes.started(pid))
 
     def close(self) -> None:
         self.process.kill()

@@ -191,3 +191,26 @@ def test_a_form_or_an_address_is_turned_down(
     assert told["result"] == "confirmed", told
     (result,) = model.wait_for(lambda m: m.tool_results())
     assert json.loads(result.text)["action"] == action
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("version", ["2.1.197", "2.0.76"])
+def test_older_versions_take_the_same_keys(
+    fetched: Any, model: ModelServer, claude_home: ClaudeHome, bare: Yourcall, tmux: Tmux, version: str
+) -> None:
+    binary = fetched("claude", version)
+    args = ("--permission-mode", "default")
+    for name, question, given, heard in (
+        ("boxes", FEATURES, {"choices": {"decision": ["Auth", "Search"]}}, '="Auth, Search"'),
+        ("words", DATABASE, {"text": "DuckDB, in memory"}, '="DuckDB, in memory"'),
+    ):
+        words = model.script(name, [tool("AskUserQuestion", questions=[question])], [text("Fine.")])
+        claude = start_claude(tmux, binary, claude_home, model, args=args)
+        place = {"server": str(tmux.socket), "pane": claude.terminal.id}
+        assert bare.http("POST", "/api/panes", place)[0] == 201
+        claude.say(words)
+        prompt = bare.wait_prompt(timeout=40)
+        told = answer(bare, prompt, **given)
+        assert told["result"] == "confirmed", (name, told, claude.terminal.screen())
+        model.wait_for(lambda m, heard=heard: any(heard in r.text for r in m.tool_results()))
+        claude.kill()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
 from kit.claude import start_claude
 from kit.poll import until
@@ -27,8 +28,20 @@ def live(scene: Scene) -> list[str]:
 def settles_on(scene: Scene, claude: Claude, before: str) -> str:
     """The id after it changed, once yourcall knows no other one."""
     new = until(lambda: (now := claude.session.get("sessionId")) not in (None, before) and now, what="a new id")
-    until(lambda: live(scene) == [new], what=f"{new} alone", show=lambda: live(scene))
+    until(lambda: run_ids(scene) == [new], what=f"{new} alone", show=lambda: live(scene))
     return str(new)
+
+
+def ready_of(scene: Scene, session_id: str) -> dict[str, Any]:
+    def waits() -> list[dict[str, Any]]:
+        return [p for p in scene.yourcall.waiting() if (p["kind"], p["session_id"]) == ("ready", session_id)]
+
+    (found,) = until(waits, what=f"{session_id} ready", show=scene.yourcall.waiting)
+    return found
+
+
+def run_ids(scene: Scene) -> list[str]:
+    return [session_id for session_id in live(scene) if session_id != "another-run"]
 
 
 def test_clear_fork_and_resume_keep_the_prompt_that_waits(scene: Scene) -> None:
@@ -45,23 +58,35 @@ def test_clear_fork_and_resume_keep_the_prompt_that_waits(scene: Scene) -> None:
     assert "push" not in cleared["body"]
     assert "cleared" in cleared["body"]
 
+    # A word from before that comes late (hooks run beside the session) does not bring the old id back.
+    settings = json.loads(scene.home.settings.read_text())
+    (stop,) = [hook["command"] for entry in settings["hooks"]["Stop"] for hook in entry["hooks"]]
+    (transcript,) = [path for path in scene.home.transcripts() if first in path.name]
+    late = {"session_id": first, "hook_event_name": "Stop", "transcript_path": str(transcript)}
+    scene.yourcall.as_hook(stop, {**late, "cwd": str(scene.home.project), "prompt_id": "x"}, claude.pid)
+    scene.yourcall.as_hook(stop, {**late, "session_id": "another-run", "cwd": "/"}, 0)  # heard after the first
+    until(lambda: "another-run" in live(scene))
+    assert set(live(scene)) == {second, "another-run"}
+    assert (ready_of(scene, second)["id"], first in str(scene.yourcall.waiting())) == (ready["id"], False)
+
     # A view of the session under its old id still reaches what runs there.
     words = scene.model.script("more", [text("Here I am.")])
+    claude.terminal.wait_until(lambda screen: "❯\u00a0/clear" not in screen)  # its hooks are ahead of its screen
     status, said = scene.yourcall.http("POST", f"/api/sessions/{first}/send", {"text": words})
-    assert (status, said["result"]) == (200, "confirmed"), said
-    scene.yourcall.wait_state(ready["id"], "desk")
-    again = scene.yourcall.pause("ready")
-    assert (again["session_id"], again["body"]) == (second, "Here I am.")
+    assert (status, said["result"] in ("confirmed", "sent")) == (200, True), said
+    scene.yourcall.wait_state(ready["id"], "desk", "ended")  # the end of a turn may overtake its beginning
+    again = ready_of(scene, second)
+    assert again["body"] == "Here I am."
 
     claude.say("/branch")
     third = settles_on(scene, claude, second)
-    branched = scene.yourcall.pause("ready")
-    assert (branched["id"], branched["session_id"], branched["body"]) == (again["id"], third, "Here I am.")
+    branched = ready_of(scene, third)
+    assert (branched["id"], branched["body"]) == (again["id"], "Here I am.")
 
     claude.say(f"/resume {second}")
     back = settles_on(scene, claude, third)
     assert back == second
-    assert scene.yourcall.pause("ready")["session_id"] == second
+    assert ready_of(scene, second)["id"] == again["id"]
     said = scene.yourcall.run(
         "answer", again["id"], "--text", scene.model.script("last", [TOUCH], [text("Made.")])
     )

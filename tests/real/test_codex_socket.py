@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -132,7 +133,8 @@ def test_questions_permissions_and_what_a_server_asks(scene: CodexScene) -> None
     assert "https://example.com/oauth/start?id=1" in address["body"]
     scene.post(address, choices={"action": ["decline"]})
     told = scene.model.wait_for(lambda m: len(m.outputs()) == 5 and m.outputs())
-    assert '"db":{"answers":["PostgreSQL"]},"name":{"answers":["user_note: zebra"]}' in told[0]
+    answers = {"db": {"answers": ["PostgreSQL"]}, "name": {"answers": ["user_note: zebra"]}}
+    assert json.loads(told[0]) == {"answers": answers}
     assert str(scene.home.path) in told[1]
     assert "rejected" in told[2]
     assert '"people": 4' in told[3]
@@ -266,3 +268,31 @@ def test_the_sessions_of_two_homes_are_joined_and_kept_apart(scene: CodexScene, 
         assert (other.project / "marker").exists()
     finally:
         other.close()
+
+
+def test_other_kinds_that_the_desk_answers_are_told_with_their_outcome(scene: CodexScene) -> None:
+    options = [{"label": "Red", "description": ""}, {"label": "Blue", "description": ""}]
+    question = {"id": "colour", "header": "Colour", "question": "Which colour?", "options": options}
+    wish = {"network": {"enabled": True}}
+    desk, _ = scene.begin(
+        [call("request_user_input", questions=[question])],
+        [call("request_permissions", reason="To fetch.", permissions=wish)],
+        [call("add_ticket", namespace="mcp__demo")],
+        [call("book_table", namespace="mcp__demo")],
+        [say("All asked.")],
+    )
+    replies = [
+        ({"answers": {"colour": {"answers": ["Red"]}}}, "allowed"),
+        ({"permissions": {}}, "denied"),
+        ({"action": "decline"}, "denied"),
+        ({"action": "accept", "content": {}}, "allowed"),
+        ({"action": "accept", "content": {"people": 2}}, "unknown"),  # what a form's server is told, nobody tells
+    ]
+    seen: list[dict[str, Any]] = []
+    for reply, outcome in replies:
+        request = desk.asked()
+        prompt = scene.prompt(*seen)
+        seen.append(prompt)
+        desk.reply(request["id"], reply)
+        scene.settled(prompt, "desk", outcome)
+    assert scene.prompt(*seen)["body"] == "All asked."

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from test_claude_headless import Driven, drive
 
+from kit.codex_scene import joined
 from kit.contract_client import ContractClient, ServerError
 from kit.poll import until
+from kit.responses_server import escalated, say
 from kit.turns import hang, text, tool
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from kit.claude import ClaudeHome
     from kit.model_server import ModelServer
     from kit.scene import Scene
+    from kit.terminal import Tmux
 
 WRITE = "struct UserProfile: View {}\n"
 
@@ -144,7 +147,67 @@ def test_a_session_in_the_persons_own_terminal(scene: Scene) -> None:
         )
         assert live == mine
         client.wait("claude_message", lambda p: "And this." in str(p["content"]))
+        client.wait("pty_state", lambda p: p["state"] == "idle")
+        for key in ("backspace", "delete", "home", "end", "left", "right"):  # its input box stays empty
+            client.send_key(mine, key)
         client.call("workspace/session/unwatch", workspace_id=workspace["id"], session_id=mine)
         client.events.clear()
         client.listen(1.0)
         assert client.events == []
+
+
+def test_codex_through_the_same_contract(tmp_path: Path, fetched: Callable[..., Path], tmux: Tmux) -> None:
+    """The client does not say which agent it is: the session's own is meant."""
+    with joined(tmp_path, fetched("codex"), tmux) as scene:
+        scene.ask([escalated("touch marker", "Make the marker?")], [say("Made it.")])
+        mine = scene.prompt()["session_id"]
+        with ContractClient(scene.yourcall) as client:
+            client.call("workspace/session/watch", session_id=mine)
+            asked = client.wait("pty_permission")
+            assert (asked["type"], asked["target"]) == ("bash_command", "touch marker")
+            state = client.call("session/state", session_id=mine)
+            assert (state["agent_type"], state["is_live"], state["pty_state"]) == ("codex", True, "permission")
+            assert client.call("session/input", session_id=mine, input="1") == {"status": "sent"}
+            until(lambda: scene.made("marker"), 30, what="the marker")
+            client.wait("claude_message", lambda p: "Made it." in str(p["content"]))
+            client.wait("pty_state", lambda p: p["state"] == "idle")
+
+
+def test_the_second_contract_with_a_permission_and_two_questions(driven: Driven) -> None:
+    """InteractivePrompt and PromptResponse: a client that knows only these two answers the real Claude."""
+    bash = tool("Bash", command="touch marker", description="Make the marker")
+    asks = tool(
+        "AskUserQuestion",
+        questions=[
+            {"question": name, "header": name[:5], "multiSelect": False, "options": [
+                {"label": label, "description": label} for label in ("Red", "Blue")
+            ]}
+            for name in ("Which door?", "Which roof?")
+        ],
+    )  # fmt: skip
+    driven.start([bash], [asks], [text("Done.")])
+    http = driven.yourcall.http
+
+    def waiting(type: str) -> dict[str, Any]:
+        def look() -> dict[str, Any] | None:
+            return next((p for p in http("GET", "/api/interactive-prompts")[1] if p["type"] == type), None)
+
+        return until(look, 30, what=f"a {type}")
+
+    def respond(**response: str) -> dict[str, Any]:
+        status, told = http("POST", "/api/interactive-prompts/respond", response)
+        assert status == 200, told
+        return told
+
+    asked = waiting("permission")
+    assert (asked["toolName"], asked["toolInput"]["command"]) == ("Bash", "touch marker")
+    assert respond(requestId=asked["requestId"], selectedOption=asked["options"][0]["value"])["result"] != "next"
+    first = waiting("question")
+    until(lambda: driven.made("marker"), 30, what="the marker")
+    assert "Which door?" in first["description"]
+    step = respond(requestId=first["requestId"], selectedOption="Blue")
+    assert step["result"] == "next"
+    respond(requestId=step["next"]["requestId"], selectedOption="Red")
+    told = driven.model.wait_for(lambda m: [r.text for r in m.tool_results() if r.name == "AskUserQuestion"])
+    assert "Blue" in told[0]
+    assert "Red" in told[0]

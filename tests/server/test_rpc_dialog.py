@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from server_house import ALLOW, ALWAYS, DENY, PERMISSION, STOP
 
+from yourcall.agents.on_screen import KEYS, key_named
 from yourcall.core.safety import objection
 from yourcall.model import Answer, Kind, Option, Prompt, Question, Refused, Session, SessionState, Tool
 from yourcall.server.rpc_dialog import Dialog, Given, Moved
@@ -169,3 +170,11 @@ def test_the_five_states(session: SessionState, kinds: list[Kind], state: str, w
     prompts = [prompt(PERMISSION, kind=kind) for kind in kinds]
     now = standing(Session("s1", "claude", "/p", session), prompts)
     assert (now.state, now.waiting, bool(now.prompt_type)) == (state, waiting, waiting)
+
+
+NAMED = "enter return escape esc up down left right tab backspace delete home end pageup pagedown space"
+
+
+@pytest.mark.parametrize("key", NAMED.split())
+def test_every_key_of_the_contract_has_a_name_here(key: str) -> None:
+    assert key_named(key) in KEYS

@@ -170,6 +170,8 @@ def test_replies_are_what_the_document_says(house: House) -> None:
         ("POST", "/api/sessions/{id}/stop", "/api/sessions/none/stop", None, 404),
         ("GET", "/api/sessions/{id}/speaking", "/api/sessions/none/speaking", None, 404),
         ("GET", "/api/sessions", "/api/sessions?ended=1", None, 200),
+        ("GET", "/api/sessions/{id}/pictures", "/api/sessions/s1/pictures?offset=0&file=x", None, 404),
+        ("GET", "/api/sessions/{id}/pictures", "/api/sessions/s1/pictures", None, 400),
         ("GET", "/api/sessions/{id}/screen", "/api/sessions/s1/screen", None, 404),
         ("POST", "/api/uploads", "/api/uploads?name=a.png", None, 404),
         ("POST", "/api/panes", "/api/panes", {"server": "/none", "pane": "%0;x"}, 400),

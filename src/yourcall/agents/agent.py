@@ -19,7 +19,7 @@ from yourcall.agents.sightings import (
     Process,
 )
 from yourcall.agents.talk import Headless
-from yourcall.conversation import AnyEntry
+from yourcall.conversation import AnyEntry, Picture
 from yourcall.core.asked import Asked
 from yourcall.events import CallSettled
 from yourcall.messages import Message
@@ -56,4 +56,5 @@ class Agent(Struct, frozen=True):
     finder: Finder | None = None
     headless: Headless | None = None
     asked: Callable[[bytes], Asked | None] | None = None  # what a stored request is about, for the rules
+    read_pictures: Callable[[bytes], list[Picture]] | None = None  # what a line of its record shows
     read_message: Callable[[bytes], Message | None] | None = None  # where its record holds whole messages

@@ -107,6 +107,7 @@ class OnScreen(Struct, frozen=True):
     `dismiss`: the option that closes a notice which asks nothing, '' where a person decides.
     `silence_s`: so long must the screen of a program that nobody knows stand still before it is shown; `urgent`:
     unless it says itself that it waits.
+    `postponed`: the second dialog took the place of the first without an answer to that one, which comes later.
     `breath_s`: so long must pass between a paste and the Enter that sends it, or it is taken for a part of it.
     `trouble`: what keeps it from working although it has not stopped, such as a service that does not answer.
     `recorded`: the agent's record tells how a call that a hook told of has ended; else the screen alone does.
@@ -123,6 +124,7 @@ class OnScreen(Struct, frozen=True):
     fill: Callable[[Prompt, Answer], Generator[Press | Paste | None, Shot, Refused | None]] | None = None
     dismiss: Callable[[Shot], str] | None = None
     breath_s: float = 0.0
+    postponed: Callable[[Shot, Shot], bool] | None = None
     silence_s: float = 0.0
     urgent: Callable[[Shot], bool] | None = None
     shows: Callable[[Prompt, Shot], bool] | None = None

@@ -18,12 +18,22 @@ LONGEST_WAIT_S = 3600.0
 
 
 async def request(
-    world: World, method: str, url: str, *, content: bytes | None = None, headers: Mapping[str, str] | None = None
+    world: World,
+    method: str,
+    url: str,
+    *,
+    content: bytes | None = None,
+    headers: Mapping[str, str] | None = None,
+    timeout: float | None = None,
 ) -> httpx.Response | Later | Unclear | Failed:
+    """`timeout`: another patience for the answer than usual."""
     import httpx
 
+    patience = httpx.USE_CLIENT_DEFAULT if timeout is None else httpx.Timeout(timeout)
     try:
-        return await world.http().request(method, url, content=content, headers=dict(headers or {}))
+        return await world.http().request(
+            method, url, content=content, headers=dict(headers or {}), timeout=patience
+        )
     except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError) as error:
         return Later(f"cannot be reached ({type(error).__name__})")
     except httpx.TransportError as error:

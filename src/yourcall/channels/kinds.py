@@ -18,6 +18,7 @@ KINDS: dict[str, str] = {
     "webhook": "yourcall.channels.webhook",
     "desktop": "yourcall.channels.desktop",
     "apprise": "yourcall.channels.apprise",
+    "telegram": "yourcall.channels.telegram",
 }
 
 

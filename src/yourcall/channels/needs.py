@@ -12,6 +12,7 @@ from typing import Literal, Protocol, Self
 from msgspec import Struct
 
 from yourcall.agents.talk import Speaking, Wish
+from yourcall.conversation import Page
 from yourcall.model import Answer, Prompt, Receipt, Refused, Session, Tap, Verdict
 
 
@@ -64,12 +65,35 @@ class Loop(Protocol):
     def subscribe(self, after: int | None, /) -> Feed: ...
 
 
+class Brake(Protocol):
+    """To let nothing be decided by rule for a while."""
+
+    def pause(self, by: str, /) -> None: ...
+    def resume(self) -> None: ...
+
+
+class Rules(Protocol):
+    @property
+    def paused(self) -> bool: ...
+    def desk(self) -> Brake: ...
+
+
+class Records(Protocol):
+    """What was said and done in a session, from the agent's own record."""
+
+    async def page(
+        self, session: Session, subagent: str, /, *, before: int | None, after: int | None, file: str, limit: int
+    ) -> Page | Refused: ...
+
+
 class Desk(Struct, frozen=True):
     """Everything a two-way channel may do. In an answer, `by` is the person's name there, `via` the channel's."""
 
     loop: Loop
     voice: Voice
     starting: Starting
+    rules: Rules | None = None
+    records: Records | None = None
 
 
 class Receipts(Protocol):

@@ -37,6 +37,9 @@ LONGEST_PAUSE_S = 60.0
 # A notice that cannot be taken back for so many tries (half an hour) stays where it is: the prompt is over anyway.
 MOST_TRIES = 35
 
+# A machine that slept wakes up to another time than it waited for.
+AT_LEAST_EVERY_S = 60.0
+
 # At the same time, for each channel: services count requests, and ten prompts may come at once.
 AT_ONCE = 4
 
@@ -155,7 +158,7 @@ class Runner:
     async def _tell(self) -> None:
         while True:
             again_at = await self._look()
-            patience = None if again_at is None else max(0.0, again_at - self._clock())
+            patience = None if again_at is None else min(max(0.0, again_at - self._clock()), AT_LEAST_EVERY_S)
             try:
                 async with asyncio.timeout(patience):
                     await self._wake.wait()

@@ -26,17 +26,20 @@ OTHER = 10
 
 _EPILOG = """\b
 Exit codes:
-  0   the first option, or (without options) a text      3    withdrawn: over without an answer
-  1   yourcall is not running                            4    nobody answered within --timeout
-  2   bad usage                                          130  Ctrl-C: the question was withdrawn
+  0   the first option, or (without options) a text
+  1   yourcall is not running
+  2   bad usage
+  3   over without an answer: withdrawn
+  4   nobody answered within --timeout
   10  a text instead of an option
-  11  the second option, 12 the third, and so on
+  11  the second option; 12 the third, and so on
+  130 Ctrl-C: the question was withdrawn
 
 \b
 Examples:
-  yourcall ask "Deploy to production?" --option yes --option no --wait && ./deploy
+  yourcall ask "Deploy?" --option yes --option no --wait && ./deploy
   name=$(yourcall ask "What shall the branch be called?" --text --wait)
-  git diff | yourcall ask "Commit this?" --option commit --option leave --body - --wait
+  git diff | yourcall ask "Commit?" -o yes -o no --body - --wait
   id=$(yourcall ask "Which region?" --option eu --option us)
   yourcall ask --of $id --wait
 """
@@ -98,11 +101,13 @@ def command(
 
 
 def _waited(client: Yourcall, wish: dict[str, Any], timeout: float | None) -> Answered:
-    before = signal.signal(signal.SIGTERM, _stop)  # a script that is ended takes its question with it
+    # A script that is ended, or whose terminal is closed, takes its question with it.
+    before = {number: signal.signal(number, _stop) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         return client.wait(wish, timeout, _told)
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _stop(_number: int, _frame: FrameType | None) -> NoReturn:

@@ -31,7 +31,7 @@ Examples:
 @click.option("--all", "every", is_flag=True, help="Every kind of prompt there is, not just three.")
 @pass_place
 def command(place: Place, hands_free: bool, every: bool) -> None:
-    """Play a scripted agent that asks three things, or every kind. Nothing real is run.
+    """Play a scripted agent that asks three things. Nothing real is run.
 
     It goes through the same pipeline as a real agent: the same hooks, the same daemon (yours if it runs, else a
     private one until the demo ends), the same answers from anywhere. Ctrl-C ends it.

@@ -34,14 +34,14 @@ JOINED = " (and the line end before it)"  # in our first line: the file's own la
     "tmux",
     epilog="""\b
 Examples:
-  yourcall tmux install           keys and a status segment, shown as a diff first
+  yourcall tmux install           keys and a segment, shown as a diff first
   yourcall tmux install --undo
   yourcall tmux status            what the segment says
   yourcall tmux pick              choose one of the sessions that wait
 """,
 )
 def command() -> None:
-    """Sessions that wait, in tmux: a status segment, a picker, and keys to go there and back."""
+    """Sessions that wait, in tmux: a status segment, a picker, keys to go there."""
 
 
 @command.command("status")

@@ -34,7 +34,10 @@ DIGEST = "all-"
 
 
 class When(Struct, frozen=True, forbid_unknown_fields=True):
-    """For prompts of these kinds (all, if none is named) in this project: tell only these channels."""
+    """For prompts of these kinds (all, if none is named) in this project: tell only these channels.
+
+    `project` is a folder or its name; `*` stands for anything.
+    """
 
     tell: tuple[str, ...]
     project: str = ""
@@ -182,7 +185,8 @@ def _again(prompt: Prompt, post: Post, before: Told, notify: Notify) -> bool:
 
 def _posts(prompt: Prompt, posts: Sequence[Post], notify: Notify) -> list[Post]:
     for when in notify.when:
-        fits = not when.project or fnmatchcase(prompt.cwd, when.project) or prompt.cwd == when.project
+        names = (prompt.cwd, prompt.cwd.rstrip("/").rpartition("/")[2])
+        fits = not when.project or when.project in names or any(fnmatchcase(name, when.project) for name in names)
         if fits and (not when.kinds or prompt.kind in when.kinds):
             return [post for post in posts if post.channel in when.tell]
     return list(posts)

@@ -100,7 +100,11 @@ def disagreement(root: Node, source: bytes) -> str:
             known = _LEAVES.get(node.type)
             if known is None or not known.fullmatch(text):
                 return f"{_shown(text)} could mean something else to a shell"
-            if node.type == "file_descriptor" and not _is_descriptor(node, source):
+            # `foo 0<<< x`: digits right before an arrow are its number, whatever the grammar says.
+            arrow = text.isdigit() and source[end : end + 1] in (b"<", b">")
+            if (arrow or node.type == "file_descriptor") != (
+                node.type == "file_descriptor" and _is_descriptor(node, source)
+            ):
                 return "a number could be a word or a file"
             if node.type == "comment" and start and source[start - 1 : start] not in (b" ", b"\t", b"\n", b";"):
                 return "a comment begins where a word may go on"

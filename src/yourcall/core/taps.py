@@ -26,7 +26,9 @@ def offered(prompt: Prompt) -> list[tuple[Question, Option]]:
     if prompt.kind in _NEVER or not prompt.held or len(prompt.questions) != 1 or prompt.questions[0].multi_select:
         return []
     question = prompt.questions[0]
-    return [(question, option) for option in question.options if option.effect in _PLAIN]
+    # Where a yes has to be said twice, one tap cannot say it; a no it can.
+    plain = _PLAIN - {"allow_once"} if prompt.hold else _PLAIN
+    return [(question, option) for option in question.options if option.effect in plain]
 
 
 def offer_of(prompt: Prompt) -> str:

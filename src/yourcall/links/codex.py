@@ -111,22 +111,24 @@ class CodexServers:
         while True:
             if _is_ours(place):
                 try:
-                    await self._listen(place)
-                    lost_at = time.monotonic()
+                    lost_at = time.monotonic() if await self._listen(place) else lost_at
                 except Exception:  # whatever it is, the agent's own dialog is there, and the next try may go well
                     log.warning("the connection to %s failed", place, exc_info=True)
             gone = time.monotonic() - lost_at > GONE_S
             await self._lost(place, ended=gone)
-            if gone and not _is_ours(place):
+            if gone and not self._sessions(place) and not _is_ours(place):
                 self._followed.discard(place)
                 return
             await asyncio.sleep(LOOK_S)
 
-    async def _listen(self, place: str) -> None:
+    async def _listen(self, place: str) -> bool:
+        """Whether there was somebody to listen to."""
         from websockets.asyncio.client import unix_connect  # not before there is a socket
         from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
         talk = Server(LINK, place)
+        for session in self._sessions(place):
+            talk.before.add_session(session.id)
         for prompt in self._prompts(place):
             talk.before.add(prompt, self._teller.body(prompt.request) or b"")
         try:
@@ -137,16 +139,18 @@ class CodexServers:
                 live = self._live[place] = Connection(socket, talk)
                 for message in talk.open():
                     await live.write(message)
-                self._spawn(self._settle(live))
+                self._spawn(self._settle(place, live))
                 async for data in socket:
                     async with live.turn:
                         await self._heard(live, data.encode() if isinstance(data, str) else data)
         except (OSError, TimeoutError, ConnectionClosed, InvalidHandshake, EOFError) as error:
             log.debug("no connection to %s: %s", place, error)
+            return place in self._live
         finally:
             live = self._live.pop(place, None)
             for waiting in live.asked.values() if live else ():
                 waiting.cancel()
+        return True
 
     async def _heard(self, live: Connection, data: bytes) -> None:
         spoke = live.talk.hear(data, time.time())
@@ -161,10 +165,12 @@ class CodexServers:
                 live.looking.add(prompt_id)
                 self._spawn(self._prove(live, prompt_id, path, call_id))
 
-    async def _settle(self, live: Connection) -> None:
+    async def _settle(self, place: str, live: Connection) -> None:
         """A while after the connection: what was neither asked again nor found is told as such."""
         await asyncio.sleep(SETTLED_S)
         async with live.turn:
+            if self._live.get(place) is not live:
+                return  # it was too short to tell anything
             for event in live.talk.before.give_up(time.time()):
                 await self._teller.post(event)
 

@@ -6,15 +6,16 @@ Rule: a file that cannot be read is a sentence; one that is not there yet is an 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 from msgspec import Struct
 
 from yourcall.agents.agent import Agent
-from yourcall.conversation import Page
+from yourcall.conversation import Page, Picture
 from yourcall.links import history
-from yourcall.links.transcript import Tail
+from yourcall.links.transcript import LONGEST_LINE, Tail, identity, opened
 from yourcall.messages import Message, from_entries
 from yourcall.model import Refused, Session
 
@@ -40,6 +41,17 @@ class Conversations:
             return Refused("Where this conversation is written is not known.")
         return await asyncio.to_thread(_page, Path(path), agent.read_entry, before, after, file, limit)
 
+    async def pictures(
+        self, session: Session, subagent: str, /, *, file: str, offset: int
+    ) -> list[Picture] | Refused:
+        """The pictures of the record that begins at this place of this file."""
+        agent = self._agent_of(session.agent)
+        path = agent.conversation_of(session, subagent) if agent else ""
+        if agent is None or agent.read_pictures is None or not path:
+            return Refused("There are no pictures of this conversation.")
+        line = await asyncio.to_thread(_line_at, Path(path), file, offset)
+        return agent.read_pictures(line) if line else Refused("That place is not in this conversation any more.")
+
     async def messages(self, session: Session, /, *, after: int, file: str) -> Messages | Refused:
         """The whole messages added after this place of this file; -1: none of them, but where it ends now."""
         agent = self._agent_of(session.agent)
@@ -60,6 +72,21 @@ def _messages(path: Path, agent: Agent, after: int, file: str) -> Messages:
     else:
         found = from_entries(entry for line in lines for entry in agent.read_entry(line))
     return Messages(tuple(found), tail.offset, tail.identity)
+
+
+def _line_at(path: Path, file: str, offset: int) -> bytes:
+    """The line that begins here, if it is still that file; empty if not."""
+    try:
+        with opened(path) as source:
+            if identity(os.fstat(source.fileno())) != file:
+                return b""
+            source.seek(offset)
+            data = b""
+            while b"\n" not in data and len(data) <= LONGEST_LINE and (part := source.read(1 << 20)):
+                data += part
+            return data.partition(b"\n")[0]
+    except (OSError, ValueError):
+        return b""
 
 
 def _page(

@@ -17,6 +17,8 @@ from yourcall.conversation import Action, AnyEntry, Notice, Page, told
 from yourcall.links.transcript import LONGEST_LINE, Placed, Tail, identity, opened
 
 Reader = Callable[[bytes], list[AnyEntry]]
+# What a line has that may be the start of a call, in the records of the agents we know: cheaper than reading it.
+CALLS = (b'"tool_use"', b'_call"')
 
 BLOCK = 256 * 1024
 # Most of a transcript is not conversation. A page that finds little ends here, and says where the next one begins.
@@ -130,7 +132,7 @@ def _earlier(lines: Iterator[Placed], read: Reader, wanted: set[str], reached: i
     found: dict[str, Action] = {}
     while wanted and (placed := next(lines, None)):
         offset, line = placed
-        if line is not None and b'"tool_use"' in line:
+        if line is not None and any(mark in line for mark in CALLS):
             for entry in read(line):
                 if isinstance(entry, Action) and entry.phase == "started" and entry.call_id in wanted:
                     found[entry.call_id] = entry

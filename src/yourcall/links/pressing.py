@@ -132,10 +132,13 @@ class Keyboard:
             return
         stopped = effect == "stop"
         await post(DialogClosed(time.time(), prompt.id, "idle" if stopped else "busy"))
-        if await self._astray(basis, on, key):
+        draft = await self._draft(basis, on)
+        if key.isdecimal() and draft == key:
             detail = "the dialog was closed by something else; the key now lies in the input box"
             await post(CallSettled(time.time(), prompt.id, "unknown", "desk", detail))
             return
+        if key.isdecimal() and draft.endswith(key):
+            return  # the end of somebody's own draft, or our key behind it
         if on.explain is not None and on.recorded and prompt.tool is not None:
             return  # its record tells soon, and tells it even of a key that came from the desk at the same moment
         typed_at = await self._servers.at(basis.server).last_typed(basis.pane)
@@ -144,11 +147,10 @@ class Keyboard:
         outcome = OUTCOMES.get(effect, "allowed")
         await post(CallSettled(time.time(), prompt.id, outcome, "held", "the dialog closed at this key"))
 
-    async def _astray(self, basis: Basis, on: OnScreen, key: str) -> bool:
-        """Has our key come too late, and become a letter at the end of the draft?"""
+    async def _draft(self, basis: Basis, on: OnScreen) -> str:
+        """What is in the input box now: a key that came too late has become a letter there."""
         look = await self._servers.at(basis.server).look(basis.pane)
-        draft = None if isinstance(look, Gone) else on.draft(look.screen)
-        return key.isdecimal() and draft is not None and draft.endswith(key)
+        return "" if isinstance(look, Gone) else on.draft(look.screen) or ""
 
     async def _gone(self, basis: Basis, on: OnScreen, before: Shot) -> bool:
         """Is the dialog gone, seen twice? A screen is drawn in pieces, and a look may fall between two of them."""

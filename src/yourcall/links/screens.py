@@ -246,7 +246,10 @@ class Screens:
             return SETTLED_S if on.urgent is not None and on.urgent(shot) else on.silence_s
         if on.explain is not None:
             if self._explained(place, shot, on) is not None:
-                return AGAIN_S  # its hook has had the first word
+                # Its hook has had the first word. Of several calls it may not be the one that is asked for first;
+                # and what only the screen tells (a plan) must be drawn whole.
+                alone = self._calls is not None and self._calls.alone(place.session_id)
+                return AGAIN_S if alone and shot.reading.kind == "permission" else SETTLED_S
             return self._hooked_s(place) if shot.reading.kind in HOOKED_KINDS else SETTLED_S
         return self._hooked_s(place)
 
@@ -290,6 +293,11 @@ class Screens:
         prompt, basis = mine
         post = self._teller.post
         if told_elsewhere(self._teller.state, prompt, place.session_id):
+            if on.shows is not None and not from_screen(prompt):
+                # A request of its own that waits behind another one, or before it: nobody can tell from here.
+                if prompt.state == "open":
+                    await post(HolderLost(now, prompt.id, "another request of this session is open"))
+                return True
             await post(PromptWithdrawn(now, prompt.id, "the agent itself has raised it too"))
             return True
         if fingerprint(shot) == fingerprint(basis.shot):
@@ -321,6 +329,10 @@ class Screens:
                 return True
             await post(PromptWithdrawn(now, prompt.id, "the screen has changed"))
             self._calls.stands_for(place.session_id, told.told, "")
+            return False
+        if prompt.state == "open" and self._calls and on.postponed and on.postponed(basis.shot, again):
+            await post(PromptWithdrawn(now, prompt.id, "another call is asked for first"))
+            self._calls.free(place.session_id, prompt.id)
             return False
         drawing = prompt.state == "open" and prompt.tool is not None and told is None
         if drawing and (again.asks or again.reading.state == "waiting") and self._doubts_for(prompt) < DRAWN_S:

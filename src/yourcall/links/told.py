@@ -76,6 +76,16 @@ class Calls:
             if call.told.id in told_ids:
                 call.prompt_id = prompt_id
 
+    def free(self, session_id: str, prompt_id: str) -> None:
+        """That prompt does not stand for its call any more: it is asked for later."""
+        for call in self._calls.get(session_id, []):
+            if call.prompt_id == prompt_id:
+                call.prompt_id = ""
+
+    def alone(self, session_id: str) -> bool:
+        """Is there only one call that may be asked for?"""
+        return sum(not told.asked for told in self.of(session_id)) <= 1
+
     async def look_for_lost(self) -> None:
         """Dialogs that hooks told of some time ago, and that no screen has shown."""
         now = time.monotonic()

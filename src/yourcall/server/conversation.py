@@ -43,6 +43,20 @@ async def read_page(call: Call) -> Reply | Refusal:
     return Refusal(404, page.reason) if isinstance(page, Refused) else Reply(page)
 
 
+async def pictures(call: Call) -> Reply | Refusal:
+    offset = place(call.request, "offset")
+    if not isinstance(offset, int):
+        return offset or Refusal(400, "Say where: the `offset` of an entry, and the `file` of its page.")
+    session = find_session(call.desk.store, call.part("id"))
+    if isinstance(session, Refusal):
+        return session
+    if call.conversations is None:
+        return Refusal(404, "Conversations are not read here.")
+    words = {name: call.request.query_params.get(name, "")[:_LONGEST_NAME] for name in ("subagent", "file")}
+    found = await call.conversations.pictures(session, words["subagent"], file=words["file"], offset=offset)
+    return Refusal(404, found.reason) if isinstance(found, Refused) else Reply(list(found))
+
+
 def place(request: Request, name: str) -> int | Refusal | None:
     """An offset in a file."""
     said = request.query_params.get(name)

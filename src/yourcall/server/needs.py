@@ -12,7 +12,7 @@ from typing import Literal, Protocol, Self
 
 from yourcall.agents.script.read import Ask
 from yourcall.agents.talk import Speaking, Wish
-from yourcall.conversation import Page
+from yourcall.conversation import Page, Picture
 from yourcall.messages import Message
 from yourcall.model import Answer, Prompt, Refused, Session, Verdict
 from yourcall.server.wire import (
@@ -90,6 +90,9 @@ class Conversations(Protocol):
     async def page(
         self, session: Session, subagent: str, /, *, before: int | None, after: int | None, file: str, limit: int
     ) -> Page | Refused: ...
+    async def pictures(
+        self, session: Session, subagent: str, /, *, file: str, offset: int
+    ) -> Sequence[Picture] | Refused: ...
 
 
 class Messages(Protocol):

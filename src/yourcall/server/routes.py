@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Raw
 
 from yourcall.agents.script.read import Ask
-from yourcall.conversation import Page
+from yourcall.conversation import Page, Picture
 from yourcall.server import (
     asks,
     conversation,
@@ -187,6 +187,19 @@ ROUTES: tuple[Route, ...] = (
         {200: list[SessionView]},
         queries=(Query("ended", "Those that are over.", "boolean"), _LIMIT),
         refuses=(400,),
+    ),
+    Route(
+        "GET",
+        "/api/sessions/{id}/pictures",
+        conversation.pictures,
+        "The pictures of one entry of a conversation, base64.",
+        {200: list[Picture]},
+        queries=(
+            Query("offset", "The entry's own `offset`.", "integer"),
+            Query("file", "The `file` of its page.", "string"),
+            Query("subagent", "The id of a subagent: its own conversation.", "string"),
+        ),
+        refuses=(400, 404),
     ),
     Route(
         "GET",

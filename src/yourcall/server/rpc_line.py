@@ -52,6 +52,10 @@ class Watched:
         self.place = place
         self.standing: Standing | None = None
         self.dialog: Dialog | None = None
+        self.last_shown = ""  # the prompt that was shown last, and when
+        self.shown_at = 0.0
+        self.sudden = False  # it took the place of one that was not answered here
+        self.answered_here = ""
         self.tasks: list[asyncio.Task[None]] = []
 
 
@@ -115,6 +119,9 @@ class Line:
             watched.dialog = None
         elif again or watched.dialog is None or _other(watched.dialog.prompt, now.prompt):
             watched.dialog = Dialog(now.prompt)
+            if watched.last_shown != now.prompt.id:
+                watched.sudden = watched.last_shown not in ("", watched.answered_here)
+                watched.last_shown, watched.shown_at = now.prompt.id, time.monotonic()
             self.show(watched)
         told = (now.state, now.waiting, now.prompt_type)
         if before is None or told != (before.state, before.waiting, before.prompt_type):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import PurePath
 from typing import Any
@@ -48,6 +49,8 @@ from yourcall.server.starting import give
 
 # Long enough to hear that somebody was first; an answer that comes back later is shown as a prompt again.
 SAID_S = 1.0
+# So soon after a prompt took the place of another, what is typed was meant for the other: nobody reads faster.
+CROSSED_S = 0.7
 
 BAD_PARAMS = -32602
 NOT_FOUND = -32001
@@ -133,8 +136,13 @@ async def input(line: Line, params: InputParams) -> Status | Wrong:
     async with line.order.setdefault(session.id, asyncio.Lock()):
         watched = line.watched.get(session.id)
         if watched is not None:
+            before = watched.dialog
             line.look(session.id)
             if watched.dialog is not None:
+                # What was typed crossed the news of another prompt: it was meant for the one before.
+                crossed = watched.sudden and time.monotonic() - watched.shown_at < CROSSED_S
+                if crossed or watched.dialog is not before:
+                    return Wrong(TOO_LATE, "Another prompt has just taken its place: look again.", "too_late")
                 return await _answer(line, watched, watched.dialog, params)
         asks = standing(session, line.tools.desk.store.live()[0]).prompt
         if asks is not None:
@@ -164,6 +172,7 @@ async def _answer(line: Line, watched: Watched, dialog: Dialog, params: InputPar
         return Status("sent")
     caller = line.caller
     answer = Answer(secrets.token_hex(12), caller.by, caller.via, typed.choices, typed.texts)
+    watched.answered_here = dialog.prompt.id
     said, _ = await line.tools.desk.answer(dialog.prompt.id, answer, SAID_S)
     if wrong := _wrong(said):
         if watched.session_id in line.watched:

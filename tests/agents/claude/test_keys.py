@@ -106,7 +106,8 @@ def by_key(seen: Shot, question: Question, option: Option, now: Shot) -> Press |
 def step(seen: Shot, question: Question, option: Option, now: Shot | None = None) -> Press | Paste | Refused:
     """The next step of an answer that takes this option."""
     told = offer(seen)
-    prompt = Prompt("p1", told.kind, "claude", "s1", "/src", told.title, 1.0, body=told.body, questions=told.questions)
+    known = {"title": told.title, "body": told.body, "questions": told.questions}
+    prompt = Prompt("p1", told.kind, "claude", "s1", "/src", opened_at=1.0, **known)
     texts = {question.id: "Otherwise."} if option.id in (REVISE, TELL) else {}
     return next_step(prompt, Answer("a1", "me", "http", {question.id: (option.id,)}, texts), now or seen)
 

@@ -104,6 +104,7 @@ FORM = (
         ("extraperm", pick("allow"), "confirmed", "allowed"),
         ("untrusted-policy", pick("allow"), "confirmed", "allowed"),
         ("patch-accept", pick("allow"), "confirmed", "allowed"),
+        ("patch-accept-for-session", pick("session"), "confirmed", "allowed"),
         ("patch-decline", pick("deny"), "confirmed", "denied"),
         ("patch-cancel", pick("stop"), "confirmed", "stopped"),
         ("perm-grant-turn", pick("allow"), "accepted", None),  # the rollout tells, not the wire
@@ -227,6 +228,30 @@ def test_a_join_reads_resumes_and_shows_what_waits() -> None:
     assert session.state == "waiting"
 
 
+def test_one_who_joins_late_sees_the_change_too() -> None:
+    """The request names the item; the item comes with the reply to `thread/resume`."""
+    messages = [message for way, message in captured("patch-accept") if way == "recv"]
+    started = next(m["params"]["thread"] for m in messages if m.get("method") == "thread/started")
+    items = [m["params"] for m in messages if m.get("method") == "item/started"]
+    (item,) = [each for each in items if each["item"]["type"] == "fileChange"]
+    asked = next(m for m in messages if m.get("method") == "item/fileChange/requestApproval")
+    desk = Desk()
+    desk.server.open()
+    active = {"type": "active", "activeFlags": ["waitingOnApproval"]}
+    desk.hear({"method": "thread/started", "params": {"thread": started}})
+    (resume,) = desk.hear(
+        {"method": "thread/status/changed", "params": {"threadId": started["id"], "status": active}}
+    )
+    turn = {"id": item["turnId"], "status": "inProgress", "items": [item["item"]]}
+    desk.hear(
+        {"id": json.loads(resume)["id"], "result": {"thread": started, "initialTurnsPage": {"data": [turn]}}}
+    )
+    desk.hear(asked)
+    (prompt,) = desk.asking()
+    assert prompt.title == "Add /etc/demo-outside.txt"
+    assert "+outside the workspace" in prompt.body
+
+
 def test_a_request_of_before_is_held_again_and_an_answer_that_was_not_taken_comes_back() -> None:
     before = Desk()
     late(before)
@@ -259,6 +284,26 @@ def test_what_a_new_server_does_not_know_is_told_as_such() -> None:
     (lost,) = server.before.give_up(2000.0)
     other.post(lost)
     assert other.rows[prompt.id].state == "unsure"
+
+
+def test_a_session_that_a_new_server_has_not_loaded_is_over() -> None:
+    desk = Desk()
+    late(desk)
+    (session,) = desk.state.sessions.values()
+    (prompt,) = desk.asking()
+    for loaded, over in ([session.id], False), ([], True):
+        server = Server("socket", "/a/socket")
+        server.before.add_session(session.id)
+        (first,) = server.open()
+        told = server.hear(json.dumps({"id": json.loads(first)["id"], "result": {}}).encode(), 2000.0).lines
+        listing = json.loads(told[-1])
+        server.hear(json.dumps({"id": listing["id"], "result": {"data": loaded}}).encode(), 2000.0)
+        events = server.before.give_up(2001.0)
+        assert bool(events) == over
+        for event in events:
+            desk.post(event)
+    assert desk.state.sessions == {}
+    assert desk.rows[prompt.id].state == "ended"
 
 
 def test_helpers_of_codex_are_no_sessions() -> None:

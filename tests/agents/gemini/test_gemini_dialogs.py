@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from yourcall.agents.gemini import read as reading
 from yourcall.agents.gemini.composer import arrived, draft, typed
 from yourcall.agents.gemini.fill import fill
-from yourcall.agents.gemini.keys import GEMINI_SCREEN, dismiss, next_key, read
+from yourcall.agents.gemini.keys import GEMINI_SCREEN, dismiss, next_key, postponed, read
 from yourcall.agents.gemini.told import explain, offered
 from yourcall.agents.on_screen import Press, Shot, Typed
 from yourcall.agents.sightings import HookCall, Told
@@ -154,6 +154,14 @@ def test_an_mcp_call_with_other_arguments_is_another_one() -> None:
     assert explain(SHOTS["mcp-120x40"], told_of(payloads)) is not None
     payloads[1]["tool_input"]["env"] = "staging"
     assert explain(SHOTS["mcp-120x40"], told_of(payloads)) is None
+
+
+def test_a_dialog_that_was_put_off_is_told_from_one_that_was_answered() -> None:
+    first, second = SHOTS["shell-parallel-120x40"], SHOTS["shell-parallel-2of3-120x40"]
+    assert postponed(SHOTS["shell-120x40"], first)  # alone for a moment, then `1 of 3` is another one
+    assert not postponed(first, second)
+    assert not postponed(first, SHOTS["hello-120x40"])
+    assert not postponed(first, SHOTS["shell-120x40"])
 
 
 # --- keys -----------------------------------------------------------------------------------------------------

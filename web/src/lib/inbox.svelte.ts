@@ -4,10 +4,10 @@
 
 import { call, get, NoLine, part } from "./api";
 import { touched } from "./calm";
-import { Feed, type LineState } from "./feed";
+import { Feed, type LineState, type WatchRequest } from "./feed";
 import { empty, type Filled } from "./form";
 import { answers, forgetAll, forgetAnswer, keepAnswer, type KeptAnswer } from "./kept";
-import type { AnswerReply, AnswerRequest, DeviceView, LiveNews, PromptStory, PromptView, SessionView } from "./types";
+import type { AnswerReply, AnswerRequest, DeviceView, LiveNews, Page, PromptStory, PromptView, SessionView } from "./types";
 import { line } from "./visible";
 import { agentName, bounce, DONE, project, sentence, standing } from "./words";
 
@@ -67,6 +67,7 @@ class Inbox {
   /** Answers from before the app was closed, whose prompts have not been heard of yet. */
   orphans: KeptAnswer[] = $state.raw(answers());
   private saidAt = 0;
+  private added: (page: Page) => void = () => undefined;
   private retry = 0;
   private readonly feed = new Feed({
     snapshot: () => this.snapshot(),
@@ -131,8 +132,15 @@ class Inbox {
     this.loaded = true;
   }
 
+  /** Hear what is added to a conversation while somebody reads it; null: nobody does any more. */
+  watch(place: (() => WatchRequest | null) | null, added: (page: Page) => void = () => undefined): void {
+    this.added = added;
+    this.feed.watch(place);
+  }
+
   private news(message: Exclude<LiveNews, { type: "hello" }>): void {
-    if (message.type === "prompt") this.take(message.prompt, true);
+    if (message.type === "entries") this.added(message.page);
+    else if (message.type === "prompt") this.take(message.prompt, true);
     else if (message.type === "session") {
       const others = this.sessions.filter((session) => session.id !== message.session.id);
       this.sessions = message.session.state === "ended" ? others : [message.session, ...others];

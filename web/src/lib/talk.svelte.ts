@@ -2,6 +2,7 @@
 // Rule: a block that was drawn once keeps its exact height while it is not; what is read never jumps.
 
 import { get, NoLine, part } from "./api";
+import type { WatchRequest } from "./feed";
 import { inbox } from "./inbox.svelte";
 import type { Action, Page } from "./types";
 
@@ -33,7 +34,8 @@ export class Talk {
   /** How many entries there are; goes up when something was added at the end. */
   added = $state(0);
   cost: number | null = $state(null);
-  private file = "";
+  /** The file that offsets belong to. */
+  file = "";
   private end = 0;
   private keys = 0;
   private readonly calls = new Map<string, Item>();
@@ -72,14 +74,25 @@ export class Talk {
     }
     const path = `/api/sessions/${part(this.id)}/conversation?limit=500&after=${this.end}&file=${part(this.file)}`;
     const reply = await get<Page>(path).catch(() => null);
-    if (!reply?.ok || this.busy) return false;
-    if (reply.data.restarted) {
-      this.anew(reply.data);
-      this.before = reply.data.next_before;
-    } else if (reply.data.entries.length) this.append(reply.data.entries);
-    this.end = reply.data.end;
-    this.file = reply.data.file;
-    return reply.data.entries.length > 0;
+    return reply?.ok === true && !this.busy && this.merge(reply.data);
+  }
+
+  /** Where a follower goes on; null while nothing was read yet. */
+  place(): WatchRequest | null {
+    return this.file ? { watch: this.id, after: this.end, file: this.file } : null;
+  }
+
+  /** What was added, told by whoever is first; true if it was new. */
+  merge(page: Page): boolean {
+    if (page.restarted || page.file !== this.file) {
+      this.anew(page);
+      this.before = page.next_before;
+      return true;
+    }
+    const fresh = page.entries.filter((entry) => entry.offset >= this.end);
+    if (fresh.length) this.append(fresh);
+    this.end = Math.max(this.end, page.end);
+    return fresh.length > 0;
   }
 
   private anew(page: Page): void {

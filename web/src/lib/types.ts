@@ -42,7 +42,7 @@ export interface AnswerRequest {
 /** A question of a script's. `name`: who asks. `id`: the script's own word for it; told again, it is the same question. `attended`: somebody waits for the answer, and without them it is withdrawn. */
 export interface Ask {
   question: string;
-  options?: (string | yourcall.agents.script.read.Choice)[];
+  options?: (string | ReadChoice)[];
   free_text?: boolean;
   multi_select?: boolean;
   body?: string;
@@ -152,7 +152,7 @@ export interface InteractivePrompt {
   description: string;
   toolName: string | null;
   toolInput: unknown | null;
-  options: yourcall.server.interactive.Choice[] | null;
+  options: InteractiveChoice[] | null;
   textInput: TextInput | null;
 }
 
@@ -264,6 +264,12 @@ export interface PartView {
   effects: string[];
   do: "allow" | "ask" | "deny" | "hold";
   rule: string;
+}
+
+/** A picture in a record; `data` is base64, as it stands there. */
+export interface Picture {
+  media_type: string;
+  data: string;
 }
 
 /** A 'no' as a sentence that says what to do. */
@@ -623,14 +629,14 @@ export interface WaitView {
 }
 
 /** One option; `id` is what the script gets back, the label if it is empty. */
-export interface yourcall.agents.script.read.Choice {
+export interface ReadChoice {
   label: string;
   id: string;
   description: string;
   effect: "allow_always" | "allow_once" | "allow_session" | "choose" | "deny" | "reply" | "stop";
 }
 
-export interface yourcall.server.interactive.Choice {
+export interface InteractiveChoice {
   value: string;
   label: string;
 }

@@ -10,6 +10,7 @@ from yourcall.agents.claude.asked import asked
 from yourcall.agents.claude.conversation import conversation_of, read_entry
 from yourcall.agents.claude.discover import FINDER
 from yourcall.agents.claude.messages import read_message
+from yourcall.agents.claude.pictures import read_pictures
 from yourcall.agents.claude.plan import plan
 from yourcall.agents.claude.read import (
     read_hook,
@@ -35,6 +36,7 @@ CLAUDE = Agent(
     FINDER,
     HEADLESS,
     asked=asked,
+    read_pictures=read_pictures,
     read_message=read_message,
 )
 DEMO = replace(

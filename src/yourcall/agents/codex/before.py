@@ -12,13 +12,22 @@ from yourcall.agents.codex import asks
 from yourcall.agents.codex.proof import in_words, outcome_of
 from yourcall.agents.codex.wire import Item, decoded
 from yourcall.core.step import PAUSES
-from yourcall.events import AnyEvent, CallSettled, PromptWithdrawn, TraceLost
+from yourcall.events import AnyEvent, CallSettled, PromptWithdrawn, SessionEnded, TraceLost
 from yourcall.model import Prompt
 
 
 class Before:
     def __init__(self) -> None:
         self._prompts: dict[str, tuple[Prompt, str]] = {}  # with the thread it was asked in
+        self._sessions: set[str] = set()
+        self._gone: set[str] = set()
+
+    def add_session(self, session_id: str) -> None:
+        self._sessions.add(session_id)
+
+    def loaded(self, ids: Collection[str]) -> None:
+        """What the server has now; a session that is not among it is over."""
+        self._gone = self._sessions - set(ids)
 
     def add(self, prompt: Prompt, request: bytes) -> None:
         kept = decoded(asks.Request, request)
@@ -37,12 +46,12 @@ class Before:
                 return prompt.id
         return ""
 
-    def to_look_up(self, loaded: Collection[str]) -> list[tuple[str, dict[str, object]]]:
-        """The items to be read, by prompt: their end may be on record."""
+    def to_look_up(self) -> list[tuple[str, dict[str, object]]]:
+        """The items to be read, by prompt: their end may be on record, also of a thread that is not loaded."""
         return [
             (prompt.id, {"threadId": thread, "turnId": prompt.turn_id, "itemIds": [prompt.call_id]})
             for prompt, thread in self._prompts.values()
-            if thread in loaded and prompt.call_id
+            if prompt.call_id and prompt.turn_id
         ]
 
     def found(self, prompt_id: str, items: list[Item], at: float) -> tuple[AnyEvent, ...]:
@@ -64,5 +73,7 @@ class Before:
                 events.append(PromptWithdrawn(at, prompt.id, why))
             else:
                 events.append(TraceLost(at, prompt.id, "Codex's server was started anew, and does not know it"))
+        events += [SessionEnded(at, session_id, "Codex has closed it") for session_id in sorted(self._gone)]
         self._prompts.clear()
+        self._gone.clear()
         return events

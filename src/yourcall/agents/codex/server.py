@@ -206,9 +206,12 @@ class Server:
 
     def _loaded(self, message: wire.Message, at: float) -> Spoke:
         listed = decoded(wire.Loaded, message.result)
-        ids = listed.data if listed else []
+        if listed is None:
+            return NOTHING
+        ids = listed.data
         lines = [self.call("thread/read", {"threadId": id}, self._read) for id in ids]
-        for prompt_id, params in self.before.to_look_up(ids):
+        self.before.loaded(ids)
+        for prompt_id, params in self.before.to_look_up():
             lines.append(self.call("thread/items/read", params, self._on_record(prompt_id)))
         return Spoke(lines=tuple(lines))
 

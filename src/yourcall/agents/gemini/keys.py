@@ -26,6 +26,7 @@ IN_TEXT = "Somebody is writing into this dialog at the desk; nothing was pressed
 
 _HIGHLIGHT = re.compile(r"^( *)[●❯›](?= )", re.M)
 _NUDGE = re.compile(r"Do you want to connect .{1,60} to Gemini CLI\?")
+_QUEUE = re.compile(r"(?: {2,}|…) *(\d{1,3}) of \d{1,3}$", re.M)
 _TABS = re.compile(r"←.*→")
 _STATE = re.compile(r"[□✓≡]")
 
@@ -82,8 +83,8 @@ def next_key(seen: Shot, now: Shot, option: str) -> Press | Refused:
     return Press(digit, decides=True) if re.fullmatch("[1-9]", digit) else Refused(ASTRAY)
 
 
-# An Enter within 40 ms of a paste is taken for a new line in it [0.61.0]; a busy machine delays either.
-BREATH_S = 0.25
+# An Enter within 40 ms of a paste is taken for a new line in it [0.61.0]; a busy machine delays that clock.
+BREATH_S = 0.5
 
 
 def dismiss(shot: Shot) -> str:
@@ -93,6 +94,25 @@ def dismiss(shot: Shot) -> str:
     return next(no, "") if asks else ""
 
 
+def postponed(before: Shot, now: Shot) -> bool:
+    """Of several calls in one message the last one is asked for first, for a moment, until all of them are known:
+    then the first one takes its place, as `1 of 3`. After an answer it would be `2 of 3`."""
+    number, was = (_QUEUE.search("\n".join(shot.text.split("\n")[:4])) for shot in (now, before))
+    if now.reading.state != "waiting" or number is None:
+        return False
+    return int(number[1]) <= (int(was[1]) if was else 1)
+
+
 GEMINI_SCREEN = OnScreen(
-    read, offered, next_key, draft, typed, arrived, explain=explain, fill=fill, dismiss=dismiss, breath_s=BREATH_S
+    read,
+    offered,
+    next_key,
+    draft,
+    typed,
+    arrived,
+    explain=explain,
+    fill=fill,
+    dismiss=dismiss,
+    breath_s=BREATH_S,
+    postponed=postponed,
 )

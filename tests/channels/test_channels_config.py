@@ -15,14 +15,20 @@ from yourcall.core.escalate import When
 from yourcall.model import Refused
 
 NTFY = '[channels.phone]\ntype = "ntfy"\ntopic = "abc"\n'
+LADDER = """
+[notify]
+quiet = "22:00-07:00"
+quiet_lets = ["trust"]
+
+[[notify.when]]
+project = "*/x"
+tell = []
+"""
+B = '[channels.b]\ntype = "ntfy"\n'
 
 
 def test_channels_and_the_ladder_are_read() -> None:
-    text = (
-        '[notify]\nquiet = "22:00-07:00"\nquiet_lets = ["trust"]\n\n[[notify.when]]\nproject = "*/x"\ntell =
-        []\n\n' + NTFY
-    )
-    config = parse(text)
+    config = parse(LADDER + NTFY)
     assert isinstance(config, Config)
     assert config.channels == {"phone": Configured("ntfy", ntfy.Settings("abc"))}
     assert config.notify.when == (When((), project="*/x"),)
@@ -38,20 +44,30 @@ def test_channels_and_the_ladder_are_read() -> None:
     [
         (NTFY + "\n[channels.b]\ntype = 3\n", "line 6: [channels.b] `type` must be one of: push, ntfy"),
         ('[channels.b]\ntopic = "x"\n', "line 1: [channels.b] `type` must be one of: push, ntfy"),
-        ('[channels.b]\ntype = "ntfy"\n', "line 1: [channels.b] 'topic' is missing."), ('[channels.b]\ntype =
-        "ntfy"\n\ntopic = "a b"\n', "line 4: [channels.b] topic: expected `str` matching regex"),
-        ('[channels.b]\ntype = "ntfy"\ntopic = "x"\ncolor = 1\n', "line 4: [channels.b] it knows no 'color'; there
-        are"), ('[channels.b]\ntype = "ntfy"\ntopic = "x"\nrung = "roof"\n', "line 4: [channels.b] rung: invalid
-        enum value"), ('[channels.b]\ntype = "push"\n', "line 2: [channels.b] the phone app's push is one
-        channel"), ('[channels."B b"]\ntype = "ntfy"\n', "a channel's name is small letters"), ("[channels]\nx =
-        1\n", "line 1: [channels.x] channels are sections: [channels.NAME]."), ("channels = 1\n", "[channels]
-        channels are sections"), ('[notify]\nquiet = "22-7"\n', "line 2: [notify] quiet: expected `str` matching
-        regex"), ('[notify]\nquiet_lets = ["x"]\n', "line 2: [notify] quiet_lets[0]: invalid enum value 'x'; it
-        can be permission"), ("[notify]\ndesk_s = -1\n", "line 2: [notify] desk_s: expected `float` >= 0.0."),
-        ('[keep]\ndays = 1\n[[notify.when]]\nproject = "x"\n', "line 3: [notify] when[0]: object missing required
-        field"),
+        (B, "line 1: [channels.b] 'topic' is missing."),
+        (B + '\ntopic = "a b"\n', "line 4: [channels.b] topic: expected `str` matching regex"),
+        (B + 'topic = "x"\ncolor = 1\n', "line 4: [channels.b] it knows no 'color'; there are: type, topic"),
+        (
+            B + 'topic = "x"\nrung = "roof"\n',
+            "line 4: [channels.b] rung: invalid enum value 'roof'; it can be desk",
+        ),
+        ('[channels.b]\ntype = "push"\n', "line 2: [channels.b] the phone app's push is one channel"),
+        ('[channels."B b"]\ntype = "ntfy"\n', "a channel's name is small letters"),
+        ("[channels]\nx = 1\n", "[channels.x] channels are sections: [channels.NAME]."),
+        ("channels = 1\n", "line 1: [channels] channels are sections"),
+        ('[notify]\nquiet = "22-7"\n', "line 2: [notify] quiet: expected `str` matching regex"),
+        (
+            '[notify]\nquiet_lets = ["x"]\n',
+            "line 2: [notify] quiet_lets[0]: invalid enum value 'x'; it can be perm",
+        ),
+        ('[[notify.when]]\ntell = ["push", "fone"]\n' + NTFY, "line 1: [notify] when: there is no channel 'fone'"),
+        ("[notify]\ndesk_s = -1\n", "line 2: [notify] desk_s: expected `float` >= 0.0."),
+        (
+            '[keep]\ndays = 1\n[[notify.when]]\nproject = "x"\n',
+            "line 3: [notify] when[0]: object missing required",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_said_with_its_line(text: str, says: str) -> None:
     refused = parse(text)
     assert isinstance(refused, Refused)
@@ -62,7 +78,7 @@ def test_a_secret_in_the_wrong_file_is_refused_and_not_repeated() -> None:
     refused = parse(NTFY + 'token = "tk_hushhush"\n')
     assert isinstance(refused, Refused)
     assert (
-        "line 4: [channels.phone] 'token' is a secret: put it into secrets.toml, under [phone]." in refused.reason
+        "line 4: [channels.phone] 'token' is a secret: put it into secrets.toml, under [phone]" in refused.reason
     )
     assert "hush" not in refused.reason
 

@@ -1,0 +1,287 @@
+"""Telegram: each prompt a message with buttons under it, brought to its outcome; people answer and speak there.
+
+This module is the channel's face: what is sent and edited. What comes back is read in `telegram_listen.py`.
+
+Rule: only paired chats are told. A message is edited by one hand at a time, always from the newest that is known,
+so that a late tick of a box never covers an outcome.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from yourcall.channels.channel import Abilities, Carried, Channel, Failed, Gone, Later, Notice, Rung, Sent, World
+from yourcall.channels.needs import Desk
+from yourcall.channels.notices import notice as notice_of
+from yourcall.channels.telegram_api import Api, Refusal, Said, Trouble, carried
+from yourcall.channels.telegram_book import Book, Chat, Placed
+from yourcall.channels.telegram_draft import Draft, keyboard, offer_key
+from yourcall.channels.telegram_text import File, Message, told
+from yourcall.core.redact import masked_prompt
+from yourcall.model import Prompt
+
+log = logging.getLogger(__name__)
+
+SECRETS = ("token", "code")
+
+# More ways to answer than any prompt has: they are rows under a message, not keys on a lock screen.
+MOST_BUTTONS = 40
+
+# A file whose turn has not come within this stays out; the message says where the rest is.
+FILE_WAIT_S = 20.0
+
+# After Telegram said that we may make no topics there, General has to do for so long.
+NO_TOPICS_S = 3600.0
+
+
+class Settings(Struct, frozen=True, forbid_unknown_fields=True):
+    """`topics`: in a group with topics, one for each project. `progress`: show a running turn as it goes."""
+
+    server: Annotated[str, Meta(pattern=r"^https?://[^\s/]+(/[^\s?#]*)?$")] = "https://api.telegram.org"
+    topics: bool = True
+    progress: bool = True
+    rung: Rung = "chat"
+
+
+class _Sent(Struct):
+    message_id: int
+
+
+class _Topic(Struct):
+    message_thread_id: int
+
+
+class Telegram:
+    def __init__(self, name: str, settings: Settings, world: World) -> None:
+        self.name = name
+        self.abilities = Abilities(settings.rung, buttons=MOST_BUTTONS, free_text=True, edit=True, knows_who=True)
+        self.settings = settings
+        self.world = world
+        self.has_token = bool(world.secrets.get("token"))
+        self.api = Api(world, settings.server, world.secrets.get("token", ""))
+        self.book = Book(world.keep, world.clock, world.secrets.get("code", ""))
+        self._desk: Desk | None = None
+        self._notices: dict[tuple[str, int], Notice] = {}
+        self._locks: dict[tuple[str, int], asyncio.Lock] = {}
+        self._topics = asyncio.Lock()
+        self._no_topics: dict[str, float] = {}
+
+    def targets(self) -> Sequence[str]:
+        return list(self.book.chats()) if self.has_token else ()
+
+    async def listen(self, desk: Desk) -> None:
+        from yourcall.channels.telegram_listen import Listener
+
+        self._desk = desk
+        await Listener(self, desk).run()
+
+    # --- notices -------------------------------------------------------------------------------------------------
+
+    async def send(self, target: str, notice: Notice) -> Carried:
+        chat = self.book.chat(target)
+        if chat is None:
+            return Gone("this chat is not paired any more")
+        for prompt in notice.prompts:
+            await self.book.name_prompt(prompt.id)
+        first = notice.prompts[0] if notice.prompts else None
+        thread = await self.thread(chat, first.cwd, notice.project) if first else 0
+        message, files = told(notice, self._draft(target, notice))
+        keys = keyboard(notice, self._draft(target, notice), self._offer(notice))
+        end = await self.say(chat, message, keys=keys, thread=thread)
+        if not isinstance(end, int):
+            return end
+        self._notices[target, end] = notice
+        session = first.session_id if first and len(notice.prompts) == 1 else ""
+        await self.book.place(target, end, Placed(tuple(p.id for p in notice.prompts), session, notice.id))
+        for file in files:
+            await self._send_file(chat, file, end, thread)
+        return Sent(str(end))
+
+    async def update(self, target: str, receipt: str, notice: Notice) -> Carried:
+        chat = self.book.chat(target)
+        if chat is None:
+            return Gone("this chat is not paired any more")
+        if not receipt.isdecimal():
+            return Sent(receipt)
+        message_id = int(receipt)
+        self._notices[target, message_id] = notice
+        end = await self.show(chat, message_id)
+        if notice.standing == "over" and end is None:
+            self._notices.pop((target, message_id), None)
+            for prompt in notice.prompts:
+                if notice.outcome != "Asked again below":
+                    await self.book.put_draft(target, prompt.id, None)
+        return end or Sent(receipt)
+
+    async def withdraw(self, target: str, receipt: str, notice: Notice) -> Carried:
+        return await self.update(target, receipt, notice)
+
+    def notice_at(self, target: str, message_id: int, prompt: Prompt) -> Notice:
+        """What that message shows; after a restart worked out again."""
+        known = self._notices.get((target, message_id))
+        if known is not None or self._desk is None:
+            return known or notice_of(prompt.id, [prompt], url=self.world.url)
+        body = self._desk.loop.store.body(prompt.request) if prompt.request else None
+        return notice_of(prompt.id, [prompt], url=self.world.url, body=body)
+
+    async def show(self, chat: Chat, message_id: int, fallback: Notice | None = None) -> Trouble | None:
+        """Bring a message to what is known now."""
+        target = str(chat.id)
+        lock = self._locks.setdefault((target, message_id), asyncio.Lock())
+        try:
+            async with lock:
+                notice = self._notices.get((target, message_id), fallback)
+                if notice is None:
+                    return None
+                draft = self._draft(target, notice)
+                message, _ = told(notice, draft)
+                return await self.edit(chat, message_id, message, keyboard(notice, draft, self._offer(notice)))
+        finally:
+            if not lock.locked():
+                self._locks.pop((target, message_id), None)
+
+    def _draft(self, target: str, notice: Notice) -> Draft:
+        return self.book.draft(target, notice.prompts[0].id) if len(notice.prompts) == 1 else Draft()
+
+    def _offer(self, notice: Notice) -> str:
+        """With titles only, the questions are not in the notice: then those on record count."""
+        if len(notice.prompts) != 1 or notice.prompts[0].questions or self._desk is None:
+            return offer_key(notice.prompts[0].questions if notice.prompts else ())
+        row = self._desk.loop.store.prompt(notice.prompts[0].id)
+        return offer_key(masked_prompt(row).questions if row else ())
+
+    # --- messages ------------------------------------------------------------------------------------------------
+
+    async def say(
+        self,
+        chat: Chat,
+        message: Message,
+        *,
+        keys: list[list[dict[str, Any]]] | None = None,
+        thread: int = 0,
+        reply_to: int = 0,
+    ) -> int | Trouble:
+        """The new message's id, or why there is none."""
+        fields: dict[str, Any] = {
+            "chat_id": chat.id,
+            "text": message.text,
+            "entities": message.entities,
+            "link_preview_options": {"is_disabled": True},
+        }
+        if keys:
+            fields["reply_markup"] = {"inline_keyboard": keys}
+        if thread:
+            fields["message_thread_id"] = thread
+        if reply_to:
+            fields["reply_parameters"] = {"message_id": reply_to, "allow_sending_without_reply": True}
+        end = await self.api.call("sendMessage", fields)
+        if isinstance(end, Refusal) and "message thread not found" in end.words.lower() and thread:
+            await self._forget_thread(chat, thread)
+            del fields["message_thread_id"]
+            end = await self.api.call("sendMessage", fields)
+        if isinstance(end, Refusal) and end.moved_to:
+            await self.book.move_chat(str(chat.id), end.moved_to)
+            end = await self.api.call("sendMessage", {**fields, "chat_id": end.moved_to})
+        if isinstance(end, Said):
+            return msgspec.json.decode(end.result, type=_Sent).message_id
+        return await self._ended(chat, end)
+
+    async def edit(
+        self, chat: Chat, message_id: int, message: Message, keys: list[list[dict[str, Any]]] | None = None
+    ) -> Trouble | None:
+        end = await self.api.call(
+            "editMessageText",
+            {
+                "chat_id": chat.id,
+                "message_id": message_id,
+                "text": message.text,
+                "entities": message.entities,
+                "link_preview_options": {"is_disabled": True},
+                "reply_markup": {"inline_keyboard": keys or []},
+            },
+        )
+        if isinstance(end, Said):
+            return None
+        if isinstance(end, Refusal):
+            words = end.words.lower()
+            # It says so already; or a person has deleted it, and nothing is left to be told there.
+            if "message is not modified" in words or "message to edit not found" in words:
+                return None
+            if "message can't be edited" in words:
+                return None
+        return await self._ended(chat, end)
+
+    async def _ended(self, chat: Chat, end: Refusal | Trouble) -> Trouble:
+        if isinstance(end, Refusal) and end.moved_to:
+            await self.book.move_chat(str(chat.id), end.moved_to)
+            return Failed("the group has another id now: what was told before stays as it is")
+        done = carried(end)
+        if isinstance(done, Gone):
+            await self.book.drop_chat(str(chat.id))
+        return done
+
+    async def _send_file(self, chat: Chat, file: File, reply_to: int, thread: int) -> None:
+        """Tried twice at most: the message it belongs to is there, and must not be sent again because of it."""
+        fields: dict[str, Any] = {
+            "chat_id": chat.id,
+            "reply_parameters": {"message_id": reply_to, "allow_sending_without_reply": True},
+            "disable_notification": True,
+        }
+        if thread:
+            fields["message_thread_id"] = thread
+        content = ("document", file.name, file.text.encode("utf-8", "replace") or b"\n")
+        end = await self.api.call("sendDocument", fields, file=content)
+        if isinstance(end, Later) and end.after_s <= FILE_WAIT_S:
+            await self.world.sleep(max(end.after_s, 1.0))
+            end = await self.api.call("sendDocument", fields, file=content)
+        if isinstance(end, Said):
+            await self.book.place(
+                str(chat.id),
+                msgspec.json.decode(end.result, type=_Sent).message_id,
+                self.book.placed(chat.id, reply_to) or Placed(),
+            )
+        else:
+            log.warning("%s: a file could not be sent: %s", self.name, carried(end).why)
+
+    # --- topics --------------------------------------------------------------------------------------------------
+
+    async def thread(self, chat: Chat, cwd: str, project: str) -> int:
+        """The topic of this project in a group that has topics; 0: General, or no topics at all."""
+        if not chat.forum or not self.settings.topics or not cwd:
+            return 0
+        name = f"topic:{chat.id}:{sha256(cwd.encode('utf-8', 'replace')).hexdigest()[:16]}"
+        async with self._topics:
+            known = self.book.number(name)
+            if known or self._no_topics.get(str(chat.id), 0.0) > self.world.clock():
+                return known
+            title = "".join(char for char in project if char.isprintable())[:120] or "project"
+            end = await self.api.call("createForumTopic", {"chat_id": chat.id, "name": title})
+            if not isinstance(end, Said):
+                if isinstance(end, Refusal):
+                    self._no_topics[str(chat.id)] = self.world.clock() + NO_TOPICS_S
+                    log.warning("%s: no topic could be made: %s", self.name, end.words[:120])
+                return 0
+            thread = msgspec.json.decode(end.result, type=_Topic).message_thread_id
+            await self.book.put_number(name, thread)
+            return thread
+
+    async def _forget_thread(self, chat: Chat, thread: int) -> None:
+        for name in list(self.world.keep.all()):
+            if name.startswith(f"topic:{chat.id}:") and self.book.number(name) == thread:
+                await self.book.put_number(name, None)
+
+    async def note_forum(self, chat: Chat, forum: bool) -> None:
+        if chat.forum != forum:
+            await self.book.put_chat(replace(chat, forum=forum))
+
+
+def make(name: str, settings: Settings, world: World) -> Channel:
+    return Telegram(name, settings, world)

@@ -1,0 +1,221 @@
+"""An answer in the making: pages that were turned, boxes that were ticked, words that were written; and its keys.
+
+Rule: nothing here answers. What a button stands for is in its data, bound to one prompt and to the very questions
+it was shown with; the data fits Telegram's 64 bytes whatever the ids are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from yourcall.channels.channel import Notice
+from yourcall.model import Option, Prompt, Question
+
+# choose this · tick it · turn to this page · send all · yes, twice · not after all
+Verb = Literal["c", "t", "p", "s", "y", "n"]
+
+ALL = "all"
+
+# Half a label says something else than the whole; but a phone shows no more on one key.
+LONGEST_LABEL = 60
+
+_ALLOWS = frozenset({"allow_once", "allow_session", "allow_always"})
+_ENDS = frozenset({"deny", "stop"})
+_MARKS: dict[str, str] = {
+    "allow_once": "✅ ",
+    "allow_session": "✅ ",
+    "allow_always": "✅ ",
+    "deny": "❌ ",
+    "stop": "⏹ ",
+}
+
+
+class Draft(Struct, frozen=True):
+    """`sure_of`: the key whose yes has to be said a second time; `ALL`: that of everything chosen."""
+
+    page: int = 0
+    choices: dict[str, tuple[str, ...]] = {}
+    texts: dict[str, str] = {}
+    sure_of: str = ""
+
+
+class Press(Struct, frozen=True):
+    """What a button's data says. `what`: the option's key, or a page's number."""
+
+    prompt: str
+    offer: str
+    verb: Verb
+    what: str = ""
+
+
+def paged(prompt: Prompt) -> bool:
+    """One tap is not the whole answer."""
+    return len(prompt.questions) > 1 or any(question.multi_select for question in prompt.questions)
+
+
+def key_of(prompt_id: str) -> str:
+    return _short_hash(prompt_id, 16)
+
+
+def option_key(question: Question | str, option: Option | str) -> str:
+    names = [each if isinstance(each, str) else each.id for each in (question, option)]
+    return _short_hash("\0".join(names), 10)
+
+
+def offer_key(questions: Sequence[Question]) -> str:
+    """The questions as they are shown: masked, as everything that leaves."""
+    return _short_hash(msgspec.json.encode(questions).decode(), 10)
+
+
+def read_press(data: str) -> Press | None:
+    parts = data.split(".")
+    if len(parts) != 4 or parts[2] not in ("c", "t", "p", "s", "y", "n"):
+        return None
+    return Press(parts[0], parts[1], parts[2], parts[3])
+
+
+def find_option(prompt: Prompt, key: str) -> tuple[Question, Option] | None:
+    for question in prompt.questions:
+        for option in question.options:
+            if option_key(question, option) == key:
+                return question, option
+    return None
+
+
+def pressed(prompt: Prompt, draft: Draft, press: Press) -> Draft | None:
+    """The draft after a button that answers nothing yet; None if its data makes no sense here."""
+    match press.verb:
+        case "p":
+            page = int(press.what) if press.what.isdecimal() and len(press.what) < 4 else 0
+            return replace(draft, page=min(page, len(prompt.questions) - 1), sure_of="")
+        case "n":
+            return replace(draft, sure_of="")
+        case "t" | "c":
+            found = find_option(prompt, press.what)
+            if found is None:
+                return None
+            question, option = found
+            had = draft.choices.get(question.id, ())
+            if press.verb == "c":
+                page = min(prompt.questions.index(question) + 1, len(prompt.questions) - 1)
+                return replace(draft, page=page, choices={**draft.choices, question.id: (option.id,)})
+            now = tuple(each for each in had if each != option.id) if option.id in had else (*had, option.id)
+            return replace(draft, choices={**draft.choices, question.id: now})
+        case _:
+            return draft
+
+
+def written(prompt: Prompt, draft: Draft, text: str) -> Draft | None:
+    """The draft with these words for the question that is shown; None if it takes none."""
+    page = min(draft.page, len(prompt.questions) - 1)
+    question = prompt.questions[page]
+    if not question.free_text:
+        return None
+    after = min(page + 1, len(prompt.questions) - 1) if not question.options else page
+    return replace(draft, texts={**draft.texts, question.id: text}, page=after)
+
+
+def settles(prompt: Prompt, press: Press) -> bool:
+    """This button is the whole answer: the one question's, or a no to everything."""
+    if press.verb in ("s", "y"):
+        return True
+    found = find_option(prompt, press.what) if press.verb == "c" else None
+    return found is not None and (not paged(prompt) or found[1].effect in _ENDS)
+
+
+def answer_of(
+    prompt: Prompt, draft: Draft, press: Press
+) -> tuple[dict[str, tuple[str, ...]], dict[str, str], bool]:
+    """Choices, texts and whether it was said twice."""
+    key = draft.sure_of if press.verb == "y" else press.what
+    found = find_option(prompt, key) if key else None
+    texts = {name: text for name, text in draft.texts.items() if text}
+    choices = {name: picked for name, picked in draft.choices.items() if picked}
+    if found is not None:
+        question, option = found
+        ends = option.effect in _ENDS and paged(prompt)
+        choices = {question.id: (option.id,)} if ends else {**choices, question.id: (option.id,)}
+        texts = {name: text for name, text in texts.items() if name == question.id} if ends else texts
+    return choices, texts, press.verb == "y"
+
+
+def allows(prompt: Prompt, choices: dict[str, tuple[str, ...]]) -> bool:
+    effects = {o.effect for q in prompt.questions for o in q.options if o.id in choices.get(q.id, ())}
+    return bool(effects & _ALLOWS) or not effects & _ENDS
+
+
+def keyboard(notice: Notice, draft: Draft, offer: str) -> list[list[dict[str, Any]]]:
+    """The rows of buttons under an open notice."""
+    if notice.standing != "open" or len(notice.prompts) != 1:
+        return []
+    prompt = notice.prompts[0]
+    key = key_of(prompt.id)
+
+    def button(label: str, verb: Verb, what: str = "") -> dict[str, Any]:
+        return {"text": _label(label), "callback_data": f"{key}.{offer}.{verb}.{what}"}
+
+    link = [[{"text": "Open in the app", "url": notice.url}]] if notice.url.startswith("https://") else []
+    if not prompt.held:
+        return link
+    if draft.sure_of:
+        return [[button("Yes, I am sure", "y"), button("Not yet", "n")]]
+    if not prompt.questions:  # titles only: a plain yes or no is all that is offered
+        plain = [button(_MARKS[b.effect] + b.label, "c", option_key(b.question, b.option)) for b in notice.buttons]
+        return ([plain] if plain else []) + link
+    if not paged(prompt):
+        question = prompt.questions[0]
+        each = [
+            button(_MARKS.get(option.effect, "") + option.label, "c", option_key(question, option))
+            for option in question.options
+        ]
+        return [*_rows(each), *link]
+    return [*_page(prompt, draft, button), *link]
+
+
+def _page(prompt: Prompt, draft: Draft, button: Any) -> list[list[dict[str, Any]]]:
+    page = min(draft.page, len(prompt.questions) - 1)
+    question, last = prompt.questions[page], len(prompt.questions) - 1
+    had = draft.choices.get(question.id, ())
+    marks = ("☑ ", "☐ ") if question.multi_select else ("◉ ", "○ ")
+    rows = _rows(
+        [
+            button(
+                (_MARKS[o.effect] if o.effect in _ENDS else marks[o.id not in had]) + o.label,
+                "t" if question.multi_select and o.effect not in _ENDS else "c",
+                option_key(question, o),
+            )
+            for o in question.options
+        ]
+    )
+    turn = [button("‹ Back", "p", str(page - 1))] if page else []
+    turn += [button("Next ›", "p", str(page + 1))] if page < last else [button("Submit", "s")]
+    return [*rows, turn]
+
+
+def _rows(buttons: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Short ones two by two; a long label has a row of its own."""
+    rows: list[list[dict[str, Any]]] = []
+    for each in buttons:
+        small = len(each["text"]) <= 16
+        if small and rows and len(rows[-1]) == 1 and len(rows[-1][0]["text"]) <= 16:
+            rows[-1].append(each)
+        else:
+            rows.append([each])
+    return rows
+
+
+def _label(text: str) -> str:
+    plain = "".join(
+        char if char.isprintable() else " " for char in text.encode("utf-8", "replace").decode()
+    ).strip()
+    return (plain if len(plain) <= LONGEST_LABEL else plain[: LONGEST_LABEL - 1] + "…") or "…"
+
+
+def _short_hash(text: str, length: int) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:length]

@@ -1,0 +1,433 @@
+"""What people say and tap in Telegram, and what it means: an answer, an instruction, a command, or nothing at all.
+
+Rule: only a paired person in a paired chat is heard. A tap answers the very prompt and the very questions it was
+shown with; nobody is told "approved" here: the message is brought to its outcome when the agent has moved on.
+An update is done with before it is marked as read; one whose end nobody saw is repeated only if that is harmless.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from yourcall.channels.channel import Failed, Later
+from yourcall.channels.needs import Desk
+from yourcall.channels.telegram_api import Refusal, Said, carried
+from yourcall.channels.telegram_book import Chat, Placed, Undone
+from yourcall.channels.telegram_commands import COMMANDS, Commands
+from yourcall.channels.telegram_draft import (
+    ALL,
+    Press,
+    allows,
+    answer_of,
+    offer_key,
+    paged,
+    pressed,
+    read_press,
+    settles,
+    written,
+)
+from yourcall.channels.telegram_progress import Progress
+from yourcall.channels.telegram_text import Span, clean, compose
+from yourcall.channels.telegram_voice import speak
+from yourcall.core.redact import masked_prompt
+from yourcall.core.safety import too_late
+from yourcall.model import Answer, Prompt, Verdict
+
+if TYPE_CHECKING:
+    from yourcall.channels.telegram import Telegram
+
+log = logging.getLogger(__name__)
+
+# Telegram holds an empty poll open for so long; its own most is not said, and proxies cut at a minute.
+POLL_S = 50
+CONFLICT_S = 30.0
+WRONG_TOKEN_S = 60.0
+PAUSE_S = 2.0
+
+# An instruction that lay unread for longer may not hold any more: its giver is asked again.
+STALE_S = 900.0
+
+# Strangers who were told once that this bot is private are not told again.
+MOST_STRANGERS = 1000
+
+
+RESTARTED = "I was restarted in the middle of this, and did not do it again. Say it again if it was not done."
+
+
+class From(Struct, frozen=True):
+    id: int
+    first_name: str = ""
+    is_bot: bool = False
+
+
+class Where(Struct, frozen=True):
+    id: int
+    type: str = ""
+    title: str = ""
+    is_forum: bool = False
+
+
+class RepliedTo(Struct, frozen=True):
+    message_id: int
+
+
+class Heard(Struct, frozen=True):
+    message_id: int
+    chat: Where
+    sender: From | None = field(default=None, name="from")
+    sender_chat: Where | None = None
+    date: float = 0.0
+    text: str = ""
+    reply_to_message: RepliedTo | None = None
+    message_thread_id: int = 0
+    is_topic_message: bool = False
+
+
+class Tapped(Struct, frozen=True):
+    id: str
+    sender: From = field(name="from")
+    message: Heard | None = None
+    data: str = ""
+
+
+class Update(Struct, frozen=True):
+    update_id: int
+    message: Heard | None = None
+    callback_query: Tapped | None = None
+
+
+class _Numbered(Struct):
+    update_id: int
+
+
+class _Me(Struct):
+    username: str = ""
+
+
+class Listener:
+    def __init__(self, telegram: Telegram, desk: Desk) -> None:
+        self._telegram = telegram
+        self._desk = desk
+        self._book = telegram.book
+        self._me = ""
+        self._strangers: set[int] = set()
+        self._tasks: set[asyncio.Task[object]] = set()
+        self._said_wrong = ""
+        self.progress = Progress(telegram, desk)
+        self._commands = Commands(telegram, desk, self.progress)
+
+    async def run(self) -> None:
+        if not self._telegram.has_token:
+            log.error(
+                "%s has no token: put it into secrets.toml, under [%s]", self._telegram.name, self._telegram.name
+            )
+            await asyncio.Event().wait()
+        try:
+            if self._telegram.settings.progress:
+                self._spawn(self.progress.run())
+            await self._book.tidy()
+            await self._own_up()
+            await self._introduce()
+            while True:
+                await self._poll()
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _introduce(self) -> None:
+        me = await self._telegram.api.call("getMe", {})
+        if isinstance(me, Said):
+            self._me = msgspec.json.decode(me.result, type=_Me).username
+        told = [{"command": name, "description": words} for name, words in COMMANDS.items()]
+        await self._telegram.api.call("setMyCommands", {"commands": told})
+
+    async def _own_up(self) -> None:
+        """What was begun and not finished when we were stopped is told, never done again."""
+        for undone in await self._book.take_undone():
+            chat = self._book.chat(undone.chat)
+            if chat is not None:
+                message = compose([Span(RESTARTED)])
+                await self._telegram.say(chat, message, reply_to=undone.message_id, thread=undone.thread)
+
+    async def _begin(
+        self, number: int, chat: Chat, message_id: int, thread: int, work: Coroutine[Any, Any, object]
+    ) -> None:
+        """Work that takes its time: the next update does not wait for it."""
+
+        async def whole() -> None:
+            try:
+                await work
+            except Exception:
+                await self._book.put_undone(number, None)
+                raise
+            await self._book.put_undone(number, None)
+
+        await self._book.put_undone(number, Undone(chat.id, message_id, thread))
+        self._spawn(whole())
+
+    # --- reading -------------------------------------------------------------------------------------------------
+
+    async def _poll(self) -> None:
+        offset = self._book.number("offset")
+        asked: dict[str, Any] = {"timeout": POLL_S, "allowed_updates": ["message", "callback_query"]}
+        end = await self._telegram.api.call(
+            "getUpdates", {**asked, "offset": offset} if offset else asked, poll_s=POLL_S
+        )
+        if isinstance(end, Said):
+            self._said_wrong = ""
+            for raw in msgspec.json.decode(end.result, type=list[msgspec.Raw]):
+                await self._take(raw)
+            return
+        wait = PAUSE_S
+        if isinstance(end, Refusal) and end.code == 409:
+            self._complain("another program reads this bot's messages, or a webhook is set: use a bot of your own")
+            wait = CONFLICT_S
+        elif isinstance(end, Refusal | Failed):
+            self._complain(carried(end).why)
+            wait = WRONG_TOKEN_S
+        elif isinstance(end, Later):
+            self._complain(end.why)
+            wait = max(PAUSE_S, end.after_s)
+        await self._telegram.world.sleep(wait)
+
+    def _complain(self, why: str) -> None:
+        if why != self._said_wrong:
+            log.warning("%s: %s", self._telegram.name, why)
+            self._said_wrong = why
+
+    async def _take(self, raw: msgspec.Raw) -> None:
+        try:
+            number = msgspec.json.decode(raw, type=_Numbered).update_id
+        except msgspec.DecodeError:
+            return
+        if number < self._book.number("offset"):
+            return  # told twice
+        try:
+            update = msgspec.json.decode(raw, type=Update)
+            await self._do(update)
+        except msgspec.DecodeError:
+            log.info("%s: an update of an unknown shape was passed over", self._telegram.name)
+        except Exception as error:
+            # One that cannot be handled must not come again and again. No words: somebody else wrote them.
+            log.error("%s: an update could not be handled: %s", self._telegram.name, type(error).__name__)
+        await self._book.put_number("offset", number + 1)
+
+    async def _do(self, update: Update) -> None:
+        if update.callback_query is not None:
+            await self._tap(update.update_id, update.callback_query)
+        elif update.message is not None:
+            # A tap done twice is one answer, by its id. An instruction done twice is two.
+            begun = self._book.number("doing") == update.update_id
+            await self._book.put_number("doing", update.update_id)
+            await self._hear(update.update_id, update.message, begun)
+
+    # --- taps ----------------------------------------------------------------------------------------------------
+
+    async def _tap(self, number: int, tapped: Tapped) -> None:
+        where = tapped.message
+        chat = self._book.chat(where.chat.id) if where else None
+        by = self._book.sender(tapped.sender.id)
+        if where is None or chat is None or by is None:
+            self._toast(tapped, "You are not paired with this bot.", alert=True)
+            return
+        press = read_press(tapped.data)
+        prompt_id = self._book.prompt_of(press.prompt) if press else None
+        if press is None or prompt_id is None:
+            self._toast(tapped, "This button is too old. Look for a newer message.", alert=True)
+            return
+        if prompt_id.startswith("test-"):
+            self._toast(tapped, "This was a test, and it works.")
+            return
+        row = self._desk.loop.store.prompt(prompt_id)
+        late = too_late(row) if row else Verdict("too_late", "this is over")
+        if row is None or late is not None:
+            self._toast(tapped, _sentence(late.detail if late else ""), alert=True)
+            return
+        if offer_key(masked_prompt(row).questions) != press.offer:
+            self._toast(tapped, "What is asked has changed since. Look at the newest message.", alert=True)
+            return
+        await self._pressed(number, tapped, chat, where.message_id, row, press, by)
+
+    async def _pressed(
+        self, number: int, tapped: Tapped, chat: Chat, message_id: int, row: Prompt, press: Press, by: str
+    ) -> None:
+        draft = self._book.draft(chat.id, row.id)
+        if not settles(row, press):
+            after = pressed(row, draft, press)
+            self._toast(tapped, "" if after else "This button is too old.")
+            if after is not None and after != draft:
+                await self._book.put_draft(chat.id, row.id, after)
+                self._show(chat, message_id, row)
+            return
+        choices, texts, sure = answer_of(row, draft, press)
+        if row.hold and not sure and allows(row, choices):
+            self._toast(tapped, "A rule wants this to be said twice.")
+            await self._book.put_draft(chat.id, row.id, replace(draft, sure_of=press.what or ALL))
+            self._show(chat, message_id, row)
+            return
+        self._toast(tapped, "Sending…")
+        await self._answer(number, chat, message_id, row, by, choices, texts, sure)
+
+    async def _answer(
+        self,
+        number: int,
+        chat: Chat,
+        message_id: int,
+        row: Prompt,
+        by: str,
+        choices: dict[str, tuple[str, ...]],
+        texts: dict[str, str],
+        sure: bool = False,
+        thread: int = 0,
+    ) -> None:
+        answer = Answer(f"tg{number}-{row.id}"[:64], by, self._telegram.name, choices, texts, sure=sure)
+        verdict, _ = await self._desk.loop.answer(row.id, answer, 0)
+        if verdict.result in ("refused", "too_late", "unsure"):
+            spans = [Span("Not sent: "), Span(verdict.detail or "it was refused", "code")]
+            self._spawn(self._telegram.say(chat, compose(spans), reply_to=message_id))
+        elif row.kind in ("ready", "problem"):
+            await self.progress.follow(chat, row.session_id, thread)
+
+    # --- words ---------------------------------------------------------------------------------------------------
+
+    async def _hear(self, number: int, heard: Heard, begun: bool) -> None:
+        sender, where = heard.sender, heard.chat
+        if sender is None or sender.is_bot or heard.sender_chat is not None or not heard.text:
+            return
+        name, _, rest = heard.text.partition(" ") if heard.text.startswith("/") else ("", "", "")
+        command, _, addressed = name.split("\n")[0].removeprefix("/").partition("@")
+        if addressed and addressed.lower() != self._me.lower():
+            return
+        chat, by = self._book.chat(where.id), self._book.sender(sender.id)
+        thread = heard.message_thread_id if heard.is_topic_message else 0
+        if command in ("pair", "start") and (chat is None or by is None):
+            await self._pair(heard, rest.strip(), thread)
+            return
+        if chat is None or by is None:
+            await self._stranger(heard)
+            return
+        await self._telegram.note_forum(chat, where.is_forum)
+        if begun:
+            await self._telegram.say(chat, compose([Span(RESTARTED)]), reply_to=heard.message_id, thread=thread)
+            return
+        if self._telegram.world.clock() - heard.date > STALE_S:
+            words = "This came while yourcall was away. Say it again if it still holds."
+            await self._telegram.say(chat, compose([Span(words)]), reply_to=heard.message_id, thread=thread)
+            return
+        if command:
+            said = heard.text.removeprefix(name.split("\n")[0]).strip()
+            # Starting a session takes a minute; taps must not wait for it.
+            work = self._commands.run(command.lower(), said, chat, by, heard.message_id, thread)
+            await self._begin(number, chat, heard.message_id, thread, work)
+            return
+        await self._words(number, heard, chat, by, thread)
+
+    async def _words(self, number: int, heard: Heard, chat: Chat, by: str, thread: int) -> None:
+        replied = heard.reply_to_message
+        placed = self._book.placed(chat.id, replied.message_id) if replied else None
+        if placed is None and chat.current and chat.private:
+            placed = Placed(session=chat.current)
+        if placed is None:
+            if chat.private:
+                hint = "Reply to a message of mine to answer it, or say /steer and what to do. All commands: /help"
+                await self._telegram.say(chat, compose([Span(hint)]), reply_to=heard.message_id)
+            return
+        if len(placed.prompts) > 1:
+            hint = "Several sessions are in that message. Speak to one of them with /steer; /list shows them."
+            await self._telegram.say(chat, compose([Span(hint)]), reply_to=heard.message_id, thread=thread)
+            return
+        row = self._desk.loop.store.prompt(placed.prompts[0]) if placed.prompts else None
+        if row is not None and row.state == "open" and replied is not None:
+            await self._reply(number, heard, chat, by, row, thread)
+            return
+        work = self._say_to(placed.session, heard, chat, by, thread)
+        await self._begin(number, chat, heard.message_id, thread, work)
+
+    async def _reply(self, number: int, heard: Heard, chat: Chat, by: str, row: Prompt, thread: int) -> None:
+        """Words to a prompt that waits: they answer it, or go along with the button that will be pressed."""
+        assert heard.reply_to_message is not None
+        message_id = heard.reply_to_message.message_id
+        draft = self._book.draft(chat.id, row.id)
+        after = written(row, draft, heard.text) if row.held and row.questions else None
+        if after is None:
+            why = "This takes no words: use its buttons." if row.held else "It can only be answered at the desk."
+            await self._telegram.say(chat, compose([Span(why)]), reply_to=heard.message_id, thread=thread)
+            return
+        decides = any(o.effect not in ("choose", "reply") for q in row.questions for o in q.options)
+        if len(row.questions) == 1 and not decides and not paged(row):
+            texts = {row.questions[0].id: heard.text}
+            await self._answer(number, chat, heard.message_id, row, by, {}, texts, thread=thread)
+            return
+        await self._book.put_draft(chat.id, row.id, after)
+        self._show(chat, message_id, row)
+        words = (
+            "Kept. It goes along with the button you press." if decides else "Kept. Now go on, or press Submit."
+        )
+        await self._telegram.say(chat, compose([Span(words)]), reply_to=message_id, thread=thread)
+
+    async def _say_to(self, session_id: str, heard: Heard, chat: Chat, by: str, thread: int) -> None:
+        verdict, session = await speak(self._desk, session_id, heard.text, by, self._telegram.name)
+        if session is not None and verdict.result not in ("refused", "unsure"):
+            await self.progress.follow(chat, session.id, thread)
+            return
+        spans = [Span("Not said: "), Span(verdict.detail or "the session is not there", "code")]
+        await self._telegram.say(chat, compose(spans), reply_to=heard.message_id, thread=thread)
+
+    # --- pairing -------------------------------------------------------------------------------------------------
+
+    async def _pair(self, heard: Heard, code: str, thread: int) -> None:
+        assert heard.sender is not None
+        if not code:
+            await self._stranger(heard)
+            return
+        where = heard.chat
+        chat = Chat(where.id, clean(where.title)[:80], where.type == "private", where.is_forum)
+        name = " ".join(clean(heard.sender.first_name).split())[:40] or "somebody"
+        wrong = await self._book.pair(code, chat, heard.sender.id, name)
+        words = wrong or "Paired. What waits for you is told here from now on. All commands: /help"
+        await self._telegram.say(chat, compose([Span(words)]), reply_to=heard.message_id, thread=thread)
+
+    async def _stranger(self, heard: Heard) -> None:
+        """Told once, and only in private: a group's chatter is none of our business."""
+        if heard.chat.type != "private" or heard.chat.id in self._strangers:
+            return
+        if len(self._strangers) < MOST_STRANGERS:
+            self._strangers.add(heard.chat.id)
+            words = "This bot is private. If it is yours, send /pair and the code that `yourcall channels add` gave you."
+            await self._telegram.say(Chat(heard.chat.id), compose([Span(words)]), reply_to=heard.message_id)
+
+    # --- small things --------------------------------------------------------------------------------------------
+
+    def _toast(self, tapped: Tapped, words: str, alert: bool = False) -> None:
+        """The spinner on the button ends at once. Whether that gets through decides nothing."""
+        fields: dict[str, Any] = {"callback_query_id": tapped.id}
+        if words:
+            fields |= {"text": words[:200], "show_alert": alert}
+        self._spawn(self._telegram.api.call("answerCallbackQuery", fields))
+
+    def _show(self, chat: Chat, message_id: int, row: Prompt) -> None:
+        shown = self._telegram.notice_at(str(chat.id), message_id, row)
+        self._spawn(self._telegram.show(chat, message_id, shown))
+
+    def _spawn(self, work: Coroutine[Any, Any, object]) -> None:
+        task: asyncio.Task[object] = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[object]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("%s: something failed: %s", self._telegram.name, type(error).__name__)
+
+
+def _sentence(words: str) -> str:
+    said = words.strip() or "This is over"
+    return f"{said[:1].upper()}{said[1:]}."

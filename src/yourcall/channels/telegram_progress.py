@@ -1,0 +1,194 @@
+"""A running turn, shown in one message that is edited as it goes: what is done, and what is being said.
+
+Rule: only sessions that were started or spoken to from a chat are shown there. One message for a turn, edited at
+most every few seconds; a reply to it goes to the session. Its end is the agent's own, never guessed from silence.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from yourcall.channels.channel import Later
+from yourcall.channels.needs import Desk
+from yourcall.channels.telegram_book import Chat, Placed
+from yourcall.channels.telegram_text import Message, Span, compose, short
+from yourcall.channels.telegram_voice import name_of, run_of
+from yourcall.conversation import Action, AssistantText, Page, UserMessage
+from yourcall.core.redact import masked
+from yourcall.model import Session
+
+if TYPE_CHECKING:
+    from yourcall.channels.telegram import Telegram
+
+log = logging.getLogger(__name__)
+
+# Telegram allows twenty messages a minute in a group, edits included, and the prompts need some of them.
+EVERY_S = 4.0
+
+MOST_ACTIONS = 8
+LONGEST_SPEECH = 2400
+LONGEST_ACTION = 140
+PAGE = 60
+
+# A session that says nothing and is not known to work for so long is not followed any more.
+SILENT_S = 6 * 3600.0
+
+
+class Follow(Struct, frozen=True):
+    """`after`: where its record stood when the turn began; `begun`: it was seen working."""
+
+    chat: int
+    session: str
+    at: float
+    thread: int = 0
+    message_id: int = 0
+    after: int = -1
+    file: str = ""
+    begun: bool = False
+
+
+class Progress:
+    def __init__(self, telegram: Telegram, desk: Desk) -> None:
+        self._telegram = telegram
+        self._desk = desk
+        self._shown: dict[str, str] = {}
+
+    async def follow(self, chat: Chat, session_id: str, thread: int = 0) -> None:
+        """From now on, until its turn is over."""
+        if not self._telegram.settings.progress or not session_id:
+            return
+        session = run_of(self._desk, session_id)
+        page = await self._page(session, None, "", 1) if session else None
+        after, file = (page.end, page.file) if page else (-1, "")
+        await self._put(Follow(chat.id, session_id, self._telegram.world.clock(), thread, 0, after, file))
+
+    def ended_like(self, word: str) -> str:
+        """The id of a followed session that begins like this, whether it lives or not."""
+        alike = {each.session for each in self._all() if len(word) >= 4 and each.session.startswith(word)}
+        alike |= {
+            chat.current
+            for chat in self._telegram.book.chats().values()
+            if len(word) >= 4 and chat.current.startswith(word)
+        }
+        return alike.pop() if len(alike) == 1 else ""
+
+    async def run(self) -> None:
+        while True:
+            for each in self._all():
+                try:
+                    await self._look(each)
+                except Exception as error:
+                    log.error("%s: a turn could not be shown: %s", self._telegram.name, type(error).__name__)
+                    await self._drop(each)
+            await self._telegram.world.sleep(EVERY_S)
+
+    async def _look(self, follow: Follow) -> None:
+        chat, session = self._telegram.book.chat(follow.chat), run_of(self._desk, follow.session)
+        now = self._telegram.world.clock()
+        if chat is None or session is None or now - follow.at > SILENT_S:
+            await self._drop(follow)
+            return
+        works = session.state == "working"
+        over = session.state == "ended" or (follow.begun and session.state == "idle") or self._ready(session)
+        if over and not follow.begun and now - follow.at < EVERY_S:
+            return  # what it waits for may be what was just answered
+        if works and not follow.begun:
+            follow = replace(follow, begun=True)
+            await self._put(follow)
+        message = await self._message(follow, session, over, now)
+        if message is not None:
+            follow = await self._show(follow, chat, message)
+        if over:
+            await self._drop(follow)
+
+    def _ready(self, session: Session) -> bool:
+        prompts, _ = self._desk.loop.store.live()
+        return any(
+            p.session_id == session.id and p.kind in ("ready", "problem") and p.state == "open" for p in prompts
+        )
+
+    async def _show(self, follow: Follow, chat: Chat, message: Message) -> Follow:
+        name = self._name(follow)
+        if self._shown.get(name) == message.text:
+            return follow
+        if follow.message_id:
+            end = await self._telegram.edit(chat, follow.message_id, message)
+        else:
+            end = await self._telegram.say(chat, message, thread=follow.thread)
+            if isinstance(end, int):
+                follow = replace(follow, message_id=end)
+                await self._telegram.book.place(str(chat.id), end, Placed(session=follow.session))
+                await self._put(follow)
+                end = None
+        if end is None:
+            self._shown[name] = message.text
+        elif isinstance(end, Later) and end.after_s:
+            await self._telegram.world.sleep(end.after_s)
+        return follow
+
+    async def _message(self, follow: Follow, session: Session, over: bool, now: float) -> Message | None:
+        page = await self._page(session, follow.after if follow.after >= 0 else None, follow.file, PAGE)
+        entries = page.entries if page else ()
+        calls: dict[str, Action] = {}
+        said = ""
+        for entry in entries:
+            if isinstance(entry, Action):
+                known = calls.get(entry.call_id)
+                calls[entry.call_id] = replace(entry, title=entry.title or (known.title if known else ""))
+            elif isinstance(entry, AssistantText) and entry.text.strip():
+                said = entry.text
+            elif isinstance(entry, UserMessage) and follow.after < 0 and not entry.by:
+                calls, said = {}, ""  # where we began is not known: the last instruction is a good place
+        speaking = self._desk.starting.speaking(session) if not over else None
+        said = (speaking.text if speaking else "") or said
+        if not calls and not said and not over:
+            return None
+        word = "Turn over in " if over else "Working in "
+        spans = [Span(word, "bold"), Span(name_of(session), "code"), Span("\n")]
+        lines = [_line(action) for action in list(calls.values())[-MOST_ACTIONS:]]
+        if len(calls) > MOST_ACTIONS:
+            lines.insert(0, f"… {len(calls) - MOST_ACTIONS} before")
+        if lines:
+            spans += [Span("\n".join(lines), "pre"), Span("\n")]
+        if said:
+            # Its end is what is new; what leads there was shown before.
+            tail = masked(said)
+            cut = tail if len(tail) <= LONGEST_SPEECH else "…" + tail[-LONGEST_SPEECH:]
+            spans.append(Span(cut, "pre"))
+        return compose(spans)
+
+    async def _page(self, session: Session, after: int | None, file: str, limit: int) -> Page | None:
+        if self._desk.records is None:
+            return None
+        page = await self._desk.records.page(session, "", before=None, after=after, file=file, limit=limit)
+        return page if isinstance(page, Page) else None
+
+    # --- what is followed ----------------------------------------------------------------------------------------
+
+    def _all(self) -> list[Follow]:
+        found = [data for name, data in self._telegram.world.keep.all().items() if name.startswith("f:")]
+        return [msgspec.json.decode(data, type=Follow) for data in found]
+
+    def _name(self, follow: Follow) -> str:
+        return f"f:{follow.session}:{follow.chat}"
+
+    async def _put(self, follow: Follow) -> None:
+        self._shown.pop(self._name(follow), None)
+        await self._telegram.world.keep.put(self._name(follow), msgspec.json.encode(follow))
+
+    async def _drop(self, follow: Follow) -> None:
+        self._shown.pop(self._name(follow), None)
+        await self._telegram.world.keep.put(self._name(follow), None)
+
+
+def _line(action: Action) -> str:
+    mark = "✗" if action.is_error else "✓" if action.phase == "completed" else "…"
+    words = " ".join((action.title or action.detail or action.tool).split())
+    return short(
+        f"{mark} {action.tool}: {masked(words)}" if action.tool else f"{mark} {masked(words)}", LONGEST_ACTION
+    )
