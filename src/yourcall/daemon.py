@@ -412,9 +412,8 @@ async def _serve(home: Path, store: Store, config: Config, announce: Callable[[L
     presence = Presence(lambda: daemon.state.sessions.values(), daemon.tmux)
     # A phone cannot follow a link to this machine's own loopback.
     reached = public_url or ("" if bind in ("127.0.0.1", "::1", "localhost") else url)
-    telling = Telling(
-        home, daemon.loop, store, config, presence, Desk(daemon.loop, voice, daemon.started), reached
-    )
+    desk = Desk(daemon.loop, voice, daemon.started, daemon.rules, talks)
+    telling = Telling(home, daemon.loop, store, config, presence, desk, reached)
     mirror, workspaces = Mirror(daemon.tmux), Workspaces(home)
     tools = Tools(daemon.loop, talks, voice, daemon.started, mirror, workspaces, set())
     app = partial(

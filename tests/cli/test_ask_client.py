@@ -118,6 +118,44 @@ def test_several_at_once_with_asyncio(yc: Daemon) -> None:
     assert asyncio.run(three()) == ["a", "b", "a"]
 
 
+def test_watching_with_asyncio_goes_on_after_a_restart_and_can_be_cancelled(yc: Daemon) -> None:
+    async def listen() -> list[str]:
+        heard: list[str] = []
+        begun = asyncio.Event()
+
+        async def follow() -> None:
+            async for news in AsyncYourcall(yc.home).watch(0):
+                begun.set()
+                if news.prompt is not None:
+                    heard.append(f"{news.prompt.title} {news.prompt.state}")
+
+        first = (await asyncio.to_thread(yc.run, "ask", "One?", "-o", "yes")).out.strip()
+        task = asyncio.create_task(follow())
+        async with asyncio.timeout(20):
+            await begun.wait()
+        await asyncio.to_thread(yc.kill)
+        await asyncio.to_thread(yc.start)
+        await asyncio.to_thread(yc.run, "answer", first, "yes")
+        async with asyncio.timeout(30):
+            while "One? confirmed" not in heard:  # noqa: ASYNC110 - a list that another task fills
+                await asyncio.sleep(0.02)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return heard
+
+    assert asyncio.run(listen())[0] == "One? open"
+
+    async def nobody() -> None:
+        async for _ in AsyncYourcall(yc.home / "none").watch():
+            pytest.fail("there is nobody to hear")
+
+    with pytest.raises(NotRunning):
+        asyncio.run(nobody())
+    with pytest.raises(NotRunning):
+        next(Yourcall(yc.home / "none").watch())
+
+
 # What claude_agent_sdk.types of 0.2.182 declares; its package is some hundred megabytes, the shape is this.
 @dataclass
 class PermissionResultAllow:

@@ -122,6 +122,9 @@ class CodexHome:
         for file in ("daemon-updater.pid", "daemon.pid"):
             if pid := self._background(file):
                 self._kill(pid)
+        for link in (self.socket, self.config / "app-server-daemon/daemon-updater.sock"):
+            if link.is_symlink():  # it leads out of this home, to a file that the killed server has left
+                link.readlink().unlink(missing_ok=True)
 
     def _kill(self, pid: int) -> None:
         assert pid

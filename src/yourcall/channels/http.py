@@ -24,15 +24,15 @@ async def request(
     *,
     content: bytes | None = None,
     headers: Mapping[str, str] | None = None,
-    timeout: float | None = None,
+    patience: float | None = None,
 ) -> httpx.Response | Later | Unclear | Failed:
-    """`timeout`: another patience for the answer than usual."""
+    """`patience`: seconds to wait for the answer, if not as long as usual."""
     import httpx
 
-    patience = httpx.USE_CLIENT_DEFAULT if timeout is None else httpx.Timeout(timeout)
+    limit = httpx.USE_CLIENT_DEFAULT if patience is None else httpx.Timeout(patience)
     try:
         return await world.http().request(
-            method, url, content=content, headers=dict(headers or {}), timeout=patience
+            method, url, content=content, headers=dict(headers or {}), timeout=limit
         )
     except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError) as error:
         return Later(f"cannot be reached ({type(error).__name__})")

@@ -132,6 +132,12 @@ class Telegram:
         body = self._desk.loop.store.body(prompt.request) if prompt.request else None
         return notice_of(prompt.id, [prompt], url=self.world.url, body=body)
 
+    def renew(self, chat: Chat, message_id: int, prompt: Prompt) -> None:
+        """What is asked has changed without a word that others show: the message is to show it."""
+        known = self._notices.get((str(chat.id), message_id))
+        if known is not None and known.prompts[0].questions:
+            self._notices[str(chat.id), message_id] = replace(known, prompts=(masked_prompt(prompt),))
+
     async def show(self, chat: Chat, message_id: int, fallback: Notice | None = None) -> Trouble | None:
         """Bring a message to what is known now."""
         target = str(chat.id)

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from yourcall.channels.channel import Failed, Gone, Later, Unclear, World
+from yourcall.channels.channel import Failed, Gone, Later, Sent, Unclear, World
 from yourcall.channels.http import LONGEST_WAIT_S, request, trouble
 
 # What Telegram takes in one message, in UTF-16 units; and the bytes behind a button.
@@ -84,14 +84,16 @@ class Api:
             f"{self._base}/{method}",
             content=content,
             headers={"Content-Type": kind},
-            timeout=poll_s + SLACK_S if poll_s else None,
+            patience=poll_s + SLACK_S if poll_s else None,
         )
         if isinstance(reply, Struct):
             return reply
         try:
             said = msgspec.json.decode(reply.content, type=_Reply)
         except (msgspec.DecodeError, RecursionError):
-            return trouble(reply) or Later("it answered something that is not the Bot API")
+            wrong = trouble(reply)
+            no_api = Later("it answered something that is not the Bot API")
+            return no_api if wrong is None or isinstance(wrong, Sent) else wrong
         if said.ok:
             return Said(said.result)
         code = said.error_code or reply.status_code

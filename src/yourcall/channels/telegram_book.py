@@ -1,7 +1,7 @@
-"""What the Telegram channel remembers over restarts: who is paired, what each message is about, answers in the making.
+"""What the Telegram channel remembers over restarts: who is paired, what messages are about, half-made answers.
 
-Rule: a chat and a person are paired by a code that works once; whoever is not in this book is nobody. Codes are kept
-as hashes.
+Rule: a chat and a person are paired by a code that works once; whoever is not in this book is nobody. Codes are
+kept as hashes.
 """
 
 from __future__ import annotations

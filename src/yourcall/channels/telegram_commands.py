@@ -1,7 +1,7 @@
 """The commands that a paired person can give in a chat.
 
-Rule: each says what became of it, and never more than is known; what a device may not do from afar is refused where
-sessions are started, not here.
+Rule: each says what became of it, and never more than is known; what a device may not do from afar is refused
+where sessions are started, not here.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import Struct, field
 from msgspec.structs import replace
 
 from yourcall.channels.channel import Failed, Later
@@ -36,6 +35,7 @@ from yourcall.channels.telegram_draft import (
 from yourcall.channels.telegram_progress import Progress
 from yourcall.channels.telegram_text import Span, clean, compose
 from yourcall.channels.telegram_voice import speak
+from yourcall.channels.telegram_wire import Heard, Me, Numbered, Tapped, Update
 from yourcall.core.redact import masked_prompt
 from yourcall.core.safety import too_late
 from yourcall.model import Answer, Prompt, Verdict
@@ -59,56 +59,6 @@ MOST_STRANGERS = 1000
 
 
 RESTARTED = "I was restarted in the middle of this, and did not do it again. Say it again if it was not done."
-
-
-class From(Struct, frozen=True):
-    id: int
-    first_name: str = ""
-    is_bot: bool = False
-
-
-class Where(Struct, frozen=True):
-    id: int
-    type: str = ""
-    title: str = ""
-    is_forum: bool = False
-
-
-class RepliedTo(Struct, frozen=True):
-    message_id: int
-
-
-class Heard(Struct, frozen=True):
-    message_id: int
-    chat: Where
-    sender: From | None = field(default=None, name="from")
-    sender_chat: Where | None = None
-    date: float = 0.0
-    text: str = ""
-    reply_to_message: RepliedTo | None = None
-    message_thread_id: int = 0
-    is_topic_message: bool = False
-
-
-class Tapped(Struct, frozen=True):
-    id: str
-    sender: From = field(name="from")
-    message: Heard | None = None
-    data: str = ""
-
-
-class Update(Struct, frozen=True):
-    update_id: int
-    message: Heard | None = None
-    callback_query: Tapped | None = None
-
-
-class _Numbered(Struct):
-    update_id: int
-
-
-class _Me(Struct):
-    username: str = ""
 
 
 class Listener:
@@ -145,7 +95,7 @@ class Listener:
     async def _introduce(self) -> None:
         me = await self._telegram.api.call("getMe", {})
         if isinstance(me, Said):
-            self._me = msgspec.json.decode(me.result, type=_Me).username
+            self._me = msgspec.json.decode(me.result, type=Me).username
         told = [{"command": name, "description": words} for name, words in COMMANDS.items()]
         await self._telegram.api.call("setMyCommands", {"commands": told})
 
@@ -205,7 +155,7 @@ class Listener:
 
     async def _take(self, raw: msgspec.Raw) -> None:
         try:
-            number = msgspec.json.decode(raw, type=_Numbered).update_id
+            number = msgspec.json.decode(raw, type=Numbered).update_id
         except msgspec.DecodeError:
             return
         if number < self._book.number("offset"):
@@ -252,7 +202,10 @@ class Listener:
             self._toast(tapped, _sentence(late.detail if late else ""), alert=True)
             return
         if offer_key(masked_prompt(row).questions) != press.offer:
-            self._toast(tapped, "What is asked has changed since. Look at the newest message.", alert=True)
+            self._toast(tapped, "What is asked has changed since. Read it again.", alert=True)
+            self._telegram.renew(chat, where.message_id, row)
+            await self._book.put_draft(chat.id, row.id, None)
+            self._show(chat, where.message_id, row)
             return
         await self._pressed(number, tapped, chat, where.message_id, row, press, by)
 
@@ -401,7 +354,7 @@ class Listener:
             return
         if len(self._strangers) < MOST_STRANGERS:
             self._strangers.add(heard.chat.id)
-            words = "This bot is private. If it is yours, send /pair and the code that `yourcall channels add` gave you."
+            words = "This bot is private. If it is yours, send /pair and the code you were given at the machine."
             await self._telegram.say(Chat(heard.chat.id), compose([Span(words)]), reply_to=heard.message_id)
 
     # --- small things --------------------------------------------------------------------------------------------

@@ -193,8 +193,8 @@ def sentence(result: Result, place: Place, prompt: Prompt, took: float) -> str:
             who = f", by {safe(result.by)}" if result.by and result.by not in detail.split() else ""
             words = f"Too late: {detail or 'already answered'}{who}{when}.{outcome}"
         case "bounced":
-            open_now = "The prompt is open again" if now.held else "The prompt is still open, at the desk only"
-            words = f"Bounced: {detail or 'the agent did not take it'}. {open_now}: {again}"
+            where = "" if now.held else ", at the desk only"
+            words = f"Bounced: {detail or 'the agent did not take it'}. The prompt is open again{where}: {again}"
         case "accepted":
             words = f"Accepted: {detail or 'the dialog closed'}; not yet proven. See how it ends: {again}"
         case "sent":

@@ -6,12 +6,14 @@ Rule: cancelling an `ask` withdraws it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+import json
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from yourcall.cli.views import Prompt, Result, Session
-from yourcall.client.blocking import AGAIN, HOLD, Yourcall
+from yourcall.client.blocking import AGAIN, HOLD, Yourcall, heard
+from yourcall.client.wire import NO_FEED
 from yourcall.client.words import (
     Answered,
     Choice,
@@ -78,15 +80,21 @@ class AsyncYourcall:
             await asyncio.shield(asyncio.to_thread(self.blocking.withdraw, str(raising.result()["id"])))
 
     async def watch(self, after: int | None = None) -> AsyncIterator[News]:
-        news = self.blocking.watch(after)
-        try:
-            while (one := await asyncio.to_thread(next, news, None)) is not None:
-                yield one
-        finally:
-            await asyncio.to_thread(_closed, news)
+        """Every change as it happens, for ever; not in a thread, for a thread that listens cannot be cancelled."""
+        from websockets.asyncio.client import connect
+        from websockets.exceptions import WebSocketException
 
-
-def _closed(news: Iterator[News]) -> None:
-    close = getattr(news, "close", None)
-    if close is not None:
-        close()
+        while True:
+            try:
+                place = self.blocking.feed_at(after)
+                if "sock" in place:
+                    place["sock"].setblocking(False)
+                async with connect(**place) as feed:
+                    async for text in feed:
+                        after, one = heard(json.loads(text), after)
+                        if one is not None:
+                            yield one
+            except (OSError, WebSocketException) as error:
+                if after is None:
+                    raise NotRunning(NO_FEED) from error  # at the very start that is said; later on it comes back
+            await asyncio.sleep(AGAIN)

@@ -73,11 +73,9 @@ class Yourcall(Wire):
         while True:
             try:
                 for message in self.feed(after):
-                    if message.get("type") in ("prompt", "session"):
-                        after = int(message["seq"])
-                        yield read(message, News)
-                    elif message.get("snapshot"):
-                        after = int(message["seq"])
+                    after, one = heard(message, after)
+                    if one is not None:
+                        yield one
             except NotRunning:
                 if after is None:
                     raise  # at the very start that is said; later on it comes back
@@ -192,6 +190,14 @@ class Yourcall(Wire):
         """Take a question back; if the daemon is not there, it will see by itself that nobody waits."""
         with suppress(YourcallError):
             self.call("DELETE", f"/api/asks/{quote(id, safe='')}")
+
+
+def heard(message: dict[str, Any], after: int | None) -> tuple[int | None, News | None]:
+    """Where the feed goes on after this message, and the news in it."""
+    if message.get("type") in ("prompt", "session"):
+        return int(message["seq"]), read(message, News)
+    # A hello that promises what was missed names the end of it: until that came, we are not there.
+    return (int(message["seq"]) if message.get("snapshot") else after), None
 
 
 def _folder() -> str:

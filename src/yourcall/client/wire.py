@@ -20,6 +20,7 @@ from yourcall.client.words import Interrupted, NotRunning, Refused
 from yourcall.sockets import reach_unix
 
 PATIENCE = 10.0  # a daemon that needs longer for a plain question is hung
+NO_FEED = "yourcall does not offer its live feed; is it running?"
 LONGEST_SOCKET = 100  # a Unix socket's path has room for some 104 bytes
 
 
@@ -63,28 +64,26 @@ class Wire:
         return kind(where.netloc, timeout=timeout)
 
     def feed(self, after: int | None) -> Iterator[dict[str, Any]]:
+        """The live feed until it breaks; `NotRunning` if it cannot be had."""
         from websockets.exceptions import ConnectionClosed, WebSocketException
-        from websockets.sync.client import connect
+        from websockets.sync.client import ClientConnection, connect
 
-        query = "" if after is None else f"?after={after}"
-        headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
-        base = self.url.replace("http", "ws", 1) if self.url else "ws://localhost"
-        talk = None
         try:
-            talk = None if self.url else _reach(self.home, PATIENCE)
-            feed = connect(
-                f"{base}/api/live{query}", sock=talk, proxy=None, max_size=None, additional_headers=headers
-            )
-        except (OSError, WebSocketException) as error:
-            if talk is not None:
-                talk.close()
-            raise NotRunning("yourcall does not offer its live feed; is it running?") from error
-        with feed:
-            try:
+            with cast("ClientConnection", connect(**self.feed_at(after))) as feed:
                 for message in feed:
                     yield json.loads(message)
-            except ConnectionClosed:
-                return
+        except ConnectionClosed:
+            return
+        except (OSError, WebSocketException) as error:
+            raise NotRunning(NO_FEED) from error
+
+    def feed_at(self, after: int | None) -> dict[str, Any]:
+        """What a WebSocket library is told to open the live feed; on our own socket it is connected already."""
+        base = self.url.replace("http", "ws", 1) if self.url else "ws://localhost"
+        headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        told: dict[str, Any] = {"additional_headers": headers, "proxy": None, "max_size": None}
+        told["uri"] = f"{base}/api/live" + ("" if after is None else f"?after={after}")
+        return told if self.url else {**told, "sock": _reach(self.home, PATIENCE)}
 
 
 class _Local(http.client.HTTPConnection):

@@ -1,0 +1,58 @@
+"""What Telegram tells of a message and of a tap: as much of it as is looked at.
+
+Rule: unknown fields are passed over; what is missing is empty.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+
+class From(Struct, frozen=True):
+    id: int
+    first_name: str = ""
+    is_bot: bool = False
+
+
+class Where(Struct, frozen=True):
+    id: int
+    type: str = ""
+    title: str = ""
+    is_forum: bool = False
+
+
+class RepliedTo(Struct, frozen=True):
+    message_id: int
+
+
+class Heard(Struct, frozen=True):
+    message_id: int
+    chat: Where
+    sender: From | None = field(default=None, name="from")
+    sender_chat: Where | None = None
+    date: float = 0.0
+    text: str = ""
+    reply_to_message: RepliedTo | None = None
+    message_thread_id: int = 0
+    is_topic_message: bool = False
+
+
+class Tapped(Struct, frozen=True):
+    id: str
+    sender: From = field(name="from")
+    message: Heard | None = None
+    data: str = ""
+
+
+class Update(Struct, frozen=True):
+    update_id: int
+    message: Heard | None = None
+    callback_query: Tapped | None = None
+
+
+class Numbered(Struct):
+    update_id: int
+
+
+class Me(Struct):
+    username: str = ""

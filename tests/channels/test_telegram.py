@@ -1,0 +1,550 @@
+"""Telegram against a strict stand-in of its Bot API: pairing, prompts, taps, words, outcomes, and faults."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from channel_house import ALLOW, ALWAYS, DENY, House, Keep, Lives
+from msgspec.structs import replace
+
+from kit.telegram_server import TOKEN, TelegramServer
+from yourcall.channels import telegram
+from yourcall.channels.channel import World
+from yourcall.channels.runner import Runner
+from yourcall.core.escalate import Notify
+from yourcall.events import AnswerWritten, CallSettled, DialogClosed, DialogReached, HolderLost
+from yourcall.model import Option, Prompt, Question
+
+CODE = "ABCD-EFGH"
+
+
+class Stage:
+    """One house with one bot. `life()` is another life of the daemon, over the same disk and memory."""
+
+    def __init__(self, house: House, server: TelegramServer) -> None:
+        self.house, self.server, self.keep = house, server, Keep()
+
+    def life(self, notify: Notify | None = None, **more: Any) -> Runner:
+        world: World = replace(self.house.world({"token": TOKEN, "code": CODE}), keep=self.keep)
+        self.channel = telegram.Telegram("telegram", telegram.Settings(server=self.server.url, **more), world)
+        return self.house.start(self.channel, notify=notify)
+
+    async def see(self, probe: Callable[[], Any], what: str = "") -> Any:
+        return await self.house.until(probe, 30, what)
+
+    async def pair(self, **who: Any) -> None:
+        chat = who.get("chat", 7)
+        self.server.say(f"/pair {CODE}", **who)
+        await self.see(lambda: any("Paired" in m["text"] for m in self.server.shown(chat)), "paired")
+
+    def prompts(self, chat: int = 7) -> list[dict[str, Any]]:
+        return [m for m in self.server.shown(chat) if "shop" in m["text"]]
+
+    async def prompt(self, chat: int = 7) -> int:
+        (one,) = await self.see(lambda: self.prompts(chat), "a prompt")
+        return one["message_id"]
+
+    def text(self, message_id: int, chat: int = 7) -> str:
+        return self.server.messages[chat, message_id]["text"]
+
+    def row(self, id: str = "p1") -> Prompt:
+        found = self.house.store.prompt(id)
+        assert found is not None
+        return found
+
+    async def toast(self, query: str) -> dict[str, Any]:
+        return await self.see(lambda: self.server.toasts.get(query), "a toast")
+
+
+Acts = Callable[[Callable[[Stage], Awaitable[None]]], None]
+
+
+@pytest.fixture
+def acts(lives: Lives) -> Acts:
+    def run(story: Callable[[Stage], Awaitable[None]]) -> None:
+        async def inside(house: House) -> None:
+            with TelegramServer() as server:
+                stage = Stage(house, server)
+                await story(stage)
+                await house.stop()
+
+        lives(inside)
+
+    return run
+
+
+def test_a_prompt_is_a_message_with_buttons_and_is_edited_to_its_outcome(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair()
+        await stage.house.ask(title="deploy --token abcdefgh", body="deploy --token abcdefgh")
+        message = await stage.prompt()
+        assert "deploy --token •••" in stage.text(message)
+        assert "abcdefgh" not in stage.text(message)
+        assert stage.server.labels(message) == ["✅ Allow", "✅ Always", "❌ Deny"]
+        query = stage.server.tap(message, "✅ Allow")
+        toast = await stage.toast(query)
+        assert toast["text"] == "Sending…", "never: approved"
+        await stage.see(lambda: stage.row().state == "answering", "the answer")
+        answer = stage.row().answer
+        assert answer is not None
+        assert (answer.by, answer.via, answer.choices) == ("Ada", "telegram", {"decision": ("allow",)})
+        await stage.see(lambda: "Sending (Ada: Allow)" in stage.text(message))
+        assert not stage.server.keyboard(message)
+        assert "Done" not in stage.text(message)
+        answer_id = answer.id
+        await stage.house.post(AnswerWritten(stage.house.clock(), "p1", answer_id))
+        await stage.house.post(DialogClosed(stage.house.clock(), "p1", "busy"))
+        await stage.see(lambda: "Taken (Ada: Allow)" in stage.text(message))
+        await stage.house.post(CallSettled(stage.house.clock(), "p1", "allowed", "held"))
+        await stage.see(lambda: "✓ Done (Ada: Allow)" in stage.text(message))
+        assert len(stage.prompts()) == 1
+
+    acts(story)
+
+
+def test_answered_elsewhere_the_message_says_so_and_a_late_tap_is_told(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair()
+        await stage.house.ask()
+        message = await stage.prompt()
+        data = stage.server.keyboard(message)[0][0]["callback_data"]
+        await stage.house.at_the_desk()
+        await stage.see(lambda: "Answered at the desk" in stage.text(message))
+        assert not stage.server.keyboard(message)
+        toast = await stage.toast(stage.server.press(message, data))
+        assert toast["text"] == "Already answered at the desk."
+        assert toast["show_alert"] is True
+
+    acts(story)
+
+
+def test_only_a_code_lets_in_and_only_once(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        stage.server.say("/start", chat=8, user=8)
+        await stage.see(lambda: any("private" in m["text"] for m in stage.server.shown(8)))
+        stage.server.say("hello?", chat=8, user=8)
+        stage.server.say("/pair WRON-GONE", chat=8, user=8)
+        await stage.see(lambda: any("wrong" in m["text"] for m in stage.server.shown(8)))
+        assert len(stage.server.shown(8)) == 2, "told once that it is private"
+        await stage.pair()
+        stage.server.say(f"/pair {CODE}", chat=8, user=8)
+        await stage.see(lambda: len(stage.server.shown(8)) == 3)
+        assert stage.channel.targets() == ["7"]
+        stage.server.say("/invite")
+        said = await stage.see(lambda: [m["text"] for m in stage.server.shown() if "once" in m["text"]])
+        stage.server.say(said[0].splitlines()[1], chat=8, user=8, name="Grace")
+        await stage.see(lambda: list(stage.channel.targets()) == ["7", "8"])
+        stage.server.say("/unpair", chat=8, user=8)
+        await stage.see(lambda: list(stage.channel.targets()) == ["7"])
+
+    acts(story)
+
+
+def test_too_many_codes_are_not_even_looked_at(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        for number in range(30):
+            stage.server.say(f"/pair AAAA-{number:04}", chat=8, user=8)
+        stage.server.say(f"/pair {CODE}", chat=8, user=8)
+        await stage.see(lambda: any("Too many" in m["text"] for m in stage.server.shown(8)))
+        assert not stage.channel.targets()
+        stage.house.ahead += 3700
+        stage.server.say(f"/pair {CODE}", chat=8, user=8)
+        await stage.see(lambda: stage.channel.targets())
+
+    acts(story)
+
+
+def test_a_stranger_in_a_paired_group_taps_and_speaks_in_vain(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair(chat=-100, user=7, kind="supergroup")
+        await stage.house.ask()
+        message = await stage.prompt(-100)
+        query = stage.server.tap(message, "✅ Allow", chat=-100, user=66)
+        assert "not paired" in (await stage.toast(query))["text"]
+        shown = len(stage.server.shown(-100))
+        stage.server.say("/pause", chat=-100, user=66, kind="supergroup")
+        stage.server.say("yes", chat=-100, user=66, kind="supergroup", reply_to=message)
+        stage.server.say("yes", chat=-100, user=7, kind="supergroup", reply_to=message, sender_chat={"id": -100})
+        query = stage.server.tap(message, "❌ Deny", chat=-100, user=7)
+        assert (await stage.toast(query))["text"] == "Sending…"
+        assert len(stage.server.shown(-100)) == shown, "nobody is answered who is not paired"
+
+    acts(story)
+
+
+def test_words_answer_a_question_and_go_along_with_a_decision(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair()
+        free = Question("decision", "May it?", (ALLOW, DENY), free_text=True)
+        await stage.house.ask(questions=(free,))
+        message = await stage.prompt()
+        stage.server.say("use yarn", reply_to=message)
+        await stage.see(lambda: "Your words: use yarn" in stage.text(message))
+        assert stage.row().state == "open", "words alone are no yes and no no"
+        stage.server.tap(message, "❌ Deny")
+        await stage.see(lambda: stage.row().state == "answering")
+        answer = stage.row().answer
+        assert answer is not None
+        assert (answer.choices, answer.texts) == ({"decision": ("deny",)}, {"decision": "use yarn"})
+
+        ask = Question("q1", "Which colour?", (Option("r", "Red", "choose"),), free_text=True)
+        await stage.house.ask("p2", kind="question", title="Which colour?", questions=(ask,))
+        await stage.see(lambda: len(stage.prompts()) == 2)
+        second = stage.prompts()[1]["message_id"]
+        stage.server.say("a warm grey", reply_to=second)
+        await stage.see(lambda: stage.row("p2").state == "answering")
+        answer = stage.row("p2").answer
+        assert answer is not None
+        assert answer.texts == {"q1": "a warm grey"}
+
+    acts(story)
+
+
+def test_several_questions_are_pages_with_boxes_and_survive_a_restart(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair()
+        one = Question("q1", "Which colour?", (Option("r", "Red", "choose"), Option("g", "Green", "choose")))
+        many = Question(
+            "q2", "Which sizes?", tuple(Option(s, s.upper(), "choose") for s in ("s", "m", "l")), multi_select=True
+        )
+        words = Question("q3", "Whose name?", free_text=True)
+        await stage.house.ask(kind="question", title="Some things", questions=(one, many, words))
+        message = await stage.prompt()
+        assert "1 of 3: Which colour?" in stage.text(message)
+        stage.server.tap(message, "○ Green")
+        await stage.see(lambda: "2 of 3: Which sizes?" in stage.text(message))
+        stage.server.tap(message, "☐ S")
+        await stage.see(lambda: "☑ S" in stage.server.labels(message))
+        stage.server.tap(message, "☐ L")
+        await stage.see(lambda: "☑ L" in stage.server.labels(message))
+        await stage.house.stop()
+        stage.life()
+        stage.server.tap(message, "☑ S")
+        await stage.see(lambda: "☐ S" in stage.server.labels(message))
+        stage.server.tap(message, "Next ›")
+        await stage.see(lambda: "3 of 3: Whose name?" in stage.text(message))
+        query = stage.server.tap(message, "Submit")
+        assert (await stage.toast(query))["text"] == "Sending…"
+        await stage.see(
+            lambda: any("Not sent: 'Whose name?' is not answered" in m["text"] for m in stage.server.shown())
+        )
+        assert stage.row().state == "open"
+        stage.server.say("Ada's", reply_to=message)
+        await stage.see(lambda: "Your words: Ada's" in stage.text(message))
+        stage.server.tap(message, "Submit")
+        await stage.see(lambda: stage.row().state == "answering")
+        answer = stage.row().answer
+        assert answer is not None
+        assert answer.choices == {"q1": ("g",), "q2": ("l",)}
+        assert answer.texts == {"q3": "Ada's"}
+
+    acts(story)
+
+
+def test_a_plan_comes_as_a_file_with_its_three_ways(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair()
+        options = (
+            Option("approve", "Approve", "allow_once"),
+            Option("revise", "Deny", "deny"),
+            Option("outline", "Outline first", "deny"),
+        )
+        plan = "# The plan\n" + "\n".join(f"{n}. step ä𝄞" for n in range(600))
+        asked = Question("decision", "Approve this plan?", options, free_text=True)
+        await stage.house.ask(kind="plan", title="A plan", body=plan, questions=(asked,))
+        message = await stage.prompt()
+        assert stage.server.labels(message) == ["✅ Approve", "❌ Deny", "❌ Outline first"]
+        (file,) = await stage.see(lambda: stage.server.files)
+        assert (file["file_name"], file["text"], file["reply_to"]) == ("plan.md", plan, message)
+        stage.server.tap(message, "❌ Outline first")
+        await stage.see(lambda: stage.row().state == "answering")
+        answer = stage.row().answer
+        assert answer is not None
+        assert answer.choices == {"decision": ("outline",)}
+
+    acts(story)
+
+
+def test_a_rule_that_wants_it_said_twice_is_heard(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair()
+        await stage.house.ask(hold=True)
+        message = await stage.prompt()
+        query = stage.server.tap(message, "✅ Allow")
+        assert "twice" in (await stage.toast(query))["text"]
+        await stage.see(lambda: stage.server.labels(message) == ["Yes, I am sure", "Not yet"])
+        assert stage.row().state == "open"
+        stage.server.tap(message, "Not yet")
+        await stage.see(lambda: "✅ Allow" in stage.server.labels(message))
+        stage.server.tap(message, "✅ Always")
+        await stage.see(lambda: "Yes, I am sure" in stage.server.labels(message))
+        stage.server.tap(message, "Yes, I am sure")
+        await stage.see(lambda: stage.row().state == "answering")
+        answer = stage.row().answer
+        assert answer is not None
+        assert (answer.choices, answer.sure) == ({"decision": ("always",)}, True)
+
+    acts(story)
+
+
+HOSTILE = (
+    "<b>x</b> *bold* [a](http://evil.example) @everyone /stop #tag `code` ```\npre\n``` \u202egnp.exe "
+    "\0\x1b[31m ä€𝄞 \ud800 tg://user?id=1"
+)
+
+
+def test_what_the_model_writes_is_inert(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair()
+        clean = HOSTILE.replace("\ud800", "")
+        options = tuple(Option(f"o{n}", f"{n} {clean}", "choose", clean) for n in range(3))
+        await stage.house.ask(
+            kind="question", title=clean, body=clean + "\n𝄞𝄞", questions=(Question("q" * 300, clean, options),),
+            cwd=f"/home/me/shop {clean.replace('/', '')}",
+        )  # fmt: skip
+        (message,) = await stage.see(lambda: stage.prompts())
+        units = message["text"].encode("utf-16-le")
+        outside, at = "", 0
+        for entity in message["entities"]:
+            if entity["type"] in ("code", "pre"):
+                outside += units[at * 2 : entity["offset"] * 2].decode("utf-16-le")
+                at = entity["offset"] + entity["length"]
+        outside += units[at * 2 :].decode("utf-16-le")
+        assert not set("<>@/#*`") & set(outside), outside
+        assert "\u202e" not in message["text"]
+        stage.server.tap(message["message_id"], stage.server.labels(message["message_id"])[1])
+        await stage.see(lambda: stage.row().state == "answering")
+        answer = stage.row().answer
+        assert answer is not None
+        assert list(answer.choices.values()) == [("o1",)]
+
+    acts(story)
+
+
+def test_questions_that_changed_since_are_not_answered_by_an_old_button(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair()
+        await stage.house.ask()
+        message = await stage.prompt()
+        data = stage.server.keyboard(message)[0][0]["callback_data"]
+        other = Question("decision", "Delete everything?", (replace(ALLOW, label="Delete"), DENY, ALWAYS))
+        await stage.house.post(HolderLost(stage.house.clock(), "p1", "its hook has left"))
+        await stage.house.post(DialogReached(stage.house.clock(), "p1", "screen", (other,), "r"))
+        toast = await stage.toast(stage.server.press(message, data))
+        assert "changed" in toast["text"]
+        assert stage.row().state == "open"
+        await stage.see(lambda: stage.server.labels(message) == ["✅ Delete", "❌ Deny", "✅ Always"])
+        stage.server.tap(message, "✅ Delete")
+        await stage.see(lambda: stage.row().state == "answering")
+
+    acts(story)
+
+
+def test_titles_only_says_no_word_of_the_agent_and_still_has_yes_and_no(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life(Notify(titles_only=True))
+        await stage.pair()
+        await stage.house.ask(title="deploy everything", body="deploy everything")
+        message = await stage.prompt()
+        assert "deploy" not in stage.text(message)
+        assert stage.server.labels(message) == ["✅ Allow", "❌ Deny"]
+        stage.server.tap(message, "❌ Deny")
+        await stage.see(lambda: stage.row().state == "answering")
+
+    acts(story)
+
+
+def test_a_tap_told_twice_and_a_tap_pressed_twice_are_one_answer(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair()
+        await stage.house.ask()
+        message = await stage.prompt()
+        data = stage.server.keyboard(message)[0][0]["callback_data"]
+        stage.server.press(message, data)
+        second = stage.server.press(message, data)
+        assert "Already answered by Ada" in (await stage.toast(second))["text"]
+        stage.server.again()
+        await stage.house.stop()
+        stage.keep.facts.pop("offset")  # as if the power had gone before it was written down
+        stage.life()
+        polls = stage.server.polls
+        await stage.see(lambda: stage.server.polls > polls + 1)
+        assert (
+            sum(
+                1
+                for moment in stage.row().history
+                if moment.state == "answering" and not moment.detail.startswith("too late")
+            )
+            == 1
+        )
+
+    acts(story)
+
+
+def test_an_instruction_whose_end_nobody_saw_is_not_repeated(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair()
+        stage.server.say("/invite")
+        await stage.see(lambda: sum("once" in m["text"] for m in stage.server.shown()) == 1)
+        await stage.see(lambda: not any(name.startswith("u:") for name in stage.keep.facts))
+        await stage.house.stop()
+        offset = int(stage.keep.facts["offset"])
+        stage.keep.facts["offset"] = str(offset - 1).encode()
+        stage.server.again()
+        stage.life()
+        await stage.see(lambda: any("restarted" in m["text"] for m in stage.server.shown()))
+        assert sum("once" in m["text"] for m in stage.server.shown()) == 1
+
+    acts(story)
+
+
+def test_an_old_instruction_is_asked_for_again(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair()
+        stage.server.say("/invite", ago=3600)
+        await stage.see(lambda: any("was away" in m["text"] for m in stage.server.shown()))
+
+    acts(story)
+
+
+def test_faults_on_the_way_show_it_once_and_bring_it_to_its_end(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair()
+        stage.server.faults += [(502, "Bad Gateway"), (429, 1)]
+        stage.server.poll_faults += [
+            "drop",
+            502,
+            (409, "Conflict: terminated by other getUpdates request"),
+            (429, 1),
+        ]
+        await stage.house.ask()
+        message = await stage.prompt()
+        stage.server.faults += ["drop", (429, 1), (500, "Internal")]
+        await stage.house.at_the_desk()
+        await stage.see(lambda: "Answered at the desk" in stage.text(message))
+        assert len(stage.prompts()) == 1
+
+    acts(story)
+
+
+def test_a_restart_in_the_middle_edits_the_same_message(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair()
+        await stage.house.ask()
+        message = await stage.prompt()
+        await stage.house.settled()
+        await stage.house.stop()
+        query = stage.server.tap(message, "✅ Allow")
+        stage.life()
+        assert (await stage.toast(query))["text"] == "Sending…"
+        await stage.see(lambda: "Sending (Ada: Allow)" in stage.text(message))
+        assert len(stage.prompts()) == 1
+
+    acts(story)
+
+
+def test_a_message_that_a_person_deleted_is_no_trouble(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        runner = stage.life()
+        await stage.pair()
+        await stage.house.ask()
+        message = await stage.prompt()
+        await stage.house.settled()
+        del stage.server.messages[7, message]
+        await stage.house.at_the_desk()
+        await stage.see(lambda: not stage.house.store.receipts())
+        assert runner.conditions["telegram"].problem == ""
+
+    acts(story)
+
+
+def test_who_blocks_the_bot_is_forgotten_and_a_group_that_moved_is_followed(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair()
+        stage.server.say("/invite")
+        said = await stage.see(lambda: [m["text"] for m in stage.server.shown() if "once" in m["text"]])
+        stage.server.say(said[0].splitlines()[1], chat=-5, user=7, kind="group")
+        await stage.see(lambda: len(stage.channel.targets()) == 2)
+        stage.server.blocked.add(7)
+        stage.server.moved[-5] = -1005
+        stage.server.chats[-1005] = {"type": "supergroup"}
+        await stage.house.ask()
+        message = await stage.prompt(-1005)
+        await stage.see(lambda: list(stage.channel.targets()) == ["-1005"])
+        await stage.house.at_the_desk()
+        await stage.see(lambda: "Answered at the desk" in stage.text(message, -1005))
+
+    acts(story)
+
+
+def test_a_group_with_topics_has_one_for_each_project(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair(chat=-100, kind="supergroup", forum=True)
+        await asyncio.gather(*(stage.house.ask(f"p{n}") for n in range(3)))
+        await stage.see(lambda: len(stage.prompts(-100)) == 3)
+        assert list(stage.server.topics.values()) == ["shop"]
+        ((_, thread),) = stage.server.topics
+        assert {m["message_thread_id"] for m in stage.prompts(-100)} == {thread}
+        stage.server.topics.clear()
+        await stage.house.ask("p9")
+        await stage.see(lambda: len(stage.prompts(-100)) == 4)
+        await stage.house.ask("p10")
+        await stage.see(lambda: len(stage.prompts(-100)) == 5)
+        assert list(stage.server.topics.values()) == ["shop"], "a topic that was deleted is made anew"
+
+    acts(story)
+
+
+def test_without_the_right_to_make_topics_it_is_told_in_general(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.server.may_make_topics = False
+        stage.life()
+        await stage.pair(chat=-100, kind="supergroup", forum=True)
+        await stage.house.ask()
+        message = await stage.prompt(-100)
+        assert "message_thread_id" not in stage.server.messages[-100, message]
+
+    acts(story)
+
+
+def test_the_token_is_in_no_log_and_no_problem(acts: Acts, caplog: pytest.LogCaptureFixture) -> None:
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # as the daemon sets it
+
+    async def story(stage: Stage) -> None:
+        runner = stage.life()
+        await stage.pair()
+        stage.server.poll_faults += [(401, "Unauthorized"), (404, "Not Found"), "drop"]
+        stage.server.faults += ["drop", (400, "Bad Request: something new")]
+        await stage.house.ask()
+        await stage.see(lambda: runner.conditions.get("telegram") and runner.conditions["telegram"].problem)
+        stage.server.hang_up()
+        await stage.house.ask("p2")
+        await stage.see(lambda: "reached" in runner.conditions["telegram"].problem)
+        secret = TOKEN.partition(":")[2]
+        assert secret not in caplog.text
+        assert secret not in runner.conditions["telegram"].problem
+
+    with caplog.at_level(logging.INFO):
+        acts(story)
