@@ -125,9 +125,9 @@ def test_watching_with_asyncio_goes_on_after_a_restart_and_can_be_cancelled(yc: 
 
         async def follow() -> None:
             async for news in AsyncYourcall(yc.home).watch(0):
-                begun.set()
                 if news.prompt is not None:
                     heard.append(f"{news.prompt.title} {news.prompt.state}")
+                    begun.set()
 
         first = (await asyncio.to_thread(yc.run, "ask", "One?", "-o", "yes")).out.strip()
         task = asyncio.create_task(follow())

@@ -14,9 +14,9 @@ from yourcall.agents.sightings import Heard, HookCall
 from yourcall.core import safety
 from yourcall.core.state import State
 from yourcall.core.step import step
-from yourcall.daemon import AGENTS
 from yourcall.events import AnswerGiven, CallSettled, Deliver, PromptRaised
 from yourcall.model import Answer, Option, Prompt, Question
+from yourcall.switchboard import AGENTS
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 

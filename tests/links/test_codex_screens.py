@@ -13,9 +13,9 @@ from test_tmux_screens import DOWN, House
 from kit.drawn import Drawn
 from kit.terminal import Tmux
 from yourcall.config import Config
-from yourcall.daemon import Daemon
 from yourcall.model import Answer, Session
 from yourcall.store.sqlite import Store
+from yourcall.switchboard import Switchboard
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -45,7 +45,7 @@ def play(tmp_path: Path, tmux: Tmux, drawn: Drawn, act: Callable[[House], Awaita
 
     async def run() -> None:
         store = Store.open(tmp_path / "yourcall.db")
-        daemon = Daemon(store, Config(), lambda: None)
+        daemon = Switchboard(store, Config(), lambda: None)
         try:
             seen = await daemon.screens.watch(str(tmux.socket), pane.id, "codex")
             assert isinstance(seen, Session), seen

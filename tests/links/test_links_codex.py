@@ -17,12 +17,12 @@ from yourcall.config import Codex, Config, Discovery
 from yourcall.conversation import Action
 from yourcall.core.state import State
 from yourcall.core.step import step
-from yourcall.daemon import Daemon
 from yourcall.events import AnyEvent, Deliver
 from yourcall.links import history
 from yourcall.links.codex import CONTROL, CodexServers, homes
 from yourcall.model import Prompt, Session
 from yourcall.store.sqlite import Store
+from yourcall.switchboard import Switchboard
 
 DATA = Path(__file__).resolve().parents[1] / "data/codex/app-server"
 Script = Callable[[ServerConnection], Awaitable[None]]
@@ -192,7 +192,7 @@ def test_with_discovery_off_only_what_was_told_is_joined(
     monkeypatch.setenv("CODEX_HOME", "/own")
     store = Store.open(tmp_path / "yourcall.db")
     try:
-        daemon = Daemon(store, Config(discovery=discovery, codex=Codex(["/told"])), lambda: None)
+        daemon = Switchboard(store, Config(discovery=discovery, codex=Codex(["/told"])), lambda: None)
         assert daemon._codex_sockets() == [Path(home) / CONTROL for home in expected]
     finally:
         store.close()

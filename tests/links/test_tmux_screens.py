@@ -16,11 +16,11 @@ from kit.drawn import Drawn
 from kit.poll import until
 from kit.terminal import Tmux
 from yourcall.config import Config
-from yourcall.daemon import Daemon
 from yourcall.events import AnswerGiven, HolderLost, PromptRaised, SessionSeen
 from yourcall.links.screens import SETTLED_S
 from yourcall.model import Answer, Link, Prompt, Question, Session, Verdict
 from yourcall.store.sqlite import Store
+from yourcall.switchboard import Switchboard
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -54,7 +54,7 @@ def tmux() -> Iterator[Tmux]:
 class House:
     """The daemon's own parts, looked through by hand: nothing happens between two looks."""
 
-    def __init__(self, daemon: Daemon, pane: Pane) -> None:
+    def __init__(self, daemon: Switchboard, pane: Pane) -> None:
         self.daemon, self.pane = daemon, pane
 
     @property
@@ -86,7 +86,7 @@ class House:
 @asynccontextmanager
 async def house(tmp_path: Path, pane: Pane) -> AsyncIterator[House]:
     store = Store.open(tmp_path / "yourcall.db")
-    daemon = Daemon(store, Config(), lambda: None)
+    daemon = Switchboard(store, Config(), lambda: None)
     try:
         seen = await daemon.speaker.watch(str(pane.tmux.socket), pane.id)
         assert isinstance(seen, Session), seen

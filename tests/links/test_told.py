@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from yourcall.agents.sightings import HookCall
 from yourcall.config import Config
-from yourcall.daemon import Daemon
 from yourcall.links import told
 from yourcall.model import Prompt
 from yourcall.store.sqlite import Store
+from yourcall.switchboard import Switchboard
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -28,7 +28,7 @@ ASKED = {"notification_type": "ToolPermission", "details": DETAILS}
 
 
 class House:
-    def __init__(self, daemon: Daemon) -> None:
+    def __init__(self, daemon: Switchboard) -> None:
         self.daemon, self.count = daemon, 0
 
     async def hook(self, event: str, env: dict[str, str] | None = None, **more: Any) -> bool:
@@ -48,7 +48,7 @@ class House:
 @asynccontextmanager
 async def house(tmp_path: Path) -> AsyncIterator[House]:
     store = Store.open(tmp_path / "yourcall.db")
-    daemon = Daemon(store, Config(), lambda: None)
+    daemon = Switchboard(store, Config(), lambda: None)
     try:
         yield House(daemon)
     finally:

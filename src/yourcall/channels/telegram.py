@@ -98,6 +98,8 @@ class Telegram:
         end = await self.say(chat, message, keys=keys, thread=thread)
         if not isinstance(end, int):
             return end
+        chat = self.book.chat(target) or chat  # a group may have got another id on the way
+        target = str(chat.id)
         self._notices[target, end] = notice
         session = first.session_id if first and len(notice.prompts) == 1 else ""
         await self.book.place(target, end, Placed(tuple(p.id for p in notice.prompts), session, notice.id))
@@ -111,7 +113,7 @@ class Telegram:
             return Gone("this chat is not paired any more")
         if not receipt.isdecimal():
             return Sent(receipt)
-        message_id = int(receipt)
+        target, message_id = str(chat.id), int(receipt)
         self._notices[target, message_id] = notice
         end = await self.show(chat, message_id)
         if notice.standing == "over" and end is None:

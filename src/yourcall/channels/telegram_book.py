@@ -130,12 +130,12 @@ class Book:
     async def put_chat(self, chat: Chat) -> None:
         await self._write("chats", {**self.chats(), str(chat.id): chat})
 
-    async def drop_chat(self, target: str) -> None:
-        """The chat goes, and with a private one the person."""
+    async def drop_chat(self, target: str, person: bool = False) -> None:
+        """The chat goes; with `person`, whoever it is a private one with goes too."""
         chats = self.chats()
         gone = chats.pop(target, None)
         await self._write("chats", chats)
-        if gone is not None and gone.private:
+        if gone is not None and gone.private and person:
             senders = self._read("senders", dict[str, str]) or {}
             senders.pop(target, None)
             await self._write("senders", senders)

@@ -70,7 +70,7 @@ class Commands:
                 code = await self._telegram.book.invite()
                 spans = [Span(f"Within {INVITE_S / 60:.0f} minutes, and once:\n"), Span(f"/pair {code}", "code")]
             case "unpair":
-                await self._telegram.book.drop_chat(str(chat.id))
+                await self._telegram.book.drop_chat(str(chat.id), person=True)
                 spans = [Span("Forgotten. Nothing is told here any more.")]
             case _:
                 spans = [Span("\n".join(f"/{name}: {words}" for name, words in COMMANDS.items()))]
