@@ -20,7 +20,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "channels"))
 from channel_house import QUESTION, House, in_house
 from services import NtfyService, PushService, Service, WebhookService
 
-from yourcall.channels import ntfy, push, webhook
+from kit.telegram_server import TOKEN as BOT
+from kit.telegram_server import TelegramServer
+from yourcall.channels import ntfy, push, telegram, webhook
 from yourcall.channels.channel import Carried, Channel, Failed, Later, Notice, Sent, Unclear, World
 from yourcall.channels.kinds import KINDS, kind
 from yourcall.channels.notices import notice
@@ -29,7 +31,7 @@ from yourcall.model import Prompt
 SECRET = "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQ="
 TOKEN = "tk_abcdefghijklmnop"
 
-Stage = tuple[Service, Channel, str]
+Stage = tuple[Service | TelegramServer, Channel, str]
 
 
 def made(text: str = "npm test", **more: Any) -> Notice:
@@ -62,7 +64,21 @@ async def _push(house: House) -> Stage:
     return service, channel, "d1"
 
 
-CASES: dict[str, Callable[[House], Awaitable[Stage]]] = {"ntfy": _ntfy, "webhook": _webhook, "push": _push}
+async def _telegram(house: House) -> Stage:
+    service = TelegramServer(BOT)
+    service.chats[7] = {"type": "private"}
+    world = house.world({"token": BOT, "code": "ABCD-EFGH"})
+    channel = telegram.Telegram("chat", telegram.Settings(server=service.url), world)
+    assert await channel.book.pair("abcd efgh", telegram.Chat(7), 7, "Ada") == ""
+    return service, channel, "7"
+
+
+CASES: dict[str, Callable[[House], Awaitable[Stage]]] = {
+    "ntfy": _ntfy,
+    "webhook": _webhook,
+    "push": _push,
+    "telegram": _telegram,
+}
 
 
 @pytest.fixture(params=sorted(CASES))

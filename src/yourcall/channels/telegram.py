@@ -71,6 +71,7 @@ class Telegram:
         self._desk: Desk | None = None
         self._notices: dict[tuple[str, int], Notice] = {}
         self._locks: dict[tuple[str, int], asyncio.Lock] = {}
+        self._sending: dict[int, asyncio.Lock] = {}
         self._topics = asyncio.Lock()
         self._no_topics: dict[str, float] = {}
 
@@ -95,17 +96,22 @@ class Telegram:
         thread = await self.thread(chat, first.cwd, notice.project) if first else 0
         message, files = told(notice, self._draft(target, notice))
         keys = keyboard(notice, self._draft(target, notice), self._offer(notice))
-        end = await self.say(chat, message, keys=keys, thread=thread)
-        if not isinstance(end, int):
-            return end
-        chat = self.book.chat(target) or chat  # a group may have got another id on the way
-        target = str(chat.id)
-        self._notices[target, end] = notice
-        session = first.session_id if first and len(notice.prompts) == 1 else ""
-        await self.book.place(target, end, Placed(tuple(p.id for p in notice.prompts), session, notice.id))
+        async with self.sending(chat):
+            end = await self.say(chat, message, keys=keys, thread=thread)
+            if not isinstance(end, int):
+                return end
+            chat = self.book.chat(target) or chat  # a group may have got another id on the way
+            self._notices[str(chat.id), end] = notice
+            session = first.session_id if first and len(notice.prompts) == 1 else ""
+            placed = Placed(tuple(prompt.id for prompt in notice.prompts), session, notice.id)
+            await self.book.place(str(chat.id), end, placed)
         for file in files:
             await self._send_file(chat, file, end, thread)
         return Sent(str(end))
+
+    def sending(self, chat: Chat) -> asyncio.Lock:
+        """Held until it is written down what a new message is about: somebody may reply at once."""
+        return self._sending.setdefault(chat.id, asyncio.Lock())
 
     async def update(self, target: str, receipt: str, notice: Notice) -> Carried:
         chat = self.book.chat(target)

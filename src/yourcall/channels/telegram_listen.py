@@ -35,7 +35,7 @@ from yourcall.channels.telegram_draft import (
 from yourcall.channels.telegram_progress import Progress
 from yourcall.channels.telegram_text import Span, clean, compose
 from yourcall.channels.telegram_voice import speak
-from yourcall.channels.telegram_wire import Heard, Me, Numbered, Tapped, Update
+from yourcall.channels.telegram_wire import Heard, Me, Numbered, RepliedTo, Tapped, Update
 from yourcall.core.redact import masked_prompt
 from yourcall.core.safety import too_late
 from yourcall.model import Answer, Prompt, Verdict
@@ -285,7 +285,7 @@ class Listener:
 
     async def _words(self, number: int, heard: Heard, chat: Chat, by: str, thread: int) -> None:
         replied = heard.reply_to_message
-        placed = self._book.placed(chat.id, replied.message_id) if replied else None
+        placed = await self._replied(chat, replied) if replied else None
         if placed is None and chat.current and chat.private:
             placed = Placed(session=chat.current)
         if placed is None:
@@ -303,6 +303,19 @@ class Listener:
             return
         work = self._say_to(placed.session, heard, chat, by, thread)
         await self._begin(number, chat, heard.message_id, thread, work)
+
+    async def _replied(self, chat: Chat, replied: RepliedTo) -> Placed | None:
+        """What the message is about that is replied to; if its sending was never heard of, its buttons tell."""
+        placed = self._book.placed(chat.id, replied.message_id)
+        if placed is None:
+            async with self._telegram.sending(chat):
+                placed = self._book.placed(chat.id, replied.message_id)
+        keys = [
+            key for row in (replied.reply_markup.inline_keyboard if replied.reply_markup else []) for key in row
+        ]
+        press = next((found for key in keys if (found := read_press(key.callback_data))), None)
+        prompt_id = self._book.prompt_of(press.prompt) if press and placed is None else None
+        return Placed((prompt_id,)) if prompt_id else placed
 
     async def _reply(self, number: int, heard: Heard, chat: Chat, by: str, row: Prompt, thread: int) -> None:
         """Words to a prompt that waits: they answer it, or go along with the button that will be pressed."""

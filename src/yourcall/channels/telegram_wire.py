@@ -21,8 +21,17 @@ class Where(Struct, frozen=True):
     is_forum: bool = False
 
 
+class Key(Struct, frozen=True):
+    callback_data: str = ""
+
+
+class Keys(Struct, frozen=True):
+    inline_keyboard: list[list[Key]] = []
+
+
 class RepliedTo(Struct, frozen=True):
     message_id: int
+    reply_markup: Keys | None = None
 
 
 class Heard(Struct, frozen=True):

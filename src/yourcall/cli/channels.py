@@ -49,6 +49,12 @@ def _topic() -> str:
     return "yourcall-" + secrets.token_hex(12)
 
 
+def _pairing_code() -> str:
+    from yourcall.channels.telegram_book import new_code
+
+    return new_code()
+
+
 def _signing_secret() -> str:
     return "whsec_" + base64.b64encode(secrets.token_bytes(24)).decode()
 
@@ -61,6 +67,13 @@ GUIDES: dict[str, Guide] = {
             Ask("token", "An access token, if the server asks for one", _nothing, secret=True),
         ),
         "Install the ntfy app on the phone, and subscribe to the topic {topic} on {server}.",
+    ),
+    "telegram": Guide(
+        (
+            Ask("token", "The bot's token, from @BotFather in Telegram (/newbot)", secret=True),
+            Ask("code", "A pairing code; Enter makes one", _pairing_code, secret=True),
+        ),
+        "Open your bot in Telegram, in private or in a group, and send it: /pair {code} (it works once).",
     ),
     "webhook": Guide(
         (
@@ -166,7 +179,7 @@ def add(place: Place, kind: str, name: str, given: tuple[str, ...], yes: bool) -
     hidden = {ask.key: values.pop(ask.key) for ask in guide.asks if ask.secret}
     put_channel(place.home, name, kind, {**values, **said}, hidden)
     click.echo(f"Added {name}.")
-    click.echo(safe(guide.then.format(**values)))
+    click.echo(safe(guide.then.format(**{**values, **hidden})))
     _reload(place)
     click.echo(f"Try it with: {place.command(f'channels test {name}')}")
 

@@ -20,6 +20,7 @@ class Option(Struct, frozen=True):
     label: str
     effect: str = ""
     description: str = ""
+    preview: str = ""
 
 
 class Question(Struct, frozen=True):
@@ -28,6 +29,10 @@ class Question(Struct, frozen=True):
     options: tuple[Option, ...] = ()
     multi_select: bool = False
     free_text: bool = False
+    required: bool = True
+    type: str = ""
+    minimum: float | None = None
+    maximum: float | None = None
 
 
 class Tool(Struct, frozen=True):
@@ -55,11 +60,13 @@ class Prompt(Struct, frozen=True):
     tool: Tool | None = None
     questions: tuple[Question, ...] = ()
     held: bool = True
+    hold: bool = False
     outcome: str | None = None
     subagent: str = ""
     permission_mode: str = ""
     answered_by: str | None = None
     closed_at: float | None = None
+    branch: str = ""
     history: tuple[Moment, ...] = ()
 
 

@@ -47,7 +47,9 @@ CONTROL = "app-server-control/app-server-control.sock"
 
 LOOK_S = 0.5  # a look is one `stat`; a session that begins is then seen before its first words are typed
 GONE_S = 20.0  # a server that is started anew is back in two seconds; after this its sessions are over
-SETTLED_S = 3.0  # what is still asked is told again 0.1 s after a connection
+SETTLED_S = 3.0  # what is still asked is told again 0.1 s after the replies to what we asked first
+REPLIES_S = 60.0  # a server on a machine that is busy, or just woken, takes its time
+REPLY_LOOK_S = 0.2
 GRANTED_S = 10.0
 WRITTEN_S = 10.0
 LONGEST = 256 << 20  # a diff is text; a picture in a conversation is some megabytes
@@ -114,6 +116,7 @@ class CodexServers:
                     lost_at = time.monotonic() if await self._listen(place) else lost_at
                 except Exception:  # whatever it is, the agent's own dialog is there, and the next try may go well
                     log.warning("the connection to %s failed", place, exc_info=True)
+                    lost_at = time.monotonic()  # there is a server: its sessions are not over
             gone = time.monotonic() - lost_at > GONE_S
             await self._lost(place, ended=gone)
             if gone and not self._sessions(place) and not _is_ours(place):
@@ -167,6 +170,9 @@ class CodexServers:
 
     async def _settle(self, place: str, live: Connection) -> None:
         """A while after the connection: what was neither asked again nor found is told as such."""
+        deadline = time.monotonic() + REPLIES_S
+        while live.talk.awaits_replies and time.monotonic() < deadline and self._live.get(place) is live:
+            await asyncio.sleep(REPLY_LOOK_S)
         await asyncio.sleep(SETTLED_S)
         async with live.turn:
             if self._live.get(place) is not live:

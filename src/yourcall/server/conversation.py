@@ -24,7 +24,7 @@ async def read_page(call: Call) -> Reply | Refusal:
             return wrong
     if before is not None and after is not None:
         return Refusal(400, "Give `before` or `after`, not both.")
-    # Who goes on reading goes on with the run, whatever it is called by now; what was said before stays where it is.
+    # Who goes on reading goes on with the run, whatever it is called now; what was said before stays where it is.
     find = find_run if isinstance(after, int) else find_session
     session = find(call.desk.store, call.part("id"))
     if isinstance(session, Refusal):

@@ -180,6 +180,11 @@ class Server:
     def _granted(self, message: wire.Message, at: float) -> Spoke:
         return Spoke(done=Done(str(message.id), message.error.message if message.error else ""))
 
+    @property
+    def awaits_replies(self) -> bool:
+        """Is anything that we asked still without a reply?"""
+        return bool(self._replies)
+
     # --- what we hear ---------------------------------------------------------------------------------------
 
     def hear(self, data: bytes, at: float) -> Spoke:
@@ -315,6 +320,8 @@ class Server:
                 return Spoke(lines=(self.call("thread/read", {"threadId": note.threadId}, self._read),))
             return NOTHING
         if known.thread.ephemeral:
+            if message.method == "thread/closed":
+                self._threads.pop(note.threadId)
             return NOTHING
         match message.method:
             case "thread/status/changed":
