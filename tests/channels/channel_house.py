@@ -145,13 +145,17 @@ class House:
         return self.person
 
     def start(
-        self, *channels: Channel, notify: Notify | None = None, url: str = "http://desk.example.net"
+        self,
+        *channels: Channel,
+        notify: Notify | None = None,
+        url: str = "http://desk.example.net",
+        desk: Desk | None = None,
     ) -> Runner:
         self.runner = Runner(
             self.loop, self.store, channels, notify or Notify(), url=url, person_at=self.person_at,
             clock=self.clock, sleep=self.nap,
         )  # fmt: skip
-        desk = Desk(self.loop, None, None)  # type: ignore[arg-type]
+        desk = desk or Desk(self.loop, None, None)  # type: ignore[arg-type]
         self._running = asyncio.create_task(self.runner.run(desk))
         return self.runner
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -14,10 +15,14 @@ from msgspec.structs import replace
 from kit.telegram_server import TOKEN, TelegramServer
 from yourcall.channels import telegram
 from yourcall.channels.channel import World
+from yourcall.channels.needs import Desk
 from yourcall.channels.runner import Runner
 from yourcall.core.escalate import Notify
-from yourcall.events import AnswerWritten, CallSettled, DialogClosed, DialogReached, HolderLost
-from yourcall.model import Option, Prompt, Question
+from yourcall.daemon import AGENTS
+from yourcall.events import AnswerWritten, CallSettled, DialogClosed, DialogReached, HolderLost, SessionSeen
+from yourcall.links.conversations import Conversations
+from yourcall.links.started import Policy, Started
+from yourcall.model import Option, Prompt, Question, Session
 
 CODE = "ABCD-EFGH"
 
@@ -27,11 +32,12 @@ class Stage:
 
     def __init__(self, house: House, server: TelegramServer) -> None:
         self.house, self.server, self.keep = house, server, Keep()
+        self.desk: Desk | None = None
 
     def life(self, notify: Notify | None = None, **more: Any) -> Runner:
         world: World = replace(self.house.world({"token": TOKEN, "code": CODE}), keep=self.keep)
         self.channel = telegram.Telegram("telegram", telegram.Settings(server=self.server.url, **more), world)
-        return self.house.start(self.channel, notify=notify)
+        return self.house.start(self.channel, notify=notify, desk=self.desk)
 
     async def see(self, probe: Callable[[], Any], what: str = "") -> Any:
         return await self.house.until(probe, 30, what)
@@ -548,3 +554,192 @@ def test_the_token_is_in_no_log_and_no_problem(acts: Acts, caplog: pytest.LogCap
 
     with caplog.at_level(logging.INFO):
         acts(story)
+
+
+def test_a_late_tick_never_covers_the_outcome(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair()
+        boxes = tuple(Option(f"o{n}", f"Box {n}", "choose") for n in range(6))
+        asked = Question("q1", "Which?", boxes, multi_select=True)
+        await stage.house.ask(kind="question", title="Boxes", questions=(asked,))
+        message = await stage.prompt()
+        for n in range(6):
+            stage.server.tap(message, f"☐ Box {n}")
+        await stage.see(lambda: "☑ Box 0" in stage.server.labels(message))
+        await stage.house.at_the_desk()
+        await stage.see(lambda: "Answered at the desk" in stage.text(message))
+        await stage.see(lambda: len(stage.server.toasts) == 6)
+        await stage.house.settled()
+        assert "Answered at the desk" in stage.text(message)
+        assert not stage.server.keyboard(message)
+        assert not [name for name in stage.keep.facts if name.startswith("d:")], "the draft goes with it"
+
+    acts(story)
+
+
+def test_a_reminder_is_a_new_message_and_the_old_one_says_so(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life(Notify(repeat_s=60, repeats=1))
+        await stage.pair()
+        await stage.house.ask()
+        first = await stage.prompt()
+        await stage.house.settled()
+        stage.house.later(61)
+        await stage.see(lambda: len(stage.prompts()) == 2)
+        second = stage.prompts()[1]["message_id"]
+        assert stage.text(second).startswith("Again: ")
+        await stage.see(lambda: "Asked again below" in stage.text(first))
+        assert not stage.server.keyboard(first)
+        stage.server.tap(second, "❌ Deny")
+        await stage.see(lambda: stage.row().state == "answering")
+
+    acts(story)
+
+
+def test_what_is_ready_is_collected_and_one_alone_takes_the_next_instruction(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life(Notify(digest_s=0))
+        await stage.pair()
+        asks = {"kind": "ready", "title": "Ready", "questions": (Question("next", "What next?", free_text=True),)}
+        await stage.house.ask("r1", body="All done @here.", **asks)
+        message = await stage.prompt()
+        stage.server.say("now the docs", reply_to=message)
+        await stage.see(lambda: stage.row("r1").state == "answering")
+        answer = stage.row("r1").answer
+        assert answer is not None
+        assert answer.texts == {"next": "now the docs"}
+        await stage.house.stop()
+        for n in (2, 3):
+            await stage.house.ask(f"r{n}", session_id=f"s{n}", body=f"Turn {n} is over.", **asks)
+        stage.life(Notify(digest_s=0))
+        (digest,) = await stage.see(lambda: [m for m in stage.server.shown() if "2 sessions" in m["text"]])
+        stage.server.say("go on", reply_to=digest["message_id"])
+        await stage.see(lambda: any("Several sessions" in m["text"] for m in stage.server.shown()))
+        assert stage.row("r2").state == stage.row("r3").state == "open"
+
+    acts(story)
+
+
+def test_a_denial_on_any_page_answers_the_whole(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair()
+        name = Question("name", "Name", free_text=True)
+        action = Question("action", "What shall it be told?", (Option("ok", "Send", "allow_once"), DENY))
+        await stage.house.ask(kind="elicitation", title="A form", questions=(action, name))
+        message = await stage.prompt()
+        stage.server.tap(message, "❌ Deny")
+        await stage.see(lambda: stage.row().state == "answering")
+        answer = stage.row().answer
+        assert answer is not None
+        assert answer.choices == {"action": ("deny",)}
+
+    acts(story)
+
+
+def test_what_is_only_at_the_desk_has_no_button_and_says_so(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair()
+        await stage.house.ask(held=False)
+        message = await stage.prompt()
+        assert "only be answered at the desk" in stage.text(message)
+        assert not stage.server.keyboard(message)
+        stage.server.say("yes", reply_to=message)
+        await stage.see(
+            lambda: sum("only be answered at the desk" in m["text"] for m in stage.server.shown()) == 2
+        )
+
+    acts(story)
+
+
+def test_a_send_whose_end_nobody_saw_is_not_repeated_and_its_buttons_work(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair()
+        stage.server.lost.append("sendMessage")
+        await stage.house.ask()
+        message = await stage.prompt()
+        await stage.see(lambda: [row.state for row in stage.house.store.receipts()] == ["shown"])
+        await stage.house.settled()
+        stage.server.tap(message, "✅ Allow")
+        await stage.see(lambda: stage.row().state == "answering")
+        assert len(stage.prompts()) == 1
+
+    acts(story)
+
+
+def test_nonsense_from_outside_is_passed_over(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair()
+        await stage.house.ask()
+        message = await stage.prompt()
+        for data in ("", "x", "a.b.c.d", "." * 60, f"{'0' * 16}.{'0' * 10}.c.1"):
+            assert "too old" in (await stage.toast(stage.server.press(message, data)))["text"]
+        key = stage.server.keyboard(message)[0][0]["callback_data"].rpartition(".c.")[0]
+        for rest in ("c.0000000000", "t.0000000000", "p.99999", "n.", "s.", "y."):
+            await stage.toast(stage.server.press(message, f"{key}.{rest}"))
+        with stage.server._lock:
+            stage.server._update({"message": {"message_id": "no number"}})
+            stage.server._update({"poll": {"id": "1"}})
+        stage.server.say("/list@another_bot")
+        stage.server.say("/help@my_yourcall_bot")
+        await stage.see(lambda: any("/interrupt" in m["text"] for m in stage.server.shown()))
+        assert stage.row().state == "open"
+        assert {each["command"] for each in stage.server.commands} >= {
+            "list", "start", "resume", "steer", "interrupt", "mode", "pause",
+        }  # fmt: skip
+
+    acts(story)
+
+
+def test_a_running_turn_is_one_message_that_grows_and_survives_a_restart(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        house, record = stage.house, stage.house.folder / "s1.jsonl"
+        record.write_text("")
+
+        def writes(**block: Any) -> None:
+            line = {"type": "assistant", "message": {"role": "assistant", "content": [block]}}
+            with record.open("a") as file:
+                file.write(json.dumps(line) + "\n")
+
+        async def is_now(state: Any) -> None:
+            session = Session("s1", "claude", "/home/me/shop", state=state, transcript=str(record))
+            await house.post(SessionSeen(house.clock(), session))
+
+        def turns() -> list[str]:
+            return [
+                m["text"] for m in stage.server.shown() if m["text"].startswith(("Working in", "Turn over in"))
+            ]
+
+        started = Started(house, AGENTS.get, Policy())  # type: ignore[arg-type]
+        stage.desk = Desk(house.loop, None, started, None, Conversations(AGENTS.get))  # type: ignore[arg-type]
+        stage.life(Notify(digest_s=0))
+        await stage.pair()
+        writes(type="text", text="From an earlier turn.")
+        nexts = (Question("next", "What next?", free_text=True),)
+        await house.ask("r1", kind="ready", title="Ready", body="Done.", questions=nexts)
+        await is_now("waiting")
+        stage.server.say("now the docs", reply_to=await stage.prompt())
+        await stage.see(lambda: stage.row("r1").state == "answering")
+        await is_now("working")
+        writes(type="tool_use", id="t1", name="Bash", input={"command": "deploy --token abcdefgh @here"})
+        await stage.see(lambda: turns() and "… Bash: deploy --token •••" in turns()[0], "the first step")
+        await stage.see(lambda: any(b'"message_id":1' in fact for fact in stage.keep.facts.values()), "on record")
+        await house.stop()
+        stage.life(Notify(digest_s=0))
+        writes(type="text", text="It is deployed.")
+        await stage.see(lambda: "It is deployed." in turns()[0], "more of it")
+        assert turns()[0].startswith("Working in shop")
+        assert "abcdefgh" not in turns()[0]
+        stage.server.faults.append((429, 1))
+        await is_now("idle")
+        await stage.see(lambda: turns()[0].startswith("Turn over in shop"), "its end")
+        assert len(turns()) == 1
+        assert "earlier turn" not in turns()[0]
+        assert "It is deployed." in turns()[0]
+        await stage.see(lambda: not any(name.startswith("f:") for name in stage.keep.facts), "followed no more")
+
+    acts(story)

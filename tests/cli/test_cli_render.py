@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import time
 import unicodedata
 from pathlib import Path
@@ -213,3 +214,24 @@ def test_colours_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert render.style("x", "red") == "\x1b[31mx\x1b[0m"
     monkeypatch.setenv("NO_COLOR", "1")
     assert render.style("x", "red") == "x"
+
+
+def test_a_question_is_shown_once_with_its_previews() -> None:
+    options = (Option("o1", "Sidebar", "choose", preview="| nav |"), Option("o2", "Topbar", "choose"))
+    tool = Tool("AskUserQuestion", {"questions": [{"question": "Which layout?"}]})
+    questions = (Question("q", "Which layout?", options),)
+    asked = prompt(kind="question", title="Layout", tool=tool, questions=questions)
+    text = sheet.page(asked, PLACE)
+    assert text.count("Which layout?") == 1
+    assert "| nav |" in text
+    assert "AskUserQuestion" in sheet.page(msgspec.structs.replace(asked, questions=()), PLACE)
+
+
+def test_names_that_an_agent_chose_do_nothing_in_the_line_to_copy() -> None:
+    options = (Option("o1", "A", "choose"),)
+    evil = (Question("x; touch y;", "A?", options), Question("$(touch z)", "B?", (), free_text=True))
+    line = sheet.page(prompt(questions=evil), PLACE).rsplit("Answer with: ", 1)[1]
+    assert shlex.split(line)[3:] == [
+        "answer", "k3fqab", "--set", "x; touch y;=o1", "--set-text", "$(touch z)=…",
+    ]  # fmt: skip
+    assert "at the desk" in sheet.page(prompt(questions=()), PLACE)

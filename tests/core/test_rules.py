@@ -78,7 +78,8 @@ def test_a_command_is_allowed_for_what_it_usually_does_and_no_more() -> None:
     for command in (
         "git log --output=x", "git push --force", "git push +main", "npm test > ~/.bashrc", "mkdir /opt/x",
         "cat .env", "npm install", "git $x", "git log $x", "touch /etc/x", "FOO=1 npm test", "npm testing", "git",
-        "./npm test",
+        "./npm test", "npm test --prefix /tmp/x", "npm test --script-shell=./x", "npm test ../x",
+        "npm test /tmp/x", "npm test SHELL=x",
     ):  # fmt: skip
         assert said(rules, command) == "ask", command
     assert said([Rule("w", "allow", command=("npm test",), whole=True)], "npm test") == "allow"
@@ -107,6 +108,8 @@ TOOLS = {
     "fetch": Asked("WebFetch", "fetch", hosts=("docs.example.com",)),
     "anywhere": Asked("WebFetch", "fetch"),
     "mcp": Asked("mcp__github__list_issues", "mcp", server="github"),
+    "whose": Asked("mcp__github__evil__list_issues", "mcp", server="github"),  # of a server github__evil?
+    "home": Asked("Grep", "read", paths=("/h",), deep=True),
     "other": Asked("Agent"),
     "unboxed": Asked("Bash", "command", command="ls", unboxed=True),
 }
@@ -129,7 +132,7 @@ TOOLS = {
         (Rule("r", "allow", mcp=("git",)), set()),
         (Rule("r", "allow", tool=("Agent",)), {"other"}),
         (Rule("r", "allow", effect=("read", "privilege")), {"read", "unboxed"}),
-        (Rule("r", "allow", effect=("read", "secrets")), {"read", "secret"}),
+        (Rule("r", "allow", effect=("read", "secrets")), {"read", "secret", "home"}),
     ],
 )
 def test_tools_are_allowed_by_what_they_are_about(rule: Rule, allowed: set[str]) -> None:

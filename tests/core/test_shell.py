@@ -12,14 +12,14 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from shell_facts import effects, facts, shell
-from shell_table import TABLE
+from shell_table import MASKED, TABLE
 
 from yourcall.core.commands import parts_of
 from yourcall.core.policy import decide
 from yourcall.core.rules import Rule, Scene
 from yourcall.core.shell import Unread
 
-CASES = [(command, want) for want, commands in TABLE.items() for command in commands]
+CASES = [(command, want) for table in (TABLE, MASKED) for want, commands in table.items() for command in commands]
 
 
 def test_the_table_is_large_and_says_each_command_once() -> None:

@@ -45,7 +45,7 @@ class Call:
 class TelegramServer:
     """`faults`: what happens to the next calls instead (not to polls): a status, `drop`, or (status, words).
 
-    `poll_faults` are the same for getUpdates. `limited`: seconds of retry_after for the next call.
+    `poll_faults` are the same for getUpdates. `lost`: methods whose next call is done, and never answered.
     """
 
     def __init__(self, token: str = TOKEN) -> None:
@@ -54,6 +54,7 @@ class TelegramServer:
         self.wrong: list[str] = []
         self.faults: list[Any] = []
         self.poll_faults: list[Any] = []
+        self.lost: list[str] = []
         self.retry_after = ""
         self.chats: dict[int, dict[str, Any]] = {}
         self.messages: dict[tuple[int, int], dict[str, Any]] = {}
@@ -247,6 +248,9 @@ class TelegramServer:
             if chat is not None and chat not in self.chats:
                 return 400, _no(400, "Bad Request: chat not found"), {}
             status, said = getattr(self, f"_{method}")(fields)
+            if method in self.lost:
+                self.lost.remove(method)
+                return 0, None, {}
             return status, said, {}
 
     def _fault(self, fault: Any) -> tuple[int, Any, dict[str, str]]:
@@ -281,16 +285,20 @@ class TelegramServer:
         self.expect(fields.get("allowed_updates") == ["message", "callback_query"], "allowed updates")
         if self.poll_faults:
             return self._fault(self.poll_faults.pop(0))
-        if self._polling:
-            return 409, _no(409, "Conflict: terminated by other getUpdates request"), {}
+        self._polling += 1
+        mine = self._polling
+        self._lock.notify_all()  # an older poll ends
         offset = fields.get("offset", 0)
         if offset:
             self._updates = [each for each in self._updates if each["update_id"] >= offset]
-        self._polling += 1
-        try:
-            self._lock.wait_for(lambda: self._updates or self._closed, min(fields.get("timeout", 0), 5))
-        finally:
-            self._polling -= 1
+        self._lock.wait_for(
+            lambda: self._updates or self._closed or mine != self._polling, min(fields.get("timeout", 0), 5)
+        )
+        if mine != self._polling:
+            words = (
+                "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"
+            )
+            return 409, _no(409, words), {}
         if self._updates:
             self.last = self._updates[-1]
         return 200, {"ok": True, "result": self._updates[:100]}, {}

@@ -17,7 +17,7 @@ from yourcall.config import Codex, Config, Discovery
 from yourcall.conversation import Action
 from yourcall.core.state import State
 from yourcall.core.step import step
-from yourcall.events import AnyEvent, Deliver
+from yourcall.events import AnyEvent, Deliver, SessionSeen
 from yourcall.links import history
 from yourcall.links.codex import CONTROL, CodexServers, homes
 from yourcall.model import Prompt, Session
@@ -210,3 +210,68 @@ def test_a_page_that_begins_with_the_end_of_a_call_still_names_it() -> None:
             break
     assert len(ends) == 7
     assert all(end.title for end in ends), ends
+
+
+def test_a_server_that_takes_its_time_is_waited_for(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it still asks must not be given up before it had the chance to say so."""
+    monkeypatch.setattr("yourcall.links.codex.SETTLED_S", 0.1)
+    replies = asyncio.Event()
+
+    async def slow(connection: ServerConnection) -> None:
+        await replies.wait()
+        await serve_pending(connection)
+
+    async def scene() -> None:
+        desk = Desk()
+        async with listening(desk, place):
+            async with unix_serve(serve_pending, str(place)):
+                await desk.until(lambda: [p for p in desk.rows.values() if p.held])
+            (prompt,) = desk.rows.values()
+            await desk.until(lambda: not desk.rows[prompt.id].held)
+            await asyncio.to_thread(place.unlink, missing_ok=True)
+            async with unix_serve(slow, str(place)):
+                await desk.until(lambda: desk.links[0].reaches(prompt.session_id))
+                await asyncio.sleep(1)  # longer than it would be given after the replies
+                assert desk.rows[prompt.id].state == "open"
+                replies.set()
+                await desk.until(lambda: desk.rows[prompt.id].held)
+
+    asyncio.run(scene())
+
+
+def test_a_mistake_of_ours_ends_no_session(
+    place: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("yourcall.links.codex.GONE_S", 0.2)  # long over when the connection breaks
+
+    async def scene() -> None:
+        desk = Desk()
+        stumbles = asyncio.Event()
+        post = desk.post
+
+        async def stumbling(event: AnyEvent, bodies: dict[str, bytes] | None = None) -> object:
+            if stumbles.is_set() and isinstance(event, SessionSeen):
+                stumbles.clear()
+                raise RuntimeError("a mistake")
+            return await post(event, bodies)
+
+        monkeypatch.setattr(desk, "post", stumbling)
+        talking: list[ServerConnection] = []
+
+        async def serve(connection: ServerConnection) -> None:
+            talking.append(connection)
+            await serve_pending(connection)
+
+        async with listening(desk, place), unix_serve(serve, str(place)):
+            await desk.until(lambda: [p for p in desk.rows.values() if p.held])
+            (prompt,) = desk.rows.values()
+            await asyncio.sleep(0.4)
+            stumbles.set()
+            status = {"threadId": pending()[0]["id"], "status": {"type": "active", "activeFlags": []}}
+            await talking[0].send(json.dumps({"method": "thread/status/changed", "params": status}))
+            await desk.until(lambda: len(talking) == 2 and desk.rows[prompt.id].held)
+            assert desk.rows[prompt.id].state == "open"
+            assert prompt.session_id in desk.state.sessions
+
+    asyncio.run(scene())
+    assert "the connection to" in caplog.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,23 @@ def test_ready_shows_the_last_message_and_closes_with_the_next_instruction(scene
 
     claude.kill()
     scene.yourcall.wait_state(again["id"], "ended")
+
+
+def test_a_stop_that_another_hook_undid_is_followed_by_the_one_that_counts(scene: Scene) -> None:
+    """A hook of the person's own sends Claude back to work once; its last message is the one to be shown."""
+    stop = scene.home.path / "stop.sh"
+    again = """case "$(cat)" in *'"stop_hook_active":true'*) exit 0;; esac"""
+    stop.write_text(f"""{again}\necho '{{"decision":"block","reason":"Run the tests first."}}'\n""")
+    (scene.home.project / ".claude").mkdir()
+    hooks = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": f"sh {stop}"}]}]}}
+    (scene.home.project / ".claude" / "settings.json").write_text(json.dumps(hooks))
+    scene.ask([text("Not tested.")])
+    until(
+        lambda: [p["kind"] for p in scene.yourcall.waiting() if "Run the tests first." in p["body"]] == ["ready"],
+        30,
+        show=scene.yourcall.waiting,
+    )
+    assert len(scene.yourcall.waiting()) == 1
 
 
 def test_a_print_run_never_says_ready(scene: Scene) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
 from kit.codex import CodexHome, run_codex
 from kit.codex_client import Client
 from kit.codex_scene import CodexScene, joined
@@ -182,6 +182,26 @@ def test_the_next_instruction_more_words_and_an_interrupt(scene: CodexScene) -> 
     shown = scene.yourcall.run("conversation", session)
     assert "DO slow" in shown.out
     assert "Third done." in shown.out
+
+
+def turns_of(owner: Client, thread: str) -> str:
+    """The thread as the server keeps it, once it rests."""
+    read = owner.call("thread/read", {"threadId": thread, "includeTurns": True})
+    return json.dumps(read) if read["thread"]["status"]["type"] == "idle" else ""
+
+
+def test_a_turn_that_was_over_before_we_listened_is_told(scene: CodexScene) -> None:
+    owner, thread = scene.begin([say("First.")])
+    first = scene.prompt(kind="ready")
+    words = scene.model.script("more", [say("Second.")])
+    scene.yourcall.signal(signal.SIGSTOP)
+    try:
+        owner.say(thread, words)
+        until(lambda: "Second." in turns_of(owner, thread), what="the end of the turn")
+    finally:
+        scene.yourcall.signal(signal.SIGCONT)
+    assert scene.prompt(first, kind="ready")["body"] == "Second."
+    scene.settled(first, "desk", "allowed")
 
 
 def test_a_sub_agent_is_named_and_belongs_to_its_session(scene: CodexScene) -> None:

@@ -90,6 +90,10 @@ def test_a_headless_session_asks_is_told_more_and_stops(scene: CodexScene) -> No
     pid = found["pid"]
     assert scene.yourcall.run("stop", session).code == 0
     until(lambda: not alive(pid), 20, what="the end of the app-server")
+    unknown = "0b6fc88d-cfb1-40f3-8bee-64ff48d57c62"
+    where = ("run", "--headless", "--agent", "codex", "--cwd", str(scene.home.project))
+    refused = scene.yourcall.run(*where, "--resume", unknown, "x", timeout=30)  # at once, and in Codex's words
+    assert (refused.code, unknown in refused.err) == (2, True), refused
     again = start(scene, "--resume", session, "DO work")
     assert again == session
     assert scene.prompt(prompt, ready, more, stopped)["kind"] == "permission"
@@ -131,6 +135,22 @@ def test_what_a_headless_session_asks_besides(scene: CodexScene) -> None:
     assert '["Blue"]' in told[0]
     assert '"people": 2' in told[1]
     scene.settled(tool, "confirmed", "allowed")
+
+
+def test_a_sub_agent_of_a_headless_session_asks_too(scene: CodexScene) -> None:
+    scene.model.script("child", [escalated("touch marker")], [say("Child done.")])
+    words = scene.model.script(
+        "work",
+        [call("spawn_agent", namespace="multi_agent_v1", message="DO child")],
+        [call("wait_agent", namespace="multi_agent_v1", targets=[], timeout_ms=30000)],
+        [say("Spawned.")],
+    )
+    session = start(scene, words)
+    prompt = scene.prompt(kind="permission")
+    assert (prompt["session_id"], bool(prompt["subagent"])) == (session, True)
+    scene.answer(prompt, "allow")
+    assert scene.made("marker")
+    assert [s["id"] for s in scene.yourcall.run("sessions", "--json").json] == [session]
 
 
 def test_the_persons_codex_is_joined_through_a_server_of_its_own(scene: CodexScene) -> None:

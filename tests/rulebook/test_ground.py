@@ -59,6 +59,10 @@ def test_links_are_followed(home: Path) -> None:
     assert effects(home, "cat src") == "read"
     assert effects(home, "echo x > out/.bashrc") == "write_outside"
     assert effects(home, "cd src && touch ../x") == "write_inside"
+    (shop / "a" / "b").mkdir(parents=True)
+    (shop / "near").symlink_to(shop / "a" / "b")
+    assert effects(home, "cd near/../.. && touch x") == "unknown write_inside write_outside"  # a shell's own `..`
+    assert effects(home, "cat near/../../.ssh/id_rsa") == "read secrets"
 
 
 def test_patterns_are_what_they_match(home: Path) -> None:
@@ -72,6 +76,13 @@ def test_patterns_are_what_they_match(home: Path) -> None:
     (shop / "-rf").touch()
     assert effects(home, "sort *") == "read unknown"  # a file that is an option to whoever gets it
     assert effects(home, "sort ./*") == "read secrets"
+    (shop / "src" / "-delete").touch()
+    assert effects(home, "cd src && sort *") == "read unknown"
+    (shop / "lib" / "-o").mkdir(parents=True)
+    (shop / "lib" / "-o" / "x").touch()
+    assert effects(home, "cd lib && sort */x") == "read unknown"  # sort -o/x
+    assert effects(home, "cd lib && sort ./*/x") == "read"
+    (shop / "src" / "-delete").unlink()
     for n in range(MOST_MATCHES + 1):
         (shop / "src" / f"{n}.txt").touch()
     assert effects(home, "cat src/*.txt") == "read unknown"

@@ -44,12 +44,13 @@ class Done(Struct, frozen=True):
 
 class Spoke(Struct, frozen=True):
     """What one line means: events to post in this order, lines to write back at once, and the word on a request
-    of ours."""
+    of ours. `gives_up`: why this session cannot begin, or go on; its program is to be ended."""
 
     events: tuple[AnyEvent, ...] = ()
     bodies: dict[str, bytes] = field(default_factory=dict[str, bytes])
     lines: tuple[bytes, ...] = ()
     done: Done | None = None
+    gives_up: str = ""
 
 
 class Speaking(Struct, frozen=True):
@@ -81,7 +82,7 @@ class Talk(Protocol):
         """The line that tells the agent something, at rest or at work. `command`: it may be a `/command`."""
         ...
 
-    def ask(self, wish: str, value: str) -> tuple[str, bytes]:
+    def ask(self, wish: str, value: str) -> tuple[str, bytes] | Refused:
         """A request of ours (`interrupt`, `mode`, `model`): its id, by which it will be granted, and its line."""
         ...
 

@@ -24,7 +24,7 @@ from yourcall.channels.notices import notice as notice_of
 from yourcall.channels.telegram_api import Api, Refusal, Said, Trouble, carried
 from yourcall.channels.telegram_book import Book, Chat, Placed
 from yourcall.channels.telegram_draft import Draft, keyboard, offer_key
-from yourcall.channels.telegram_text import File, Message, told
+from yourcall.channels.telegram_text import File, Message, Span, compose, told
 from yourcall.core.redact import masked_prompt
 from yourcall.model import Prompt
 
@@ -37,6 +37,9 @@ MOST_BUTTONS = 40
 
 # A file whose turn has not come within this stays out; the message says where the rest is.
 FILE_WAIT_S = 20.0
+
+# Some minutes of bad luck; who still looks at the chat then has asked again.
+REPLY_TRIES = 6
 
 # After Telegram said that we may make no topics there, General has to do for so long.
 NO_TOPICS_S = 3600.0
@@ -152,7 +155,7 @@ class Telegram:
         lock = self._locks.setdefault((target, message_id), asyncio.Lock())
         try:
             async with lock:
-                notice = self._notices.get((target, message_id), fallback)
+                notice = self._notices.get((target, message_id)) or self._still_open(fallback)
                 if notice is None:
                     return None
                 draft = self._draft(target, notice)
@@ -161,6 +164,11 @@ class Telegram:
         finally:
             if not lock.locked():
                 self._locks.pop((target, message_id), None)
+
+    def _still_open(self, notice: Notice | None) -> Notice | None:
+        """What was worked out a moment ago must not cover an outcome that was shown since."""
+        row = self._desk.loop.store.prompt(notice.prompts[0].id) if notice and self._desk else None
+        return notice if row is not None and row.state == "open" else None
 
     def _draft(self, target: str, notice: Notice) -> Draft:
         return self.book.draft(target, notice.prompts[0].id) if len(notice.prompts) == 1 else Draft()
@@ -207,6 +215,20 @@ class Telegram:
         if isinstance(end, Said):
             return msgspec.json.decode(end.result, type=_Sent).message_id
         return await self._ended(chat, end)
+
+    async def reply(self, chat: Chat, spans: Sequence[Span], reply_to: int, thread: int = 0) -> int:
+        """A word to a person who waits for it: tried again if it surely did not arrive. Its id; 0 if it failed."""
+        message, why = compose(spans), ""
+        for _ in range(REPLY_TRIES):
+            end = await self.say(chat, message, reply_to=reply_to, thread=thread)
+            if isinstance(end, int):
+                return end
+            why = end.why
+            if not isinstance(end, Later):
+                break
+            await self.world.sleep(max(end.after_s, 1.0))
+        log.warning("%s: a reply could not be sent: %s", self.name, why)
+        return 0
 
     async def edit(
         self, chat: Chat, message_id: int, message: Message, keys: list[list[dict[str, Any]]] | None = None

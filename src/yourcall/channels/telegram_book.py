@@ -30,6 +30,7 @@ INVITE_S = 600.0
 
 # Messages that can still be replied to. An older one is a page of history.
 MOST_MESSAGES = 1000
+TIDY_EVERY = 200
 
 
 class Chat(Struct, frozen=True):
@@ -86,6 +87,7 @@ class Book:
         self._clock = clock
         self._code = code_hash(code) if code.strip() else ""
         self._wrong: list[float] = []
+        self._placed = 0
 
     # --- who is paired -------------------------------------------------------------------------------------------
 
@@ -162,6 +164,9 @@ class Book:
 
     async def place(self, chat: str, message_id: int, placed: Placed) -> None:
         await self._write(f"m:{chat}:{message_id}", replace(placed, at=self._clock()))
+        self._placed += 1
+        if self._placed % TIDY_EVERY == 0:
+            await self.tidy()
 
     def placed(self, chat: str | int, message_id: int) -> Placed | None:
         return self._read(f"m:{chat}:{message_id}", Placed)

@@ -12,15 +12,15 @@ from msgspec.structs import replace
 
 from yourcall.agents.talk import Wish
 from yourcall.channels.needs import Desk
-from yourcall.channels.telegram_book import INVITE_S, Chat
-from yourcall.channels.telegram_text import Span, compose, short
+from yourcall.channels.telegram_book import INVITE_S, Chat, Placed
+from yourcall.channels.telegram_progress import BEGINNING, Mark, Progress
+from yourcall.channels.telegram_text import Span, short
 from yourcall.channels.telegram_voice import find, listed, name_of, run_of, speak
 from yourcall.core.redact import masked
 from yourcall.model import Refused, Session, Verdict
 
 if TYPE_CHECKING:
     from yourcall.channels.telegram import Telegram
-    from yourcall.channels.telegram_progress import Progress
 
 COMMANDS: dict[str, str] = {
     "list": "what runs, and what waits",
@@ -74,8 +74,10 @@ class Commands:
                 spans = [Span("Forgotten. Nothing is told here any more.")]
             case _:
                 spans = [Span("\n".join(f"/{name}: {words}" for name, words in COMMANDS.items()))]
-        if spans:
-            await self._telegram.say(chat, compose(spans), reply_to=message_id, thread=thread)
+        told = await self._telegram.reply(chat, spans, message_id, thread)
+        current = (self._telegram.book.chat(chat.id) or chat).current
+        if told and current and command in ("start", "resume", "steer"):
+            await self._telegram.book.place(str(chat.id), told, Placed(session=current))
 
     def _list(self) -> list[Span]:
         alive = listed(self._desk)
@@ -130,10 +132,11 @@ class Commands:
         return await self._begin(before.agent, wish, chat, thread)
 
     async def _begin(self, agent: str, wish: Wish, chat: Chat, thread: int) -> list[Span]:
+        mark = await self._progress.mark(wish.resume) if wish.resume else BEGINNING
         begun = await self._desk.starting.start(agent, wish, remote=True)
         if isinstance(begun, Refused):
             return [Span("Not started: "), Span(begun.reason, "code")]
-        await self._attend(chat, begun, thread)
+        await self._attend(chat, begun, thread, mark)
         return [Span("Started: "), Span(begun[:8], "code"), Span(" in "), Span(wish.cwd, "code")]
 
     async def _steer(self, said: str, chat: Chat, by: str, thread: int) -> list[Span]:
@@ -146,16 +149,17 @@ class Commands:
                     Span(session.reason if isinstance(session, Refused) else "Say what to do as well.", "code")
                 ]
             session, what = current, said
+        mark = await self._progress.mark(session.id)
         verdict, _ = await speak(self._desk, session.id, what, by, self._telegram.name)
         if verdict.result in ("refused", "unsure", "too_late"):
             return _ended(verdict)
-        await self._attend(chat, session.id, thread)
+        await self._attend(chat, session.id, thread, mark)
         return _ended(verdict)
 
-    async def _attend(self, chat: Chat, session_id: str, thread: int) -> None:
+    async def _attend(self, chat: Chat, session_id: str, thread: int, mark: Mark) -> None:
         newest = self._telegram.book.chat(chat.id) or chat
         await self._telegram.book.put_chat(replace(newest, current=session_id))
-        await self._progress.follow(chat, session_id, thread)
+        await self._progress.follow(chat, session_id, thread, mark)
 
     async def _halt(self, command: str, said: str, chat: Chat) -> list[Span]:
         session = self._one(said, chat)

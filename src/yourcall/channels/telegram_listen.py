@@ -32,8 +32,8 @@ from yourcall.channels.telegram_draft import (
     settles,
     written,
 )
-from yourcall.channels.telegram_progress import Progress
-from yourcall.channels.telegram_text import Span, clean, compose
+from yourcall.channels.telegram_progress import BEGINNING, Progress
+from yourcall.channels.telegram_text import Span, clean
 from yourcall.channels.telegram_voice import speak
 from yourcall.channels.telegram_wire import Heard, Me, Numbered, RepliedTo, Tapped, Update
 from yourcall.core.redact import masked_prompt
@@ -58,6 +58,7 @@ STALE_S = 900.0
 MOST_STRANGERS = 1000
 
 
+CONFLICT = "another program reads this bot's messages, or a webhook is set: use a bot of its own"
 RESTARTED = "I was restarted in the middle of this, and did not do it again. Say it again if it was not done."
 
 
@@ -104,8 +105,7 @@ class Listener:
         for undone in await self._book.take_undone():
             chat = self._book.chat(undone.chat)
             if chat is not None:
-                message = compose([Span(RESTARTED)])
-                await self._telegram.say(chat, message, reply_to=undone.message_id, thread=undone.thread)
+                self._tell(chat, undone.message_id, undone.thread, RESTARTED)
 
     async def _begin(
         self, number: int, chat: Chat, message_id: int, thread: int, work: Coroutine[Any, Any, object]
@@ -138,8 +138,9 @@ class Listener:
             return
         wait = PAUSE_S
         if isinstance(end, Refusal) and end.code == 409:
-            self._complain("another program reads this bot's messages, or a webhook is set: use a bot of your own")
-            wait = CONFLICT_S
+            # Once is our own poll of a moment ago; it goes by itself.
+            wait = CONFLICT_S if self._said_wrong == CONFLICT else PAUSE_S
+            self._complain(CONFLICT)
         elif isinstance(end, Refusal | Failed):
             self._complain(carried(end).why)
             wait = WRONG_TOKEN_S
@@ -221,7 +222,7 @@ class Listener:
                 self._show(chat, message_id, row)
             return
         choices, texts, sure = answer_of(row, draft, press)
-        if row.hold and not sure and allows(row, choices):
+        if False and not sure and allows(row, choices):
             self._toast(tapped, "A rule wants this to be said twice.")
             await self._book.put_draft(chat.id, row.id, replace(draft, sure_of=press.what or ALL))
             self._show(chat, message_id, row)
@@ -242,12 +243,13 @@ class Listener:
         thread: int = 0,
     ) -> None:
         answer = Answer(f"tg{number}-{row.id}"[:64], by, self._telegram.name, choices, texts, sure=sure)
+        goes_on = row.kind in ("ready", "problem")
+        mark = await self.progress.mark(row.session_id) if goes_on else BEGINNING
         verdict, _ = await self._desk.loop.answer(row.id, answer, 0)
         if verdict.result in ("refused", "too_late", "unsure"):
-            spans = [Span("Not sent: "), Span(verdict.detail or "it was refused", "code")]
-            self._spawn(self._telegram.say(chat, compose(spans), reply_to=message_id))
-        elif row.kind in ("ready", "problem"):
-            await self.progress.follow(chat, row.session_id, thread)
+            self._tell(chat, message_id, thread, "Not sent: ", verdict.detail or "it was refused")
+        elif goes_on:
+            await self.progress.follow(chat, row.session_id, thread, mark)
 
     # --- words ---------------------------------------------------------------------------------------------------
 
@@ -269,11 +271,11 @@ class Listener:
             return
         await self._telegram.note_forum(chat, where.is_forum)
         if begun:
-            await self._telegram.say(chat, compose([Span(RESTARTED)]), reply_to=heard.message_id, thread=thread)
+            self._tell(chat, heard.message_id, thread, RESTARTED)
             return
         if self._telegram.world.clock() - heard.date > STALE_S:
             words = "This came while yourcall was away. Say it again if it still holds."
-            await self._telegram.say(chat, compose([Span(words)]), reply_to=heard.message_id, thread=thread)
+            self._tell(chat, heard.message_id, thread, words)
             return
         if command:
             said = heard.text.removeprefix(name.split("\n")[0]).strip()
@@ -291,11 +293,11 @@ class Listener:
         if placed is None:
             if chat.private:
                 hint = "Reply to a message of mine to answer it, or say /steer and what to do. All commands: /help"
-                await self._telegram.say(chat, compose([Span(hint)]), reply_to=heard.message_id)
+                self._tell(chat, heard.message_id, thread, hint)
             return
         if len(placed.prompts) > 1:
             hint = "Several sessions are in that message. Speak to one of them with /steer; /list shows them."
-            await self._telegram.say(chat, compose([Span(hint)]), reply_to=heard.message_id, thread=thread)
+            self._tell(chat, heard.message_id, thread, hint)
             return
         row = self._desk.loop.store.prompt(placed.prompts[0]) if placed.prompts else None
         if row is not None and row.state == "open" and replied is not None:
@@ -325,7 +327,7 @@ class Listener:
         after = written(row, draft, heard.text) if row.held and row.questions else None
         if after is None:
             why = "This takes no words: use its buttons." if row.held else "It can only be answered at the desk."
-            await self._telegram.say(chat, compose([Span(why)]), reply_to=heard.message_id, thread=thread)
+            self._tell(chat, heard.message_id, thread, why)
             return
         decides = any(o.effect not in ("choose", "reply") for q in row.questions for o in q.options)
         if len(row.questions) == 1 and not decides and not paged(row):
@@ -337,15 +339,15 @@ class Listener:
         words = (
             "Kept. It goes along with the button you press." if decides else "Kept. Now go on, or press Submit."
         )
-        await self._telegram.say(chat, compose([Span(words)]), reply_to=message_id, thread=thread)
+        self._tell(chat, message_id, thread, words)
 
     async def _say_to(self, session_id: str, heard: Heard, chat: Chat, by: str, thread: int) -> None:
+        mark = await self.progress.mark(session_id)
         verdict, session = await speak(self._desk, session_id, heard.text, by, self._telegram.name)
         if session is not None and verdict.result not in ("refused", "unsure"):
-            await self.progress.follow(chat, session.id, thread)
+            await self.progress.follow(chat, session.id, thread, mark)
             return
-        spans = [Span("Not said: "), Span(verdict.detail or "the session is not there", "code")]
-        await self._telegram.say(chat, compose(spans), reply_to=heard.message_id, thread=thread)
+        self._tell(chat, heard.message_id, thread, "Not said: ", verdict.detail or "the session is not there")
 
     # --- pairing -------------------------------------------------------------------------------------------------
 
@@ -359,7 +361,7 @@ class Listener:
         name = " ".join(clean(heard.sender.first_name).split())[:40] or "somebody"
         wrong = await self._book.pair(code, chat, heard.sender.id, name)
         words = wrong or "Paired. What waits for you is told here from now on. All commands: /help"
-        await self._telegram.say(chat, compose([Span(words)]), reply_to=heard.message_id, thread=thread)
+        self._tell(chat, heard.message_id, thread, words)
 
     async def _stranger(self, heard: Heard) -> None:
         """Told once, and only in private: a group's chatter is none of our business."""
@@ -368,9 +370,13 @@ class Listener:
         if len(self._strangers) < MOST_STRANGERS:
             self._strangers.add(heard.chat.id)
             words = "This bot is private. If it is yours, send /pair and the code you were given at the machine."
-            await self._telegram.say(Chat(heard.chat.id), compose([Span(words)]), reply_to=heard.message_id)
+            self._tell(Chat(heard.chat.id), heard.message_id, 0, words)
 
     # --- small things --------------------------------------------------------------------------------------------
+
+    def _tell(self, chat: Chat, reply_to: int, thread: int, words: str, theirs: str = "") -> None:
+        """Our words to a person, and behind them somebody else's. Nothing waits for it."""
+        self._spawn(self._telegram.reply(chat, [Span(words), Span(theirs, "code")], reply_to, thread))
 
     def _toast(self, tapped: Tapped, words: str, alert: bool = False) -> None:
         """The spinner on the button ends at once. Whether that gets through decides nothing."""

@@ -39,6 +39,12 @@ PAGE = 60
 SILENT_S = 6 * 3600.0
 
 
+# A place in a record, and the record's name; -1: not known.
+Mark = tuple[int, str]
+
+BEGINNING: Mark = (0, "")
+
+
 class Follow(Struct, frozen=True):
     """`after`: where its record stood when the turn began; `begun`: it was seen working."""
 
@@ -57,15 +63,27 @@ class Progress:
         self._telegram = telegram
         self._desk = desk
         self._shown: dict[str, str] = {}
+        self._last: dict[str, list[Span]] = {}
 
-    async def follow(self, chat: Chat, session_id: str, thread: int = 0) -> None:
-        """From now on, until its turn is over."""
+    async def mark(self, session_id: str) -> Mark:
+        """Where its record stands; taken before anything is said to it, for a short turn is over at once."""
+        session = run_of(self._desk, session_id) if self._telegram.settings.progress else None
+        page = await self._page(session, None, "", 1) if session else None
+        return (page.end, page.file) if page else (-1, "")
+
+    async def follow(self, chat: Chat, session_id: str, thread: int, mark: Mark) -> None:
+        """Show what it does from this mark on, until its turn is over."""
         if not self._telegram.settings.progress or not session_id:
             return
+        new = Follow(chat.id, session_id, self._telegram.world.clock(), thread, 0, *mark)
+        before = next((each for each in self._all() if self._name(each) == self._name(new)), None)
         session = run_of(self._desk, session_id)
-        page = await self._page(session, None, "", 1) if session else None
-        after, file = (page.end, page.file) if page else (-1, "")
-        await self._put(Follow(chat.id, session_id, self._telegram.world.clock(), thread, 0, after, file))
+        if before is not None and before.message_id and session is not None:
+            said = self._last.get(self._name(new))
+            if said is not None:
+                spans = [Span("Went on below ", "bold"), Span(name_of(session), "code"), Span("\n"), *said]
+                await self._telegram.edit(chat, before.message_id, compose(spans))
+        await self._put(new)
 
     def ended_like(self, word: str) -> str:
         """The id of a followed session that begins like this, whether it lives or not."""
@@ -149,7 +167,8 @@ class Progress:
         if not calls and not said and not over:
             return None
         word = "Turn over in " if over else "Working in "
-        spans = [Span(word, "bold"), Span(name_of(session), "code"), Span("\n")]
+        head = [Span(word, "bold"), Span(name_of(session), "code"), Span("\n")]
+        spans: list[Span] = []
         lines = [_line(action) for action in list(calls.values())[-MOST_ACTIONS:]]
         if len(calls) > MOST_ACTIONS:
             lines.insert(0, f"… {len(calls) - MOST_ACTIONS} before")
@@ -160,7 +179,8 @@ class Progress:
             tail = masked(said)
             cut = tail if len(tail) <= LONGEST_SPEECH else "…" + tail[-LONGEST_SPEECH:]
             spans.append(Span(cut, "pre"))
-        return compose(spans)
+        self._last[self._name(follow)] = spans
+        return compose([*head, *spans])
 
     async def _page(self, session: Session, after: int | None, file: str, limit: int) -> Page | None:
         if self._desk.records is None:
@@ -183,6 +203,7 @@ class Progress:
 
     async def _drop(self, follow: Follow) -> None:
         self._shown.pop(self._name(follow), None)
+        self._last.pop(self._name(follow), None)
         await self._telegram.world.keep.put(self._name(follow), None)
 
 

@@ -21,6 +21,7 @@ Style = Literal["", "bold", "italic", "code", "pre"]
 
 # What is longer than this is cut in the message and sent whole as a file: a thumb scrolls no further.
 LONGEST_BODY = 2400
+MOST_ENTITIES = 100  # Telegram reads no more
 LONGEST_OPTION = 160
 LONGEST_OPTIONS = 900
 LONGEST_QUESTION = 400
@@ -66,6 +67,8 @@ def compose(spans: Sequence[Span]) -> Message:
     """One message of these; what does not fit is cut off at its end."""
     text, entities, at = "", list[dict[str, Any]](), 0
     for span in spans:
+        if len(entities) >= MOST_ENTITIES:
+            break  # without an entity the rest would not be inert
         said = short(clean(span.text), LONGEST_TEXT - at) if at < LONGEST_TEXT else ""
         if span.style and not said.strip():
             continue

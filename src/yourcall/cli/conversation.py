@@ -178,13 +178,14 @@ def _said(at: str, who: str, colour: str, words: str, *, dim: bool = False) -> s
 def _action(at: str, entry: Entry, full: bool) -> str:
     if entry.phase == "started":
         lines = [f"{at}  {style('▸', 'yellow')} {safe(entry.title)}"]
-        lines += [_cut(entry.detail, full)] if entry.detail else []
+        lines += [_cut(entry.detail, full)] if entry.detail and entry.detail != entry.diff else []
         lines += [_diff(entry.diff, full)] if entry.diff else []
         return "\n".join(lines)
     mark = style("✗", "red") if entry.is_error else style("✓", "green")
     lines = [f"{at}  {mark} {safe(entry.title or entry.kind)}"]
-    # What a file change reports is for the model; the change itself says more.
-    lines += [_diff(entry.diff, full)] if entry.diff else [_cut(entry.detail, full)] if entry.detail else []
+    # What a file change reports is for the model; the change itself says more, unless it was not made.
+    made = bool(entry.diff) and not entry.is_error
+    lines += [_diff(entry.diff, full)] if made else [_cut(entry.detail, full)] if entry.detail else []
     lines += (
         [style(f"{' ' * 12}its own conversation: --subagent {safe(entry.child)}", dim=True)] if entry.child else []
     )

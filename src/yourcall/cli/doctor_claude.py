@@ -49,14 +49,17 @@ def connection(place: Place, _told: dict[str, Any]) -> list[Finding]:
     elif known:
         found.append(well("claude", f"Claude Code {', '.join(show_version(v) for v in known)} is installed."))
     said: set[str] = set()
+    mine = {change.path for change in changes.noted(place.home) if change.agent == "claude"}
     for state in changes.states(place.home, known):
+        # Who has no Claude Code need not connect it.
+        level = wrong if programs or state.path in mine else note
         if not state.findings:
             found.append(well("hooks", f"Claude Code calls yourcall ({state.path})."))
         for each in state.findings:
             if each.code in said and each.code in ("too_old",):
                 continue
             said.add(each.code)
-            found.append(wrong("hooks", f"{each.says} ({state.path})", each.do))
+            found.append(level("hooks", f"{each.says} ({state.path})", each.do))
     return found
 
 

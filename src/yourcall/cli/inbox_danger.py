@@ -1,7 +1,7 @@
 """Why a yes to a prompt must be said twice in the inbox.
 
-Rule: careful rather than clever, like the phone's hold. It only ever makes a yes slower, never a no; what cannot be
-read, and programs that nobody here knows, count as dangerous.
+Rule: careful rather than clever, like the phone's hold. It only ever makes a yes slower, never a no; what cannot
+be read, and programs that nobody here knows, count as dangerous.
 """
 
 from __future__ import annotations
@@ -35,12 +35,14 @@ _KINDS = {
 _EVERYDAY = {
     "npm": "test run ci start t", "pnpm": "test run", "yarn": "test run build", "bun": "test run", "deno": "test",
     "cargo": "build test check clippy run fmt", "go": "build test vet run", "make": "", "ninja": "", "cmake": "",
-    "pytest": "", "tox": "", "nox": "", "mypy": "", "ruff": "", "eslint": "", "prettier": "", "tsc": "", "jest": "",
-    "vitest": "", "gradle": "build test", "mvn": "test package compile", "dotnet": "build test run", "just": "",
-    "git": "commit merge rebase cherry-pick revert am", "uv": "run",
+    "pytest": "", "tox": "", "nox": "", "mypy": "", "ruff": "", "eslint": "", "prettier": "", "tsc": "",
+    "jest": "", "vitest": "", "gradle": "build test", "mvn": "test package compile", "dotnet": "build test run",
+    "just": "", "git": "commit merge rebase cherry-pick revert am", "uv": "run",
 }  # fmt: skip
 _SPEAKERS = re.compile(r"(?:python[\d.]*|node|ruby|perl|php)$")
-_SYSTEM = re.compile(r"/(?:(?:etc|usr|bin|sbin|boot|lib|opt|sys|proc|var|root)(?:/|$)|dev/(?!null$|std|tty$|fd/)|$)")
+_SYSTEM = re.compile(
+    r"/(?:(?:etc|usr|bin|sbin|boot|lib|opt|sys|proc|var|root)(?:/|$)|dev/(?!null$|std|tty$|fd/)|$)"
+)
 _DELICATE = re.compile(
     r"(?:^|/)(?:\.claude|\.codex|\.gemini|\.yourcall|\.husky|\.git/(?:hooks|config)|\.github/workflows|\.gitconfig"
     r"|\.(?:bash|zsh|profile)\w*|crontab|authorized_keys)(?:/|$)"
@@ -49,6 +51,7 @@ _HEAVY_NAME = re.compile(
     r"(?:^|[^a-z])(?:delete|remove|drop|destroy|purge|truncate|revoke|kill|terminate|shutdown|publish|deploy|transfer"
     r"|pay|charge|refund|merge|send|exec(?:ute)?|eval|run|shell|sudo)(?:[^a-z]|$)"
 )
+_SENDS = re.compile(r"-\w*[dFTX]$|--(?:data|form|upload|json|post|method|body|request)")
 _ALWAYS_HEAVY = frozenset({"chown", "chgrp", "dd", "truncate", "shred", "crontab", "kill", "pkill", "killall"})
 
 
@@ -89,7 +92,9 @@ def danger(prompt: Prompt) -> str:
         return "The command cannot be shown."
     paths = [value for key in ("file_path", "notebook_path", "path") if isinstance(value := fields.get(key), str)]
     if re.search(r"Edit$|^Write$", name):
-        return next(filter(None, map(_at, paths)), "") if paths else "It does not say which file."
+        return (
+            next((words for path in paths if (words := _at(path))), "") if paths else "It does not say which file."
+        )
     plain = re.sub(r"([a-z])([A-Z])", r"\1_\2", name.removeprefix("mcp__")).lower()
     heavy = name.startswith("mcp__") and _HEAVY_NAME.search(plain)
     return "By its name, this tool changes something for good." if heavy else ""
@@ -104,11 +109,11 @@ def in_command(text: str) -> str:
     found = parts_of(text)
     if isinstance(found, Unread):
         return "yourcall cannot read it for certain."
-    said = [words for part in found if (words := _in_part(part, piped=len(found) > 1))]
+    said = [words for part in found if (words := _in_part(part))]
     return min(said, key=lambda words: words.startswith("yourcall"), default="")
 
 
-def _in_part(part: Part, *, piped: bool) -> str:
+def _in_part(part: Part) -> str:
     for effect, words in _EFFECTS.items():
         if effect in part.effects:
             return words
@@ -126,6 +131,8 @@ def _in_part(part: Part, *, piped: bool) -> str:
         return "It opens files to others."
     if program in ("mv", "cp", "ln", "install") and any(re.match(r"-\w*f|--force", word) for word in rest):
         return "It may overwrite files without asking."
+    if program in ("curl", "wget", "http", "https") and any(_SENDS.match(word) for word in rest):
+        return "It sends something to another machine."
     if part.kind == "tool" or "unknown" not in part.effects:
         return ""
     if "network" in part.effects:

@@ -1,4 +1,4 @@
-"""What a person has chosen and written for one prompt in the inbox, what is wrong with it, and the request it makes.
+"""What a person chose and wrote for one prompt in the inbox, what is wrong with it, and the request it makes.
 
 Rule: pure; an answer names options and questions by their ids, and nothing is sent that was not shown.
 """
@@ -15,7 +15,7 @@ from yourcall.cli.views import Option, Prompt, Question
 
 @dataclass
 class Draft:
-    """One card: the question in hand (`at`), the option under the cursor (-1: none), picks and texts by question."""
+    """The question in hand (`at`), the option under the cursor (-1: none), picks and texts by question."""
 
     at: int = 0
     cursor: int = -1

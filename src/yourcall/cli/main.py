@@ -24,6 +24,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "ls": ("prompts", "ls", "List what is waiting for you."),
         "show": ("prompts", "show", "Show everything about one prompt."),
         "answer": ("answer", "command", "Answer a prompt, and hear what became of it."),
+        "inbox": ("inbox", "command", "All that waits in one terminal, answered in place."),
         "watch": ("watch", "command", "Follow prompts and sessions as they change."),
         "ask": ("ask", "command", "Raise a hand from a script, and hear the answer."),
         "mcp": ("mcp", "command", "An MCP server, for agents that want to ask a person."),

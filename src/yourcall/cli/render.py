@@ -110,9 +110,12 @@ def _row(cells: Sequence[str], widths: Sequence[int], colours: Sequence[str]) ->
     return "  ".join(parts).rstrip()
 
 
-def wrapped(text: str, indent: int = 0) -> str:
-    """Text of a person or a model over as many lines as it takes; words are kept, long ones are cut hard."""
-    room = max(columns() - indent, 20)
+def wrapped(text: str, indent: int = 0, total: int = 0) -> str:
+    """Text of a person or a model over as many lines as it takes; words are kept, long ones are cut hard.
+
+    `total`: the width to fit, if it is not the terminal's.
+    """
+    room = max((total or columns()) - indent, 20)
     lead = " " * indent
     return "\n".join(lead + piece for line in safe(text, lines=True).split("\n") for piece in _pieces(line, room))
 

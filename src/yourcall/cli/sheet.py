@@ -6,6 +6,7 @@ Rule: everything needed to decide is shown, in full and as it is; nothing in it 
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from typing import Any, cast
 
@@ -73,7 +74,8 @@ def project(cwd: str) -> str:
 def page(prompt: Prompt, place: Place) -> str:
     """Everything about one prompt: what is asked, what each answer does, what has happened."""
     parts = [_head(prompt), _facts(prompt)]
-    if prompt.tool is not None:
+    asked = prompt.kind == "question" and bool(prompt.questions)  # they are the input, in a form to read
+    if prompt.tool is not None and not asked:
         parts.append(_tool(prompt.tool))
     if prompt.body.strip() and not _repeats(prompt.body, prompt.tool):
         parts.append(wrapped(prompt.body, 2))
@@ -148,6 +150,7 @@ def _question(question: Question, *, several: bool) -> str:
         does = option.description or EFFECTS.get(option.effect, "")
         words = option.label + (f": {does}" if does else "")
         lines.append(f"    {painted}  {wrapped(words, room + 6).lstrip()}")
+        lines += [style(wrapped(option.preview, room + 8), dim=True)] if option.preview else []
     notes = [word for on, word in ((question.multi_select, "several may be chosen"),) if on]
     notes += ["free text with --text"] if question.free_text and not several else []
     notes += [f"free text with --set-text {safe(question.id)}=…"] if question.free_text and several else []
@@ -172,12 +175,18 @@ def _history(prompt: Prompt) -> str:
 def how_to_answer(prompt: Prompt, place: Place) -> str:
     if not prompt.held:
         return "  Nothing holds this request any more: answer it in the agent's own dialog, at the desk."
+    if not prompt.questions:
+        return "  It cannot be answered from here: answer it in the agent's own dialog, at the desk."
     if len(prompt.questions) == 1 and prompt.questions[0].options:
-        words = f"answer {prompt.id[:ID_SHOWN]} {prompt.questions[0].options[0].id}"
+        words = f"answer {prompt.id[:ID_SHOWN]} {shlex.quote(prompt.questions[0].options[0].id)}"
     elif len(prompt.questions) == 1:
         words = f"answer {prompt.id[:ID_SHOWN]} --text …"
     else:
+        # An agent, or a server it talks to, chose these names, and a person copies this line into a shell.
         words = f"answer {prompt.id[:ID_SHOWN]} " + " ".join(
-            f"--set {q.id}={q.options[0].id}" if q.options else f"--set-text {q.id}=…" for q in prompt.questions
+            f"--set {shlex.quote(f'{q.id}={q.options[0].id}')}"
+            if q.options
+            else f"--set-text {shlex.quote(q.id)}=…"
+            for q in prompt.questions
         )
     return f"  Answer with: {style(place.command(words), bold=True)}"

@@ -42,7 +42,13 @@ def refs_of(args: list[Word], use: Use, places: Places) -> list[Ref]:
         if value.startswith("--"):
             value = value.partition("=")[2]
         elif value.startswith("-"):
-            value = value[2:]
+            # `-t/etc`, and `-vt/etc` too: where the letters end and the value begins, the program knows.
+            value, clustered = value[2:], value
+            for start in range(3, len(clustered)):
+                if not clustered[1 : start].isalpha():
+                    break
+                if clustered[start] in "/.~":
+                    refs += [Ref(under(place, clustered[start:]), use, word.glob) for place in places]
         if not value:
             continue
         for place in places:

@@ -13,7 +13,7 @@ from yourcall.core import effects_table as table
 from yourcall.core.arguments import host_of, named, names_tell, ref_of, refs_of, says
 from yourcall.core.effects import NOTHING, UNKNOWN, Effect, Part, Ref, Use
 from yourcall.core.programs import awk, fetches, sed
-from yourcall.core.shell import Assign, Item, Places, Redirect, Script, Simple, Test, Unread, parse, under
+from yourcall.core.shell import NUMBERS, Assign, Item, Places, Redirect, Script, Simple, Test, Unread, parse, under
 from yourcall.core.shell_words import Word
 
 # sh -c "sh -c …": each of them is parsed; more of them nobody writes in good faith.
@@ -25,6 +25,9 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _DURATION = re.compile(r"[0-9.]+[smhd]?")
 _GH = table.words("pr issue run repo release search")
 _GH_READS = table.words("view list status diff checks watch")
+_SWEEPS = table.words("grep egrep fgrep rg ag diff")
+_PS = table.words("-e -ef -eo -elf -eF -A --no-headers --sort")
+_PRINTS = re.compile(r"-?[0-9]*(?:\.[0-9]+)?")  # a number
 _FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _FIND_WRITES = frozenset({"-fprint", "-fprint0", "-fprintf", "-fls"})
 
@@ -74,8 +77,8 @@ class _Parts:
 
     def _assign(self, item: Assign) -> None:
         harmless = item.name in table.HARMLESS_VARIABLES or item.name.startswith("LC_")
-        if item.lasting and _NAME.fullmatch(item.name) and item.name not in table.TIED:
-            harmless = harmless or not item.name.startswith(("npm_", "pip_"))
+        if item.lasting and _NAME.fullmatch(item.name):
+            harmless = harmless or plain_variable(item.name)
         effects = NOTHING if harmless else UNKNOWN
         self.parts.append(Part("assign", f"{item.name}={item.value.text}", (), effects))
 
@@ -98,7 +101,7 @@ class _Parts:
         known = [value for value in values if value is not None]
         if None in values and name not in ("echo", "printf", "xargs", "test", "["):
             effects.add("unknown")
-        if name in table.VERSIONED and len(args) == 1 and values[0] in table.VERSION_WORDS:
+        if len(args) == 1 and name in table.VERSION_WORDS.get(values[0] or "", ()):
             self._note(words, text, {"read"}, [], [])
             return
         match name:
@@ -132,15 +135,20 @@ class _Parts:
                 elif not all(re.fullmatch(r"[-+][euxo]+|pipefail", value) for value in known):
                     effects.add("unknown")
             case "read":
-                if not all(_NAME.fullmatch(value) or value == "-r" for value in known):
+                if not all((_NAME.fullmatch(value) and plain_variable(value)) or value == "-r" for value in known):
                     effects.add("unknown")
             case "hostname":
                 effects.add("privilege" if known else "read")
             case "printf":
+                # To zsh, `%d` calculates, and calculating can run commands.
+                counts = re.search(r"%[^%sbqc\n]*[diouxXeEfFgGaA*]", known[0]) if known else None
                 if not known or values[0] is None or values[0].startswith("-"):
                     effects.add("unknown")
+                elif counts and not all(_PRINTS.fullmatch(value or "$") for value in values[1:]):
+                    effects.add("unknown")
             case "test" | "[":
-                if None in values or "-v" in known or "-R" in known:
+                sums = any(value in NUMBERS or value == "-t" for value in known)
+                if None in values or "-v" in known or "-R" in known or (sums and any("[" in v for v in known)):
                     effects.add("unknown")
             case "dd":
                 for word in args:
@@ -151,6 +159,9 @@ class _Parts:
             case "tar" | "unzip" | "zip" | "patch" | "gzip" | "gunzip" | "bzip2" | "xz" | "zstd" | "7z" | "make":
                 effects |= {"write_inside", "unknown"} if name != "make" else {"unknown"}
                 refs += refs_of(args, "read", places)
+            case _ if name in table.NUMBERED:
+                if not all(value.isdecimal() for value in known):
+                    effects.add("unknown")
             case _ if name in table.NEUTRAL:
                 effects -= {"unknown"} if name == "echo" else set()
             case _ if name in table.SHELLS or name == "eval":
@@ -162,12 +173,16 @@ class _Parts:
                 effects.add("read")
                 if says(args, table.READERS[name]) or (name in table.NO_PLUS and any(v[:1] == "+" for v in known)):
                     effects.add("unknown")
-                if name == "jq" and any(re.search(r"\benv\b|\$ENV|input_filename", value) for value in known):
+                if name in ("jq", "yq") and any(
+                    re.search(r"\b(?:str)?env(?:subst)?\b|\$ENV|input_filename|\bload", value) for value in known
+                ):
                     effects.add("secrets")
-                refs += refs_of(args, "read", places)
+                if name == "ps" and any(re.match(r"-?[A-DF-Za-z]*[eE]", v) and v not in _PS for v in known):
+                    effects.add("secrets")  # `ps eww` shows what the variables of others hold
+                refs += refs_of(args, "sweep" if name in _SWEEPS and sweeps(name, args) else "read", places)
             case _ if name in table.ONE_FILE:
                 effects.add("read")
-                plain = [word for word in args if not (word.value or "").startswith("-")]
+                plain = [word for word in args if word.value == "-" or not (word.value or "").startswith("-")]
                 refs += refs_of(args, "read", places)
                 if len(plain) > 1 or says(args, "-r -revert"):
                     refs += refs_of(args, "write", places)
@@ -205,7 +220,7 @@ class _Parts:
             # What is copied is only read; the last one is written, or the folder of -t.
             refs[:] = [Ref(r.path, "read", r.glob) for r in refs]
             last = [word for word in args if not (word.value or "").startswith("-")][-1:]
-            into = [word for word in args if re.match(r"-t|--t", word.value or "")]
+            into = [word for word in args if re.match(r"-[^-]*t|--t", word.value or "")]
             refs += refs_of(args if into else last, "write", places)
         if name == "install" and any((word.value or "").startswith("-m") for word in args):
             effects.add("privilege")
@@ -250,7 +265,8 @@ class _Parts:
                 Word(w.text, (w.value or "").rsplit(":", 1)[-1] if w.value else None, w.glob) for w in rest[1:]
             ]
             refs += [r for r in refs_of(named, use, places) if r.path is not None]
-        if verb in ("clone", "init", "mv") and len([v for v in said if v and not v.startswith("-")]) > 2:
+        plain = [v for v in said if v and not v.startswith("-")]
+        if verb in ("clone", "init", "mv") and len(plain) > (1 if verb == "init" else 2):
             refs += refs_of(rest[-1:], "write", places)
             effects -= {"write_outside"} if verb == "clone" else set()
         return [words[0], *rest]
@@ -261,16 +277,15 @@ class _Parts:
         while at < len(args):
             value = args[at].value or ""
             if value in _FIND_RUNS:
-                end = next((n for n in range(at + 1, len(args)) if args[n].value in (";", "+")), len(args))
+                end = next((n for n in range(at + 1, len(args)) if _ends(args, n)), len(args))
                 inner = [Word(w.text, None if "{}" in (w.value or "{}") else w.value) for w in args[at + 1 : end]]
                 if inner:
                     self._simple(inner, " ".join(w.text for w in inner), (None,), depth + 1)
                 at = end
             elif value == "-delete":
                 effects.add("delete")
-                refs += refs_of(
-                    [w for w in args[:at] if not (w.value or "-").startswith("-")][:1], "delete", places
-                )
+                here = [w for w in args[:at] if not (w.value or "").startswith("-")]
+                refs += refs_of(here or [Word(".", ".")], "delete", places)
             elif value in _FIND_WRITES and at + 1 < len(args):
                 refs += [ref_of(args[at + 1], "write", place) for place in places]
             elif value in ("-files0-from",):
@@ -352,6 +367,21 @@ class _Parts:
             effects.add("unknown")
         else:
             self.take(script, depth + 1)
+
+
+def plain_variable(name: str) -> bool:
+    """A name that means nothing to any program, nor to zsh."""
+    return name not in table.TIED and not name.startswith(("npm_", "pip_"))
+
+
+def sweeps(name: str, args: list[Word]) -> bool:
+    """Does it read everything below the folders it is told?"""
+    return name in ("rg", "ag") or says(args, "-r -R --recursive --dereference-recursive --directories -d")
+
+
+def _ends(args: list[Word], at: int) -> bool:
+    """Where the command of `find -exec` ends: a `+` does it only behind `{}`."""
+    return args[at].value == ";" or (args[at].value == "+" and args[at - 1].value == "{}")
 
 
 def _behind_options(name: str, rest: list[Word]) -> tuple[list[Word] | None, str]:

@@ -26,7 +26,8 @@ Effect = Literal[
 ]
 EFFECTS: tuple[Effect, ...] = get_args(Effect)
 
-Use = Literal["read", "write", "delete", "enter"]
+# `sweep`: it reads everything below, too.
+Use = Literal["read", "sweep", "write", "delete", "enter"]
 Effects = frozenset[Effect]
 NOTHING: Effects = frozenset()
 UNKNOWN: Effects = frozenset({"unknown"})
@@ -120,7 +121,7 @@ def inside(path: str, root: str) -> bool:
 
 def _lost(use: Use) -> set[Effect]:
     match use:
-        case "read" | "enter":
+        case "read" | "sweep" | "enter":
             return {"unknown"}
         case "write":
             return {"write_outside", "unknown"}
@@ -136,6 +137,10 @@ def _of_path(ref: Ref, path: str, facts: Facts) -> set[Effect]:
             return set() if ours else {"unknown"}
         case "read":
             return {"read", *secret}
+        case "sweep":
+            # Below the home, but for the project, lie keys and tokens of all kinds.
+            home = facts.home and not ours and (inside(path, facts.home) or inside(facts.home, path))
+            return {"read", *secret, "secrets"} if home else {"read", *secret}
         case "write" if path in _NOWHERE:
             return set()
         case "write" | "delete":

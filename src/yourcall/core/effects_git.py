@@ -5,6 +5,8 @@ Rule: an option that makes git run a program, or read another configuration, mak
 
 from __future__ import annotations
 
+import re
+
 from yourcall.core.effects import UNKNOWN, Effect, Effects
 from yourcall.core.effects_table import words
 
@@ -25,8 +27,13 @@ _REWRITE = words("rebase reset filter-branch filter-repo replace update-ref")
 # Any of these, anywhere: a program of somebody's choice runs, or the rules come from elsewhere.
 _PROGRAMS = words(
         "--upload-pack --receive-pack --exec --ext-diff --textconv --open-files-in-pager --config "
-        "--template --strategy --extcmd --tool --gpg-sign --edit --patch --interactive --output"
+        "--template --strategy --extcmd --tool --gpg-sign --edit --edit-description --patch --interactive "
+        "--output --unsafe-paths --separate-git-dir"
     )  # fmt: skip
+
+_ELSEWHERE = ("--output", "--unsafe-paths", "--separate-git-dir")
+# The same by one letter, alone or among others (`-nOless`).
+_RUNNING = {"grep": "O", "clone": "cu", "merge": "s", "pull": "s", "rebase": "s"}
 
 
 def effects(said: list[str]) -> Effects:
@@ -38,11 +45,11 @@ def effects(said: list[str]) -> Effects:
     long = [word.split("=", 1)[0] for word in rest if word.startswith("--") and len(word) > 2]
     if any(_short_for(word, program) for word in long for program in _PROGRAMS):
         found |= {"unknown"}
-        if any(_short_for(word, "--output") for word in long):
+        if any(_short_for(word, option) for word in long for option in _ELSEWHERE):
             found |= {"write_outside"}
     if any("::" in word for word in rest) and name in _NETWORK | {"remote", "submodule"}:
         found |= {"unknown"}  # ext::sh -c … is an address to git
-    if name == "grep" and any(word.startswith("-O") for word in rest):
+    if name in _RUNNING and _has(rest, _RUNNING[name]):
         found |= {"unknown"}
     return frozenset(found)
 
@@ -66,6 +73,14 @@ def _has(rest: list[str], short: str, *long: str) -> bool:
     return False
 
 
+_CHANGES = {
+    "branch": ("mcuq", "--move", "--copy", "--set-upstream-to", "--unset-upstream", "--edit-description"),
+    "tag": ("asumFe", "--annotate", "--sign", "--local-user", "--message", "--file"),
+}
+_LISTS = ("--contains", "--no-contains", "--merged", "--no-merged", "--points-at")
+_WHICH_CONFIG = words("--global --local --system --worktree --show-origin --show-scope -z --null --name-only")
+
+
 def _of(name: str, rest: list[str]) -> set[Effect]:
     plain = [word for word in rest if not word.startswith("-")]
     match name:
@@ -76,7 +91,8 @@ def _of(name: str, rest: list[str]) -> set[Effect]:
         case "ls-remote":
             return {"network"}
         case "fetch":
-            return {"network", "write_inside"}
+            forced = _has(rest, "f", "--force") or any(word.startswith("+") for word in plain)
+            return {"network", "write_inside", "history_rewrite"} if forced else {"network", "write_inside"}
         case "pull":
             rewrites = _has(rest, "rf", "--rebase", "--force")
             return {"network", "write_inside", "history_rewrite"} if rewrites else {"network", "write_inside"}
@@ -96,16 +112,19 @@ def _of(name: str, rest: list[str]) -> set[Effect]:
                 else {"write_inside"}
             )
         case "restore":
-            return {"write_inside"} if _has(rest, "S", "--staged") and not _has(rest, "W", "--worktree") else {
+            index = bool({"-S", "--staged"} & set(rest)) and not _has(rest, "W", "--worktree")
+            return {"write_inside"} if index else {
                 "write_inside",
                 "delete",
             }  # fmt: skip
         case "rm":
             return {"delete"}
         case "clean":
-            return {"read"} if _has(rest, "n", "--dry-run") else {"delete"}
+            # `-en` is no dry run: it leaves out what is called n.
+            sure = all(re.fullmatch(r"-[dfnqxX]+|--dry-run|--force|--quiet|[^-].*", word) for word in rest)
+            return {"read"} if sure and _has(rest, "n", "--dry-run") else {"delete"}
         case "stash":
-            verb = plain[0] if plain else "push"
+            verb = rest[0] if rest else "push"  # not behind an option: `git stash -m list` stashes
             return (
                 {"read"}
                 if verb in ("list", "show")
@@ -118,10 +137,13 @@ def _of(name: str, rest: list[str]) -> set[Effect]:
                 return {"delete"}
             if _has(rest, "fMC", "--force"):
                 return {"history_rewrite", "write_inside"}
-            lists = not plain or _has(rest, "larv", "--list", "--all", "--remotes", "--contains", "--merged")
-            return {"read"} if lists else {"write_inside"}
+            changes = _has(rest, *_CHANGES[name])
+            lists = not plain or bool({"-l", "--list", "-n"} & set(rest)) or _has(rest, "", *_LISTS)
+            return {"read"} if lists and not changes else {"write_inside"}
         case "remote":
-            return {"read"} if not plain or plain[0] in ("show", "get-url") else {"write_inside", "unknown"}
+            if rest[:1] == ["show"] and len(plain) > 1 and "-n" not in rest:
+                return {"network"}
+            return {"read"} if not plain or rest[0] in ("show", "get-url") else {"write_inside", "unknown"}
         case "reset":
             return {"history_rewrite", "delete"} if _has(rest, "", "--hard", "--merge", "--keep") else {
                 "history_rewrite"
@@ -131,15 +153,13 @@ def _of(name: str, rest: list[str]) -> set[Effect]:
         case "gc" | "prune" | "repack":
             return {"history_rewrite"}
         case "config":
-            reads = _has(rest, "l", "--get", "--get-all", "--get-regexp", "--list") or plain[:1] in (
-                ["get"],
-                ["list"],
-            )
+            first = next((word for word in rest if word not in _WHICH_CONFIG), "")
+            reads = first in ("-l", "--list", "--get", "--get-all", "--get-regexp", "get", "list")
             return {"read"} if reads else {"write_outside", "unknown"}
         case "worktree":
             return {"read"} if plain[:1] == ["list"] else {"write_outside", "unknown"}
         case "bisect":
-            return {"write_inside", "unknown"} if "run" in plain else {"write_inside"}
+            return {"write_inside", "unknown"} if {"run", "view", "visualize"} & set(plain) else {"write_inside"}
         case "credential" | "credential-store" | "credential-cache":
             return {"secrets"}
         case _ if name in _REWRITE:

@@ -14,7 +14,9 @@ def words(text: str) -> frozenset[str]:
 
 
 # Nobody minds these: they compute, compare or say something.
-NEUTRAL = words("true false : exit return break continue echo sleep seq basename dirname expr factor wait jobs")
+NEUTRAL = words("true false : echo sleep seq basename dirname expr factor")
+# And these, with numbers only: `jobs -x` runs a command, and to zsh `exit` calculates, which can run one too.
+NUMBERED = words("exit return break continue wait jobs")
 
 # Programs that read the files they are told, with the options that make them do more.
 READERS: dict[str, str] = {
@@ -22,13 +24,15 @@ READERS: dict[str, str] = {
         words(
             "cat tac nl head tail wc cut paste tr rev fold fmt expand unexpand column comm join diff "
             "cmp ls dir vdir stat du df pwd realpath readlink md5sum sha1sum sha224sum sha256sum "
-            "sha384sum sha512sum b2sum cksum sum od hexdump strings base64 base32 grep egrep fgrep "
-            "uname whoami id groups uptime nproc arch which whereis type tty cal free getconf locale "
+            "sha384sum sha512sum b2sum cksum sum od hexdump strings base32 grep egrep fgrep "
+            "uname whoami id groups uptime nproc which whereis type tty cal free getconf locale "
             "ps pgrep lsof numfmt pr tsort clear tput hexyl ncal users who w logname dircolors test "
             "lscpu lsblk pstree"
         ),
         "",
     ),
+    "arch": "-x -a -e -d -c -h -3 -6 --print-machine-name",  # on a Mac it runs what follows
+    "base64": "-o --output",
     "date": "-s --set -f --file",
     "file": "-C --compile -m --magic-file -z --uncompress",
     "sort": "-o --output --compress-program -T --temporary-directory --files0-from",
@@ -40,13 +44,12 @@ READERS: dict[str, str] = {
     "tree": "-o -R --output",
     "yq": "-i --inplace -s --split-exp",
     "jq": "",
-    "less": "-o -O --log-file --LOG-FILE -k --lesskey-file",
+    "less": "-o -O --log-file --LOG-FILE -k --lesskey-file --lesskey-src --lesskey-content -T --tag-file",
     "more": "",
     "printf": "-v",
     "tail": "",
-    "cloc": "--out --report-file --sql",
     "tokei": "",
-    "scc": "-o --output",
+    "scc": "-o --output --format-multi",
 }
 # `+` in front of an argument gives a pager a command to run.
 NO_PLUS = frozenset({"less", "more"})
@@ -122,14 +125,20 @@ PACKAGES: dict[str, frozenset[str]] = {
     "deno": frozenset(["install", "add", "cache"]),
 }
 
-# Asked only for their version, these say it.
-VERSIONED = words(
-    "python python3 node ruby perl php java javac go cargo rustc npm pnpm yarn bun deno pip "
-    "pip3 uv poetry make gcc clang cmake git docker kubectl terraform gh bash zsh tmux curl "
-    "wget jq rg fd tsc eslint prettier ruff mypy pytest black isort node-gyp gradle mvn "
-    "dotnet swift"
+# Asked only for their version or their options, these say them; each in its own words: `bash -v` runs what it reads,
+# `node version` a file of that name, `pytest -v` the tests.
+_ASKED_LONG = words(
+    "python python3 node ruby perl php java javac cargo rustc npm pnpm yarn bun deno pip pip3 uv poetry make gcc "
+    "clang cmake git docker kubectl terraform gh bash zsh curl wget jq rg fd tsc eslint prettier ruff mypy black "
+    "isort gradle mvn dotnet swift"
 )
-VERSION_WORDS = frozenset({"--version", "-V", "-v", "version", "--help", "-h"})
+VERSION_WORDS: dict[str, frozenset[str]] = {
+    "--version": _ASKED_LONG | {"pytest"},
+    "--help": _ASKED_LONG,
+    "-V": words("python python3 pip pip3 curl wget rg fd rustc cargo uv ruff mypy tmux"),
+    "-v": words("node npm pnpm yarn bun gcc clang perl ruby php make tsc eslint git"),
+    "version": words("go cargo git gh terraform"),
+}
 
 # Variables that change only how a program looks or talks.
 HARMLESS_VARIABLES = words(

@@ -20,7 +20,11 @@ _SED = re.compile(
     r"(?:[pdqPDGHhgxnN=]|s(?P<d>[/|,#@:])(?:(?!(?P=d))[^\\\n]|\\.)*(?P=d)(?:(?!(?P=d))[^\\\n]|\\.)*(?P=d)[gpiI0-9]*"
     r"|y/(?:[^/\\]|\\.)*/(?:[^/\\]|\\.)*/)?"
 )
-_AWK = re.compile(r"system|getline|[|>@`]|ENVIRON")
+# The same, one substitution alone, with brackets read as sed reads them.
+_SED_BRACKETS = re.compile(
+    r"s(?P<d>[/|,#@:])(?:\[\^?[^\]\[\\\n]+\]|\\.|(?!(?P=d))[^\\\n\[])*(?P=d)(?:(?!(?P=d))[^\\\n]|\\.)*(?P=d)[gpiI0-9]*"
+)
+_AWK = re.compile(r"system|getline|[|>@`]|ENVIRON|ARG[VC]")
 
 _CONFIGURES = words("--config --execute --use-askpass --engine --netrc-file")
 _SAVES = words(
@@ -100,6 +104,8 @@ def sed(args: list[Word], effects: set[Effect], refs: list[Ref], places: Places)
                 pass
             elif re.match(r"-[nErsuz]*i|--in-place", value):
                 writes = True
+                if "/" in value or "*" in value:
+                    effects |= {"write_outside", "unknown"}  # the old text is kept there
             else:
                 effects.add("unknown")
         else:
@@ -111,9 +117,18 @@ def sed(args: list[Word], effects: set[Effect], refs: list[Ref], places: Places)
     for script in scripts:
         # A `;` inside of s/…/…/ is not a separator: it is tried whole too.
         pieces = [] if script is None else [[script], re.split(r"[;\n]", script)]
+        if script is not None and _bracketed(script) and not _SED_BRACKETS.fullmatch(script.strip()):
+            effects.add("unknown")
         if not any(all(_SED.fullmatch(each.strip()) for each in way) for way in pieces):
             effects.add("unknown")
     refs += refs_of(files, "write" if writes else "read", places)
+
+
+def _bracketed(script: str) -> bool:
+    """In brackets a `/` ends nothing: `s/[/]/g;s/w f/y/g` is one substitution that writes a file."""
+    ends = {"/", *re.findall(r"s([|,#@:])", script)}
+    inside = re.findall(r"\[\^?\]?[^\]]*", re.sub(r"\\.", "", script, flags=re.DOTALL))
+    return any(end in each for each in inside for end in ends)
 
 
 def awk(args: list[Word], effects: set[Effect], refs: list[Ref], places: Places) -> None:

@@ -23,7 +23,8 @@ DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
 class Rule(Struct, frozen=True):
-    """One section of a rules file; every field but `do` narrows it. `until` and `since` are seconds since 1970."""
+    """One section of a rules file; every field but `do` narrows it. `until` and `since` are seconds since 1970; `by`
+    and `note` are for people and decide nothing."""
 
     name: str
     do: Do
@@ -47,6 +48,7 @@ class Rule(Struct, frozen=True):
     uses: int | None = None
     until: float | None = None
     since: float = 0.0
+    by: str = ""
     of_project: str = ""
 
 
@@ -194,7 +196,7 @@ def _usual(pattern: str) -> Effects:
     effects: set[Effect] = set(found[0].effects)
     for ref in found[0].refs:  # paths that are named in a rule are meant to lie in the project
         match ref.use:
-            case "read":
+            case "read" | "sweep":
                 effects.add("read")
             case "write":
                 effects.add("write_inside")

@@ -117,7 +117,7 @@ _TRIM = frozenset({":-", "-", ":+", "+", "#", "##", "%", "%%", "/", "//", "^", "
 _LITERAL = frozenset({"word", "number", "raw_string", "ansi_c_string", "string_content"})
 _COMPARES = frozenset({"=", "==", "!=", "!"})
 _TESTS = _set("-a -b -c -d -e -f -g -h -k -n -o -p -r -s -t -u -w -x -z -G -L -N -O -S -nt -ot -ef")
-_NUMBERS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
+NUMBERS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 
 
 class _Walk:
@@ -240,6 +240,8 @@ class _Walk:
         if not words:
             raise _Unread("a redirection to nowhere")
         found = [self.word(each, places) for each in words]
+        if found[0].text.startswith("!"):
+            raise _Unread("`>!` is one arrow to zsh")
         self.items.append(Redirect(op.type, found[0], places))
         return found[1:]
 
@@ -358,15 +360,16 @@ class _Walk:
             if child.type in ("unary_expression", "binary_expression", "parenthesized_expression"):
                 signs = {c.type if not c.is_named else _text(c) for c in child.children}
                 operands = [c for c in child.children if c.is_named and c.type != "test_operator"]
-                dynamic = any(c.type not in ("number", "word", "raw_string") for c in operands)
-                if signs & _NUMBERS and double and (dynamic or any(c.type == "word" for c in operands)):
-                    plain = False  # [[ x -eq y ]] calculates, and calculating can run commands
+                # [[ x -eq y ]] calculates, and calculating can run commands; to zsh, [ ] and -t do too.
+                odd = [c for c in operands if c.type != "number"]
+                if signs & (NUMBERS | {"-t"}) and (odd if double else any("[" in _text(c) for c in odd)):
+                    plain = False
                 stack.extend(reversed(child.children))
             elif child.type in ("test_operator",) or not child.is_named:
                 sign = _text(child)
                 if sign in ("&&", "||", "(", ")", "<", ">") and not double:
                     raise _Unread(f"{sign} inside of [ ]")
-                if sign not in _COMPARES | _TESTS | _NUMBERS | {"&&", "||", "(", ")", "<", ">"}:
+                if sign not in _COMPARES | _TESTS | NUMBERS | {"&&", "||", "(", ")", "<", ">"}:
                     plain = False
             elif child.type in ("extglob_pattern", "regex"):
                 plain = plain and child.type != "regex"
@@ -472,7 +475,7 @@ def _moved(simple: Simple) -> _After:
     places = simple.places
     name = simple.words[0].value
     still = _After(places, places)
-    if name not in ("cd", "pushd", "popd", "eval", "source", ".", "builtin", "command") and name is not None:
+    if name not in ("cd", "pushd", "popd", "eval", "source", ".", "builtin", "command", "time") and name is not None:
         return still
     lost = _After((None,), (None,))
     if name != "cd":

@@ -71,6 +71,7 @@ class Running:
         self.piped, self.talk = piped, talk
         self.known: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.over = asyncio.Event()
+        self.gave_up = ""
         self.asked: dict[str, asyncio.Future[Done]] = {}
         self.unwritten: dict[str, list[AnyEvent]] = {}  # prompts whose answer is not on record as written yet
 
@@ -101,7 +102,7 @@ class Started:
         if known is None or known.headless is None:
             return Refused(f"yourcall cannot start a session of {agent[:40]!r}.")
         wish = self._completed(wish, self._others.get(agent, self._policy))
-        wrong = self._objection(wish, remote)
+        wrong = self._objection(agent, wish, remote)
         if wrong is not None:
             return wrong
         env = launch.prepared(await self._shell.environment(), api_billing=self._policy.api_billing, owned=True)
@@ -129,7 +130,8 @@ class Started:
             return Refused(f"{program} did not begin a session within {BEGINS_S:.0f} s; it was ended.")
         if session_id:
             return session_id
-        return Refused(f"{program} ended at once: {running.piped.last_words or 'it gave no reason'}")
+        said = running.gave_up or running.piped.last_words or "it gave no reason"
+        return Refused(f"{program} ended at once: {said}")
 
     async def _follow(self, running: Running) -> None:
         """Read it to its end. Whatever it says, the pipe is read on."""
@@ -145,6 +147,9 @@ class Started:
                     waiting.set_result(spoke.done)
                 for event in spoke.events:
                     await self._tell(running, event, spoke.bodies)
+                if spoke.gives_up and not running.gave_up:
+                    running.gave_up = spoke.gives_up
+                    self._spawn(piped.stop())
                 if talk.session_id and not running.known.done():
                     running.known.set_result(talk.session_id)
         except Exception:
@@ -161,6 +166,7 @@ class Started:
                 waiting.cancel()
             if talk.session_id:
                 why = "" if code == 0 else piped.last_words or f"its process ended ({code})"
+                why = running.gave_up or why
                 await self._teller.post(SessionEnded(time.time(), talk.session_id, why[:200]))
             running.over.set()
 
@@ -246,7 +252,7 @@ class Started:
         self, session: Session, what: Literal["mode", "model"], value: str, *, remote: bool
     ) -> Verdict:
         """Another permission mode, or another model, from now on."""
-        if what == "mode" and (wrong := self._objection_to_mode(value, remote)):
+        if what == "mode" and (wrong := self._objection_to_mode(session.agent, value, remote)):
             return Verdict("refused", wrong.reason)
         return await self._ask(session, what, value)
 
@@ -267,7 +273,10 @@ class Started:
         running = self._of(session.id)
         if running is None:
             return Verdict("refused", "This session was not started by yourcall, or it has ended.")
-        request_id, line = running.talk.ask(what, value)
+        wished = running.talk.ask(what, value)
+        if isinstance(wished, Refused):
+            return Verdict("refused", wished.reason)
+        request_id, line = wished
         done = running.asked[request_id] = asyncio.get_running_loop().create_future()
         if not running.piped.send(line):
             return Verdict("refused", "The session does not read what it is told.")
@@ -299,7 +308,7 @@ class Started:
             skip_permissions=policy.skip_permissions,
         )
 
-    def _objection(self, wish: Wish, remote: bool) -> Refused | None:
+    def _objection(self, agent: str, wish: Wish, remote: bool) -> Refused | None:
         if len(self._running) >= MOST:
             return Refused(f"{MOST} sessions that yourcall started are running; stop one first.")
         if not wish.prompt.strip():
@@ -311,15 +320,17 @@ class Started:
             return Refused("A model or session id does not begin with a dash.")
         if wish.resume in self._teller.state.sessions:
             return Refused("That session is running. Speak to it, or stop it before you resume it.")
-        return self._objection_to_mode(wish.permission_mode, remote) if wish.permission_mode else None
+        return self._objection_to_mode(agent, wish.permission_mode, remote) if wish.permission_mode else None
 
-    def _objection_to_mode(self, mode: str, remote: bool) -> Refused | None:
+    def _objection_to_mode(self, agent: str, mode: str, remote: bool) -> Refused | None:
+        """What the config allows one agent, it allows no other."""
         if mode not in MODES:
             return Refused(f"There is no permission mode {mode[:40]!r}; there are: {', '.join(MODES)}.")
-        allowed = self._policy.skip_permissions or mode == self._policy.permission_mode
+        policy = self._others.get(agent, self._policy)
+        allowed = policy.skip_permissions or mode == policy.permission_mode
         if mode in UNASKED and remote and not allowed:
             return Refused(
                 f"In {mode} mode you are not asked any more. It can be switched on at the machine itself, or by"
-                f' [claude] permission_mode = "{mode}" in its config.toml.'
+                f' [{agent}] permission_mode = "{mode}" in its config.toml.'
             )
         return None

@@ -38,7 +38,7 @@ class RuleDesk:
 
     def listed(self, cwd: str = "", /) -> RulesView:
         book = self._book.book(cwd)
-        used = self._counts()
+        used = self._counts(book.rules)
         paused = self._book.files.paused()
         return RulesView(
             str(self._book.files.path),
@@ -68,12 +68,16 @@ class RuleDesk:
     async def tried(self) -> TriedView:
         return _tried(await self._book.tried(None))
 
-    async def added(self, prompt: Prompt | None, asked: RuleRequest, /) -> RuleView | Refused:
+    async def added(self, prompt: Prompt | None, asked: RuleRequest, by: str, /) -> RuleView | Refused:
         rule = self._book.like(prompt, asked.do) if prompt is not None else _written(asked.text)
         if isinstance(rule, Refused):
             return rule
         rule = replace(
-            rule, since=float(int(time.time())), uses=asked.uses or rule.uses, until=asked.until or rule.until
+            rule,
+            since=float(int(time.time())),
+            by=by,
+            uses=asked.uses or rule.uses,
+            until=asked.until or rule.until,
         )
         rule = replace(rule, message=asked.message) if asked.message else rule
         wrong = problem(rule)
@@ -85,8 +89,8 @@ class RuleDesk:
     def removed(self, name: str, /) -> Refused | None:
         return self._book.files.remove(name)
 
-    def undone(self) -> Refused | None:
-        return self._book.files.undo()
+    def undone(self, removed: str = "", /) -> Refused | None:
+        return self._book.files.undo(removed)
 
     def pause(self, by: str, /) -> None:
         self._book.files.pause(time.time(), by)
@@ -118,11 +122,14 @@ class RuleDesk:
         )
         return ReportView(dict(decided), tuple(rows), savings)
 
-    def _counts(self) -> Counter[str]:
+    def _counts(self, rules: tuple[Rule, ...]) -> Counter[str]:
+        """How often each was used; a name that was given again starts anew."""
+        since = {rule.name: rule.since for rule in rules}
         found: Counter[str] = Counter()
         for prompt in self._shelf.prompts(open_only=False, limit=PAST):
             if prompt.answer is not None and prompt.answer.via == "rule":
-                found.update(prompt.answer.by.removeprefix("rule ").split(", "))
+                names = prompt.answer.by.removeprefix("rule ").split(", ")
+                found.update(name for name in names if prompt.opened_at >= since.get(name, 0.0))
         return found
 
 
@@ -144,7 +151,10 @@ def _written(text: str) -> Rule | Refused:
 
 
 def _view(rule: Rule, used: int = 0) -> RuleView:
-    return RuleView(rule.name, rule.do, in_words(rule), section(rule), rule.of_project, used)
+    words, text = in_words(rule), section(rule)
+    return RuleView(
+        rule.name, rule.do, words, text, rule.of_project, used, rule.uses, rule.until, rule.since, rule.by
+    )
 
 
 def _ruling(ruling: Ruling) -> RulingView:

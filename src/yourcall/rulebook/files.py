@@ -104,8 +104,11 @@ class Files:
         self._write(new, text)
         return None
 
-    def undo(self) -> Refused | None:
-        """The file as it was before the last change that was made through yourcall; undoing it again redoes it."""
+    def undo(self, removed: str = "") -> Refused | None:
+        """The file as it was before the last change that was made through yourcall; undoing it again redoes it.
+
+        `removed`: only if all that happened since is that this rule was removed.
+        """
         before = self.home / BEFORE
         text = self._text()
         try:
@@ -114,6 +117,8 @@ class Files:
             return Refused("There is nothing to undo.")
         if isinstance(text, Refused):
             return text
+        if removed and without(old, removed) != text:
+            return Refused(f"The rules were changed since: {removed} was not brought back.")
         self._write(old, text)
         return None
 

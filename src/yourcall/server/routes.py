@@ -375,7 +375,8 @@ ROUTES: tuple[Route, ...] = (
         "POST",
         "/api/rules/undo",
         rules.undo,
-        "The rules as they were before the last change; once more brings it back.",
+        "The rules as they were before the last change; once more brings it back. "
+        "With `removed`, only if that change took away the rule of this name.",
         {200: Done},
         refuses=(404, 422),
     ),

@@ -46,7 +46,7 @@ async def add_rule(call: Call) -> Reply | Refusal:
     prompt = find_prompt(call.desk.store, asked.prompt) if asked.prompt else None
     if isinstance(prompt, Refusal):
         return prompt
-    added = await desk.added(prompt, asked)
+    added = await desk.added(prompt, asked, call.caller.by)
     return Refusal(422, added.reason) if isinstance(added, Refused) else Reply(added, 201)
 
 
@@ -62,7 +62,7 @@ async def undo(call: Call) -> Reply | Refusal:
     desk = _desk(call)
     if isinstance(desk, Refusal):
         return desk
-    wrong = desk.undone()
+    wrong = desk.undone(call.request.query_params.get("removed", "")[:64])
     return Refusal(422, wrong.reason) if wrong else Reply(Done())
 
 

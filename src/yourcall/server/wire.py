@@ -420,7 +420,10 @@ class TriedView(Struct, frozen=True):
 
 
 class RuleView(Struct, frozen=True):
-    """`words` says all that the rule does; `text` is its section of the file. `project`: whose file it is in."""
+    """`words` says all that the rule does; `text` is its section of the file. `project`: whose file it is in.
+
+    `used`: how often since `since`, as far as the last thousand prompts tell; `by`: who made it, if it was made here.
+    """
 
     name: str
     do: Do
@@ -428,6 +431,10 @@ class RuleView(Struct, frozen=True):
     text: str
     project: str
     used: int
+    uses: int | None = None
+    until: float | None = None
+    since: float = 0.0
+    by: str = ""
 
 
 class RulesView(Struct, frozen=True):

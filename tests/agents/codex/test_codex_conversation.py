@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,18 @@ def test_a_path_of_a_rollout_is_all_that_is_opened() -> None:
 @given(st.binary(max_size=300))
 def test_junk_says_nothing(line: bytes) -> None:
     assert read_entry(line) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "failed"),
+    [
+        ("apply_patch verification failed: invalid hunk at line 2", True),
+        ("Exit code: 1\nWall time: 0 seconds\nOutput:\n", True),
+        ("Exit code: 0\nWall time: 0.2 seconds\nOutput:\nSuccess. Updated the following files:\nA x\n", False),
+    ],
+)
+def test_a_change_that_was_not_made_is_an_error(said: str, failed: bool) -> None:
+    payload = {"type": "custom_tool_call_output", "call_id": "c", "output": said}
+    (done,) = read_entry(json.dumps({"type": "response_item", "payload": payload}).encode())
+    assert isinstance(done, Action)
+    assert done.is_error == failed

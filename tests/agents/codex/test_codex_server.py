@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from yourcall.agents.codex.read import read_line, settled
 from yourcall.agents.codex.server import Server
-from yourcall.agents.talk import Child
+from yourcall.agents.codex.talk import HEADLESS
+from yourcall.agents.talk import Child, Wish
 from yourcall.core.state import State
 from yourcall.core.step import step
 from yourcall.events import AnswerGiven, AnswerWritten, AnyEvent
@@ -393,3 +394,37 @@ def test_captured_messages_with_a_hole_never_raise(data: st.DataObject) -> None:
             params[key] = data.draw(st.none() | st.integers() | st.text(max_size=5) | st.just([]) | st.just({}))
         desk.hear(message)
     assert all(prompt.held or prompt.state != "open" for prompt in desk.rows.values())
+
+
+def test_a_request_in_other_words_is_shown_and_left_to_the_desk() -> None:
+    desk = Desk()
+    desk.server.open()
+    for way, message in captured("cmd-accept"):
+        if way == "recv":
+            if message.get("method") == "item/commandExecution/requestApproval":
+                message["params"]["command"] = {"argv": ["touch", "x"]}
+            desk.hear(message)
+            if desk.asking():
+                break
+    (prompt,) = desk.asking()
+    assert (prompt.kind, prompt.questions) == ("unknown", ())
+    assert "cannot read" in prompt.title
+
+
+def test_a_helper_that_is_over_is_forgotten() -> None:
+    desk = Desk()
+    desk.server.open()
+    started = next(m for way, m in captured("cmd-accept") if "thread" in m.get("result", {}))["result"]["thread"]
+    desk.hear({"method": "thread/started", "params": {"thread": {**started, "ephemeral": True}}})
+    assert desk.server.say(started["id"], "x") is not None
+    desk.hear({"method": "thread/closed", "params": {"threadId": started["id"]}})
+    assert isinstance(desk.server.say(started["id"], "x"), Refused)
+
+
+@pytest.mark.parametrize(
+    ("begun", "mode"), [("", "plan"), ("", "bypassPermissions"), ("bypassPermissions", "default")]
+)
+def test_a_mode_that_would_not_hold_is_refused_while_it_runs(begun: str, mode: str) -> None:
+    talk = HEADLESS.talk(Wish("/tmp", "x", begun), Child(7, "1", "/tmp"))
+    assert isinstance(talk.ask("mode", mode), Refused)
+    assert isinstance(HEADLESS.talk(Wish("/tmp", "x"), Child(7, "1", "/tmp")).ask("mode", "dontAsk"), tuple)

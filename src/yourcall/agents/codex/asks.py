@@ -118,6 +118,14 @@ class Shown(Struct, frozen=True):
     call_id: str = ""
 
 
+# A version of Codex that spells its request otherwise: somebody is waited for all the same.
+UNREADABLE = Shown(
+    "unknown",
+    "Codex asks something that yourcall cannot read",
+    "It can only be answered in Codex's own dialog, at the desk.",
+)
+
+
 class Request(Struct, frozen=True):
     """A request as it is kept: enough to answer it, and to find it again after a restart."""
 
@@ -131,10 +139,11 @@ def raised(
     thread: Thread, number: Id, method: str, given: Raw, items: Mapping[str, Item], link: str, at: float
 ) -> tuple[PromptRaised, dict[str, bytes]] | None:
     """The prompt of a request; None if it is not one for a person."""
-    params = decoded(Params, given)
-    if method not in METHODS or params is None:
+    if method not in METHODS:
         return None
-    shown = show(method, params, items)
+    params = decoded(Params, given)
+    shown = UNREADABLE if params is None else show(method, params, items)
+    params = params or Params(threadId=thread.id)
     turn = params.turnId or ""
     # A turn does not outlive its server, so the server's own number of the request is unique within it.
     named = (thread.id, turn, method, params.itemId, params.approvalId or "", str(number))

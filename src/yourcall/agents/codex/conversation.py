@@ -42,6 +42,7 @@ KINDS: Mapping[str, ActionKind] = {
 _EXIT = re.compile(r"^Process exited with code (\d+)$", re.MULTILINE)
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _REFUSED = ("rejected by user", "user rejected MCP tool call", "aborted by user")
+_NOT_MADE = re.compile(r"apply_patch verification failed|Exit code: [1-9]")
 
 
 def _null() -> Raw:
@@ -187,6 +188,7 @@ def _completed(payload: Payload) -> Action:
         said = "\n".join(part.text for part in parts)
     code = _EXIT.search(said)
     failed = (code is not None and code[1] != "0") or any(words in said for words in _REFUSED)
+    failed = failed or _NOT_MADE.match(said) is not None
     return Action(kind="tool", phase="completed", call_id=payload.call_id, detail=cut(said), is_error=failed)
 
 

@@ -170,8 +170,8 @@ class Server:
         self._threads[thread.id] = Known(thread, subscribed=True)
         return self._met(thread, at)
 
-    def begin(self, thread_id: str, text: str, mode: str) -> bytes:
-        return self._turn(self._threads[thread_id], text, None, mode)
+    def begin(self, thread_id: str, text: str, mode: str, then: Reply) -> bytes:
+        return self._turn(self._threads[thread_id], text, then, mode)
 
     def _wish(self, method: str, params: object) -> tuple[str, bytes]:
         message = self.call(method, params, self._granted)

@@ -24,6 +24,12 @@ POLICIES: dict[str, dict[str, object]] = {
     "dontAsk": {"approvalPolicy": "never"},
     "bypassPermissions": {"approvalPolicy": "never", "sandbox": "danger-full-access"},
 }
+# A change while it runs is one of when Codex asks; planning, and what it may do unasked, are settled at the start.
+CHANGEABLE = frozenset({"default", "manual", "dontAsk"})
+UNBOUND = "bypassPermissions"
+NOT_WHILE_IT_RUNS = Refused(
+    "Codex takes this mode at the start of a session only: stop it, and resume it in that mode."
+)
 
 
 def arguments(wish: Wish) -> list[str]:
@@ -65,11 +71,16 @@ class CodexTalk:
     def _started(self, message: wire.Message, at: float) -> Spoke:
         told = decoded(wire.Resumed, message.result)
         if told is None:
-            return NOTHING
+            return _failed(message)
         self.session_id = told.thread.id
         met = self._server.own(told.thread, at)
         mode = "plan" if self._wish.permission_mode == "plan" else ""
-        first = self._server.begin(told.thread.id, self._wish.prompt, mode)
+        first = self._server.begin(
+            told.thread.id,
+            self._wish.prompt,
+            mode,
+            lambda message, at: _failed(message) if message.error is not None else NOTHING,
+        )
         return replace(met, lines=(*met.lines, first))
 
     def answer(self, prompt: Prompt, answer: Answer, request: bytes) -> bytes | Refused:
@@ -82,16 +93,22 @@ class CodexTalk:
         said = self._server.say(self.session_id, text)
         return said if isinstance(said, Refused) else said[1] + b"\n"
 
-    def ask(self, wish: str, value: str) -> tuple[str, bytes]:
+    def ask(self, wish: str, value: str) -> tuple[str, bytes] | Refused:
         match wish:
             case "mode":
-                policy = POLICIES.get(value, {}).get("approvalPolicy", "on-request")
+                if value not in CHANGEABLE or self._wish.permission_mode == UNBOUND:
+                    return NOT_WHILE_IT_RUNS
+                policy = POLICIES[value]["approvalPolicy"]
                 number, message = self._server.change(self.session_id, {"approvalPolicy": policy})
             case "model":
                 number, message = self._server.change(self.session_id, {"model": value})
             case _:
                 number, message = self._server.stop(self.session_id)
         return number, message + b"\n"
+
+
+def _failed(message: wire.Message) -> Spoke:
+    return Spoke(gives_up=(message.error.message if message.error else "") or "Codex gave no reason")
 
 
 def _lines(messages: list[bytes]) -> list[bytes]:

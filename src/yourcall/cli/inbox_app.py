@@ -1,0 +1,514 @@
+"""The inbox itself: the queue on the left, the whole of one prompt on the right, and the keys that answer it.
+
+Rule: a key answers only what was on the screen when it was pressed. The cursor stays on its prompt whatever comes
+or goes, a prompt that ended stays until the person leaves it, and nothing moves on to the next by itself.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import ClassVar
+
+from textual import events
+from textual.app import App, ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.widgets import Static
+
+from yourcall.cli import inbox_card as card
+from yourcall.cli import inbox_feed as feed
+from yourcall.cli import inbox_form as form
+from yourcall.cli import navigate, panes
+from yourcall.cli.inbox_danger import command_of, danger, decision, fields_of, in_command
+from yourcall.cli.inbox_form import Draft, Ready
+from yourcall.cli.inbox_parts import Help, Rows, Words, keys_line
+from yourcall.cli.panes import Pane
+from yourcall.cli.place import Place, Problem
+from yourcall.cli.render import safe
+from yourcall.cli.views import Prompt, Session
+
+# A prompt that came under the person's finger by itself takes no answer for so long: a key may be on its way.
+STILL_S = 0.6
+# Ages are read, not watched.
+REDRAW_S = 5.0
+# From here on the terminal fits under the card; below, it takes the card's place.
+ROOMY = (100, 32)
+NARROW = 72
+PANE_ROWS = 12
+
+
+class Inbox(App[Pane]):
+    """Ends with a pane if the person went there and is not in tmux: then this process becomes its client."""
+
+    ENABLE_COMMAND_PALETTE = False
+    AUTO_FOCUS = None
+    CSS_PATH = "inbox.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("ctrl+c", "quit", "Leave"),
+        ("ctrl+q", "quit", "Leave"),
+    ]
+
+    def __init__(self, place: Place, first: str = "") -> None:
+        super().__init__(ansi_color=True)
+        self._place = place
+        self._prompts: dict[str, Prompt] = {}
+        self._sessions: dict[str, Session] = {}
+        self._drafts: dict[str, Draft] = {}
+        self._pressed: dict[str, str] = {}  # prompt -> the label of the answer given here
+        self._notes: dict[str, str] = {}
+        self._at = first
+        self._armed: tuple[str, Ready] | None = None
+        self._line = ""
+        self._heard = False
+        self._peek: bool | None = None
+        self._zoomed = False
+        self._screens: dict[str, tuple[str, str]] = {}
+        self._moved_at = 0.0
+        self._eye: feed.Eye | None = None
+
+    # -- what is on the screen
+
+    def compose(self) -> ComposeResult:
+        with Horizontal(id="main"):
+            with Vertical(id="queue"):
+                yield Static(id="count")
+                with VerticalScroll(id="list", can_focus=False):
+                    yield Rows(id="rows")
+            with Vertical(id="card"):
+                yield Static(id="head")
+                with VerticalScroll(id="read", can_focus=False):
+                    yield Static(id="body")
+                yield Static(id="pane")
+                with VerticalScroll(id="foot", can_focus=False):
+                    yield Static(id="answers")
+                    yield Static(id="standing")
+                yield Words(id="words")
+        yield Static(id="keys")
+
+    def on_mount(self) -> None:
+        self._eye = feed.Eye(self._place.home, self.post_message)
+        feed.follow(self._place.home, self.post_message)
+        self.set_interval(REDRAW_S, self._draw_all)
+        self._draw_all()
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._draw_all)
+
+    def _order(self) -> list[Prompt]:
+        shown = [p for p in self._prompts.values() if p.state not in card.OVER or p.id == self._at]
+        return sorted(shown, key=lambda p: (p.kind == "ready", p.opened_at, p.id))
+
+    def _here(self) -> Prompt | None:
+        return self._prompts.get(self._at)
+
+    def _draft(self, prompt: Prompt) -> Draft:
+        return self._drafts.setdefault(prompt.id, Draft())
+
+    def _draw_all(self) -> None:
+        self._draw_queue()
+        self._draw_card(body=True)
+
+    def _draw_queue(self) -> None:
+        order = self._order()
+        waiting = sum(p.state == "open" for p in order)
+        count = self.query_one("#count", Static)
+        count.update(f"{waiting} waiting" if waiting else "Nothing waits")
+        count.set_class(not waiting, "calm")
+        narrow = self.size.width < NARROW
+        self.set_class(narrow, "narrow")
+        self.set_class(self._zoomed and self._here() is not None, "zoomed")
+        rows = self.query_one(Rows)
+        room = (self.size.width if narrow else rows.container_size.width) - 1
+        rows.draw(order, self._at, max(room, 12), {p.id: danger(p) for p in order})
+        place = next((n for n, p in enumerate(order) if p.id == self._at), 0)
+        scroll = self.query_one("#list", VerticalScroll)
+        top, height = int(scroll.scroll_y), scroll.size.height
+        if height and not top <= place * 2 <= top + height - 2:
+            scroll.scroll_to(y=max(place * 2 - height // 2, 0), animate=False)
+
+    def _draw_card(self, *, body: bool = False) -> None:
+        prompt = self._here()
+        for name in ("head", "foot", "read"):
+            self.query_one(f"#{name}").display = prompt is not None or name == "read"
+        if prompt is None:
+            self.query_one("#pane").display = False
+            self.query_one("#card").remove_class("bare")
+            words = "All is answered. What comes will appear here by itself." if self._heard else "Listening…"
+            self.query_one("#body", Static).update(words)
+            self._look("")
+            self._draw_keys()
+            return
+        risk = danger(prompt)
+        self.query_one("#head", Static).update(card.head(prompt, risk))
+        if body:
+            self.query_one("#body", Static).update(card.body(prompt))
+        answers, standing = self.query_one("#answers", Static), self.query_one("#standing", Static)
+        pressed = self._pressed.get(prompt.id)
+        busy = pressed is not None and prompt.state == "open"
+        columns = max(self.query_one("#card").size.width - 3, 30)
+        long = self._long(prompt, columns)
+        self.query_one("#card").set_class(not long, "bare")
+        drawn = card.answers(prompt, self._draft(prompt), card.Room(columns, True, risk))
+        # The card, its head and the edges around it come first; what the answers do takes the lines that are left.
+        if drawn.plain.count("\n") + min(long, self.size.height // 2) + 7 > self.size.height:
+            drawn = card.answers(prompt, self._draft(prompt), card.Room(columns, False, risk))
+        answers.update(drawn)
+        answers.display = bool(drawn.plain) and not busy
+        words = card.standing(prompt, mine=pressed is not None, busy=busy, note=self._notes.get(prompt.id, ""))
+        standing.update(words)
+        standing.display = bool(words.plain)
+        self._draw_pane(prompt)
+        self._draw_keys()
+
+    def _long(self, prompt: Prompt, columns: int) -> int:
+        """How many lines the card's text takes."""
+        lines = self.console.render_lines(card.body(prompt), self.console.options.update_width(columns), pad=False)
+        return len(lines) if any(segment.text.strip() for line in lines for segment in line) else 0
+
+    def _draw_pane(self, prompt: Prompt) -> None:
+        session = self._sessions.get(prompt.session_id)
+        there = session is not None and any(link.kind == "tmux" for link in session.links)
+        roomy = self.size.width >= ROOMY[0] and self.size.height >= ROOMY[1]
+        wanted = there and (roomy if self._peek is None else self._peek) and prompt.state not in card.OVER
+        pane = self.query_one("#pane", Static)
+        pane.display = wanted
+        self.query_one("#read").display = (roomy or not wanted) and not self.query_one("#card").has_class("bare")
+        pane.set_class(not roomy, "alone")
+        self._look(prompt.session_id if wanted else "")
+        if wanted:
+            screen, problem = self._screens.get(prompt.session_id, ("", "Looking…"))
+            pane.border_title = "its terminal, live"
+            rows = PANE_ROWS if roomy else max(pane.size.height, 1)
+            pane.update(safe(problem) if problem else card.pane(screen, rows))
+
+    def _look(self, session_id: str) -> None:
+        if self._eye is not None:
+            self._eye.look(session_id)
+
+    def _draw_keys(self) -> None:
+        line = self.query_one("#keys", Static)
+        line.set_class(self._armed is not None, "armed")
+        line.set_class(bool(self._line) and self._armed is None, "broken")
+        if self._armed is not None:
+            ready = self._armed[1]
+            line.update(f"{safe(ready.label)}? {ready.why}  Press y for yes; any other key goes back.")
+        elif self._line:
+            line.update(safe(self._line))
+        else:
+            line.update(keys_line(self._here(), self.size.width, writing=self.query_one(Words).display))
+
+    # -- what comes from the daemon
+
+    def on_whole(self, message: feed.Whole) -> None:
+        self._heard = True
+        now = {prompt.id: prompt for prompt in message.prompts}
+        gone = self._prompts.keys() - now.keys()
+        mine = self._prompts.get(self._at)
+        self._prompts = now
+        self._sessions = {session.id: session for session in message.sessions}
+        if mine is not None and self._at in gone:
+            self._prompts[self._at] = mine  # it stays to be read; how it ended comes with the feed
+        self._settle()
+
+    def on_prompt_came(self, message: feed.PromptCame) -> None:
+        new = message.prompt
+        old = self._prompts.get(new.id)
+        if old is None and new.state in card.OVER:
+            return
+        self._prompts[new.id] = new
+        if old is not None and (old.questions, old.tool, old.body) != (new.questions, new.tool, new.body):
+            self._drafts.pop(new.id, None)
+            self._unsettled(new.id)
+        if new.state == "open" and old is not None and old.state != "open":
+            self._pressed.pop(new.id, None)  # it came back
+            self._unsettled(new.id)
+        if new.state != "open" and self._armed is not None and self._armed[0] == new.id:
+            self._armed = None
+        if new.state in card.OVER and new.id != self._at:
+            self._forget(new.id)
+        self._settle()
+
+    def on_session_came(self, message: feed.SessionCame) -> None:
+        self._sessions[message.session.id] = message.session
+
+    def on_line(self, message: feed.Line) -> None:
+        self._line = message.problem
+        self._draw_keys()
+
+    def on_told(self, message: feed.Told) -> None:
+        result = message.result
+        if result.result in ("refused", "too_late", "bounced", "unsure"):
+            self._pressed.pop(message.prompt_id, None)
+            words = {"refused": "Refused", "too_late": "Too late", "bounced": "It came back", "unsure": "Unsure"}
+            self._notes[message.prompt_id] = f"{words[result.result]}: {result.detail}"
+        if result.prompt is not None and message.prompt_id in self._prompts:
+            known = self._prompts[message.prompt_id]
+            if len(result.prompt.history) > len(known.history):
+                self._prompts[message.prompt_id] = result.prompt
+        self._settle()
+
+    def on_looked(self, message: feed.Looked) -> None:
+        self._screens = {message.session_id: (message.screen, message.problem)}
+        prompt = self._here()
+        if prompt is not None and prompt.session_id == message.session_id:
+            self._draw_pane(prompt)
+
+    def _unsettled(self, prompt_id: str) -> None:
+        """What is under the person's finger changed by itself."""
+        if prompt_id == self._at:
+            self._moved_at = time.monotonic()
+            self._armed = None
+
+    def _settle(self) -> None:
+        if self._here() is None:
+            order = self._order()
+            if order:
+                self._at = order[0].id
+                self._unsettled(self._at)
+        self._draw_all()
+
+    def _forget(self, prompt_id: str) -> None:
+        for book in (self._prompts, self._drafts, self._pressed, self._notes):
+            book.pop(prompt_id, None)
+
+    # -- what the person does
+
+    def on_key(self, event: events.Key) -> None:
+        if self.query_one(Words).display or self.screen is not self.screen_stack[0]:
+            return
+        event.stop()
+        event.prevent_default()
+        if self._armed is not None:
+            self._confirm(event.character == "y")
+            return
+        self._press(event.key, event.character or "")
+
+    def _press(self, key: str, typed: str) -> None:
+        prompt = self._here()
+        if typed.isdecimal() and typed.isascii() and typed != "0":
+            self._choose(int(typed) - 1)
+            return
+        match key:
+            case "q":
+                self.exit()
+            case "question_mark":
+                self.push_screen(Help())
+            case "j" | "down":
+                self._move(1)
+            case "k" | "up":
+                self._move(-1)
+            case "g" | "home":
+                self._move(-len(self._prompts))
+            case "G" | "end":
+                self._move(len(self._prompts))
+            case "ctrl+d" | "pagedown" | "ctrl+f":
+                self._scroll(1)
+            case "ctrl+u" | "pageup" | "ctrl+b":
+                self._scroll(-1)
+            case "z":
+                self._zoomed = not self._zoomed
+                self.call_after_refresh(self._draw_all)
+                self._draw_all()
+            case "p" if prompt is not None:
+                shown = self.query_one("#pane").display
+                self._peek = not shown
+                self._draw_card()
+                self.call_after_refresh(self._draw_card)
+            case "o" if prompt is not None:
+                self._go(prompt)
+            case "tab" | "shift+tab" if prompt is not None:
+                form.step(prompt, self._draft(prompt), 1 if key == "tab" else -1)
+                self._draw_card()
+            case "l" | "right":
+                self._point(1)
+            case "h" | "left":
+                self._point(-1)
+            case "space":
+                self._choose(self._draft(prompt).cursor if prompt is not None else -1)
+            case "enter":
+                self._enter()
+            case "t" | "i":
+                self._write()
+            case "e":
+                self._edit()
+            case _:
+                pass
+
+    def _move(self, by: int) -> None:
+        order = self._order()
+        if not order:
+            return
+        place = next((n for n, p in enumerate(order) if p.id == self._at), 0)
+        self._select(order[min(max(place + by, 0), len(order) - 1)].id)
+
+    def on_rows_chosen(self, message: Rows.Chosen) -> None:
+        if not self.query_one(Words).display:
+            self._select(message.prompt_id)
+
+    def _select(self, prompt_id: str) -> None:
+        """Look at another one; what was left behind and is over leaves the queue."""
+        if prompt_id == self._at or prompt_id not in self._prompts:
+            return
+        left = self._here()
+        self._at, self._armed = prompt_id, None
+        if left is not None and left.state in card.OVER:
+            self._forget(left.id)
+        self.query_one("#read", VerticalScroll).scroll_home(animate=False)
+        self.query_one("#foot", VerticalScroll).scroll_home(animate=False)
+        self._draw_all()
+
+    def _scroll(self, by: int) -> None:
+        read = self.query_one("#read", VerticalScroll)
+        read.scroll_relative(y=by * max(read.size.height - 2, 1), animate=False)
+
+    def _open(self) -> Prompt | None:
+        """The prompt here, if it takes an answer from here now."""
+        prompt = self._here()
+        if prompt is None or prompt.state != "open" or not prompt.held or prompt.id in self._pressed or self._line:
+            return None
+        return prompt if time.monotonic() - self._moved_at >= STILL_S else None
+
+    def _point(self, by: int) -> None:
+        prompt = self._open()
+        question = form.question_in_hand(prompt, self._draft(prompt)) if prompt is not None else None
+        if prompt is not None and question is not None and question.options:
+            draft = self._draft(prompt)
+            draft.cursor = (draft.cursor + by) % len(question.options) if draft.cursor >= 0 else 0
+            self._draw_card()
+
+    def _choose(self, number: int) -> None:
+        prompt = self._open()
+        if prompt is not None and number >= 0:
+            self._offer(prompt, form.choose(prompt, self._draft(prompt), number))
+
+    def _enter(self) -> None:
+        prompt = self._open()
+        if prompt is None:
+            here = self._here()
+            if here is not None and here.state in card.OVER:
+                following = [p for p in self._order() if p.id != here.id and p.state == "open"]
+                self._select(following[0].id if following else "")
+            return
+        draft = self._draft(prompt)
+        question = form.question_in_hand(prompt, draft)
+        if question is None:
+            return
+        if draft.cursor >= 0 and not question.multi_select:
+            self._choose(draft.cursor)
+        elif not question.options:
+            if len(prompt.questions) > 1 and draft.texts.get(question.id, "").strip() and decision(prompt) is None:
+                self._offer(prompt, form.submit(prompt, draft))
+            else:
+                self._write()
+        elif decision(prompt) is None and (len(prompt.questions) > 1 or question.multi_select):
+            self._offer(prompt, form.submit(prompt, draft))
+
+    def _write(self) -> None:
+        """Words of one's own: an answer, a field, or the reason of a no."""
+        prompt = self._open()
+        question = form.question_in_hand(prompt, self._draft(prompt)) if prompt is not None else None
+        if prompt is None or question is None or not question.free_text:
+            return
+        no = form.refusal(prompt) if question == decision(prompt) else None
+        if question == decision(prompt) and no is None:
+            return
+        title = f"{safe(no[1].label)}, and say why" if no is not None else safe(question.text)
+        ends = "Enter sends" if no is not None or len(prompt.questions) == 1 else "Enter keeps it"
+        self._type(prompt.id, question.id, title, ends, self._draft(prompt).texts.get(question.id, ""))
+
+    def _edit(self) -> None:
+        """Another command than the one that was asked for."""
+        prompt = self._open()
+        fields = (fields_of(prompt) if prompt is not None else None) or {}
+        yes = prompt is not None and any(o.effect == "allow_once" for q in prompt.questions for o in q.options)
+        if prompt is not None and yes and isinstance(fields.get("command"), str) and command_of(prompt):
+            self._type(prompt.id, "", "Allow this command instead", "Enter goes on", str(fields["command"]))
+
+    def _type(self, prompt_id: str, question_id: str, title: str, ends: str, text: str) -> None:
+        words = self.query_one(Words)
+        words.open(prompt_id, question_id, title, f"{ends} · Ctrl-J new line · Esc back", text)
+        self._draw_keys()
+
+    def on_words_done(self, message: Words.Done) -> None:
+        self._draw_keys()
+        prompt = self._here()
+        if message.text is None or prompt is None or prompt.id != message.prompt_id or self._open() is None:
+            if message.text and prompt is not None:
+                self._notes[prompt.id] = "Not sent: it no longer takes an answer from here."
+                self._draw_card()
+            return
+        if not message.question_id:
+            self._edited(prompt, message.text)
+            return
+        draft = self._draft(prompt)
+        draft.texts[message.question_id] = message.text
+        draft.wrong.pop(message.question_id, None)
+        no = form.refusal(prompt)
+        if no is not None and no[0].id == message.question_id:
+            self._offer(prompt, form.decide(prompt, draft, *no))
+        elif len(prompt.questions) == 1:
+            self._offer(prompt, form.submit(prompt, draft))
+        else:
+            if message.text.strip():
+                form.step(prompt, draft, 1)
+            self._draw_card()
+
+    def _edited(self, prompt: Prompt, command: str) -> None:
+        question = decision(prompt)
+        fields = fields_of(prompt) or {}
+        option = next((o for o in question.options if o.effect == "allow_once"), None) if question else None
+        if question is None or option is None or not command.strip():
+            return
+        given = {
+            "choices": json.dumps({question.id: [option.id]}),
+            "input": json.dumps({**fields, "command": command}),
+        }
+        why = in_command(command) or "It is not what was asked for."
+        self._offer(prompt, Ready(f"{option.label} `{command}`", given, why))
+
+    def _offer(self, prompt: Prompt, ready: Ready | None) -> None:
+        """Send it, or ask once more; None: something is still missing, and the card says what."""
+        self._notes.pop(prompt.id, None)
+        if ready is not None and ready.why:
+            self._armed = (prompt.id, ready)
+        elif ready is not None:
+            self._send(prompt, ready)
+            return
+        self._draw_card()
+
+    def _confirm(self, yes: bool) -> None:
+        armed, self._armed = self._armed, None
+        prompt = self._open()
+        if yes and armed is not None and prompt is not None and prompt.id == armed[0]:
+            ready = Ready(armed[1].label, armed[1].fields | ({"sure": "true"} if prompt.hold else {}))
+            self._send(prompt, ready)
+        else:
+            self._draw_card()
+
+    def _send(self, prompt: Prompt, ready: Ready) -> None:
+        self._pressed[prompt.id] = ready.label
+        feed.answer(self._place.home, prompt.id, ready.fields, self.post_message)
+        self._draw_all()
+
+    def _go(self, prompt: Prompt) -> None:
+        """To the pane of its session; outside tmux this ends the inbox and shows the pane in its place."""
+        session = self._sessions.get(prompt.session_id)
+        links = [link for link in session.links if link.kind == "tmux"] if session is not None else []
+        if session is None or not links:
+            self._notes[prompt.id] = "Its session runs in no tmux pane: there is nowhere to go."
+            self._draw_card()
+            return
+        pane = Pane(links[0].server, links[0].target)
+        try:
+            if not panes.alive(pane, session.pid):
+                raise Problem("Its pane is gone.")
+            at = panes.here()
+            if at is None:
+                self.exit(pane)
+                return
+            stop = navigate.Stop(session.id, pane, prompt.title, prompt.opened_at, prompt.kind)
+            navigate.jump(self._place, at, stop, "switch")
+        except Problem as problem:
+            self._notes[prompt.id] = problem.message
+            self._draw_card()

@@ -1,0 +1,366 @@
+"""The inbox in a real tmux pane: keys in, screen out, against a running daemon with scripted agents."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scripted_claude import Held, ScriptedClaude
+
+from kit.poll import until
+from kit.terminal import Pane, Tmux, alive
+from kit.yourcall import COMMAND, Yourcall
+from yourcall.cli.inbox_danger import in_command
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+EDIT = {
+    "file_path": "/kites/prices.py",
+    "old_string": "wrap = 2\nreturn wrap",
+    "new_string": "wrap = 3\nreturn wrap",
+}
+PLAN = "# Gift wrap\n\n1. A tick box\n2. The **sum**\n\n| file | change |\n|---|---|\n| `cart.py` | the box |\n"
+HOSTILE_PLAN = (
+    "[click](http://127.0.0.1:1/x) \x1b[2J <b>y</b> \u202e &#x202e; ![a](http://127.0.0.1:1/seen.png)\n\n"
+    "<!-- and rm -rf / -->\n\n[//]: # (hidden)\n"
+)
+COLOURS = [
+    {
+        "question": "Which colour?", "header": "Colour", "multiSelect": False,
+        "options": [{"label": "Red", "description": "Warm"}, {"label": "Blue", "description": "Calm"}],
+    },
+    {
+        "question": "Which sizes?", "header": "Sizes", "multiSelect": True,
+        "options": [{"label": "Small", "description": ""}, {"label": "Large", "description": ""}],
+    },
+]  # fmt: skip
+
+
+class Desk:
+    """A person with a terminal, and agents that ask."""
+
+    def __init__(self, folder: Path, yc: Yourcall, stack: ExitStack) -> None:
+        self.folder, self.yc, self.stack = folder, yc, stack
+        self.tmux = stack.enter_context(Tmux())
+        self._agents = 0
+
+    def asks(
+        self, tool: str, pane: Pane | None = None, **given: Any
+    ) -> tuple[ScriptedClaude, Held]:
+        """An agent of its own asks; its prompt has reached yourcall."""
+        self._agents += 1
+        folder = self.folder / f"a{self._agents}"
+        folder.mkdir()
+        agent = self.stack.enter_context(ScriptedClaude(folder, self.yc, pane=pane))
+        before = len(self.yc.prompts())
+        held = agent.asks(tool, **given)
+        until(lambda: len(self.yc.prompts()) == before + 1, show=self.yc.prompts)
+        return agent, held
+
+    def inbox(self, *words: str, cols: int = 80, rows: int = 24) -> Pane:
+        env = {**self.yc.env, "TERM": "tmux-256color"}
+        return self.tmux.start(
+            [str(COMMAND), "inbox", *words],
+            cwd=self.folder,
+            env=env,
+            cols=cols,
+            rows=rows,
+        )
+
+
+@pytest.fixture
+def desk(tmp_path: Path, yc: Yourcall) -> Iterator[Desk]:
+    with ExitStack() as stack:
+        yield Desk(tmp_path, yc, stack)
+
+
+def shown(pane: Pane, *words: str) -> str:
+    """The screen, once it shows all of these and stands still: a key before that may be one too early."""
+    pane.wait_until(lambda screen: all(word in screen for word in words), 30)
+    return pane.settle(0.7, 30)
+
+
+def decided(held: Held) -> dict[str, Any]:
+    told = held.answer(30)
+    assert told is not None
+    return told["hookSpecificOutput"]["decision"]
+
+
+def fits(screen: str, cols: int, rows: int) -> None:
+    lines = screen.rstrip("\n").split("\n")
+    assert len(lines) <= rows
+    assert max(map(len, lines)) <= cols
+
+
+def test_a_digit_answers_and_the_states_are_told_as_they_come(desk: Desk) -> None:
+    agent, held = desk.asks("Bash", command="npm test", description="Run the tests")
+    pane = desk.inbox()
+    fits(
+        shown(pane, "1 waiting", "Claude wants to run", "$ npm test", "1  Allow"),
+        80,
+        24,
+    )
+    pane.key("1")
+    assert decided(held)["behavior"] == "allow"
+    screen = shown(pane, "pressed → sent")
+    assert (
+        "moved on" in screen
+    )  # the way that is still to go is there, but nothing claims it was gone
+    assert "The agent moved on" not in screen
+    agent.goes_on(held)
+    shown(pane, "Allowed. The agent moved on.", "Nothing waits")
+    pane.key("Enter")
+    shown(pane, "All is answered")
+    pane.key("q")
+    until(lambda: not alive(pane.pid), 30)
+
+
+def test_what_deletes_is_asked_twice_and_only_y_is_a_yes(desk: Desk) -> None:
+    _, held = desk.asks("Bash", command="rm -rf build")
+    pane = desk.inbox()
+    shown(pane, "! It deletes files", "asks again")
+    pane.key("1")
+    shown(pane, "Press y for yes")
+    pane.key("1")  # the same key again is no yes
+    screen = pane.wait_until(lambda screen: "Press y for yes" not in screen)
+    assert "1 waiting" in screen
+    assert held.process.poll() is None
+    pane.key("1")
+    shown(pane, "Press y for yes")
+    pane.key("y")
+    assert decided(held)["behavior"] == "allow"
+
+
+def test_a_no_is_never_asked_twice_and_carries_its_reason(desk: Desk) -> None:
+    _, first = desk.asks("Bash", command="rm -rf build")
+    pane = desk.inbox()
+    shown(pane, "t  Deny, and say why")
+    pane.key("t")
+    shown(pane, "Enter sends")
+    pane.text("Use make clean, [b]please[/b]. j q 1")
+    pane.key("C-j")
+    pane.text("Thanks.")
+    pane.key("Enter")
+    told = decided(first)
+    assert told["behavior"] == "deny"
+    assert "Use make clean, [b]please[/b]. j q 1\nThanks." in told["message"]
+
+
+def test_esc_takes_back_what_was_written(desk: Desk) -> None:
+    _, held = desk.asks("Bash", command="npm test")
+    pane = desk.inbox()
+    shown(pane, "t  Deny")
+    pane.key("t")
+    shown(pane, "Enter sends")
+    pane.text("no")
+    pane.key("Escape")
+    pane.wait_until(lambda screen: "Enter sends" not in screen)
+    pane.settle()
+    assert held.process.poll() is None
+    assert [p["state"] for p in desk.yc.prompts()] == ["open"]
+
+
+def test_a_command_is_allowed_as_edited(desk: Desk) -> None:
+    _, held = desk.asks("Bash", command="npm test", description="Run")
+    pane = desk.inbox()
+    shown(pane, "1  Allow")
+    pane.key("e")
+    shown(pane, "Allow this command instead")
+    pane.text(" -- --bail")
+    pane.key("Enter")
+    shown(pane, "npm test -- --bail`?", "Press y for yes")
+    pane.key("y")
+    told = decided(held)
+    assert told["updatedInput"] == {
+        "command": "npm test -- --bail",
+        "description": "Run",
+    }
+
+
+def test_several_questions_with_marks_and_words(desk: Desk) -> None:
+    _, held = desk.asks("AskUserQuestion", questions=COLOURS)
+    pane = desk.inbox()
+    shown(pane, "Claude asks 2 questions", "▸ Which colour?", "1  Red", "2  Blue")
+    pane.key("Enter")
+    shown(pane, "Choose one, please.")
+    pane.key("2")
+    shown(pane, "Which colour?  Blue", "▸ Which sizes?", "1 [ ] Small")
+    pane.key("1", "2")
+    shown(pane, "1 [x] Small", "2 [x] Large")
+    pane.key("1")
+    shown(pane, "1 [ ] Small", "2 [x] Large")
+    pane.key("Enter")
+    told = decided(held)
+    assert told["updatedInput"]["answers"] == {
+        "Which colour?": "Blue",
+        "Which sizes?": "Large",
+    }
+
+
+def test_changes_and_plans_are_readable_at_80_by_24(desk: Desk) -> None:
+    desk.asks("Edit", **EDIT)
+    desk.asks("ExitPlanMode", plan=PLAN)
+    pane = desk.inbox()
+    screen = shown(pane, "2 waiting", "Claude wants to change prices.py")
+    fits(screen, 80, 24)
+    for line in ("/kites/prices.py", "- wrap = 2", "+ wrap = 3", "  return wrap"):
+        assert line in screen
+    assert "\x1b[32m+ wrap = 3" in pane.ansi()
+    assert "\x1b[31m- wrap = 2" in pane.ansi()
+    pane.key("j")
+    screen = shown(
+        pane, "Claude has a plan", "Gift wrap", "1 A tick box", "The sum", "cart.py"
+    )
+    assert "**" not in screen
+    pane.key("z")
+    screen = shown(pane, "Claude has a plan")
+    assert "2 waiting" not in screen
+    pane.key("z", "k")
+    shown(pane, "Claude wants to change prices.py", "2 waiting")
+
+
+def test_what_an_agent_wrote_is_text_and_nothing_else(desk: Desk) -> None:
+    hostile = "echo '[red]x[/red] [link=http://x]' \x1b[2J\x1b]0;owned\x07 \u202egnp.exe\u200b"
+    desk.asks(
+        "Bash", command=hostile, description="\x1b[31m[bold]hi[/bold]\n# no heading"
+    )
+    desk.asks("ExitPlanMode", plan=HOSTILE_PLAN)
+    pane = desk.inbox(cols=120, rows=40)
+    screen = shown(pane, "2 waiting", "It holds letters that cannot be seen")
+    assert "[red]x[/red] [link=http://x]" in screen
+    assert "␛[2J␛]0;owned␇" in screen
+    assert "<U+202E>gnp.exe<U+200B>" in screen
+    assert "[bold]hi[/bold]" in screen
+    pane.key("j")
+    screen = shown(pane, "Claude has a plan", "␛[2J", "<b>y</b>", "<U+202E>")
+    # Nothing is left out, nothing becomes another letter, and nothing is a link.
+    for words in (
+        "http://127.0.0.1:1/x",
+        "<!-- and rm -rf / -->",
+        "&#x202e;",
+        "[//]: # (hidden)",
+        "seen.png",
+    ):
+        assert words in screen
+    assert "\x1b]8;" not in pane.ansi()
+    pane.key("r")
+    shown(pane, "plan:", "[click](http")
+    assert pane.variable("pane_title") != "owned"
+
+
+def test_somebody_else_was_first_and_the_cursor_stays(desk: Desk) -> None:
+    agent, held = desk.asks("Bash", command="npm test")
+    desk.asks("Bash", command="make")
+    pane = desk.inbox()
+    shown(pane, "2 waiting", "$ npm test")
+    (first, _) = desk.yc.prompts()
+    assert desk.yc.run("answer", first["id"], "deny", "--no-wait").code == 6
+    screen = shown(pane, "Answered by the command line", "1 waiting")
+    assert "$ npm test" in screen
+    pane.key("1")  # meant for what is here; the other one must not get it
+    agent.goes_on(held, decision="reject")
+    shown(pane, "Denied by the command line. The agent moved on.")
+    assert [p["state"] for p in desk.yc.prompts()] == ["open"]
+    pane.key("j")
+    shown(pane, "$ make", "1 waiting")
+
+
+def test_an_answer_that_comes_back_says_why(desk: Desk) -> None:
+    _, held = desk.asks("Bash", command="npm test")
+    pane = desk.inbox()
+    shown(pane, "$ npm test")
+    (prompt,) = desk.yc.prompts()
+    held.process.kill()
+    held.process.wait(10)
+    until(lambda: not desk.yc.show(prompt["id"])["held"], 30)
+    screen = shown(pane, "at the desk")
+    assert "1  Allow" not in screen
+
+
+def test_the_terminal_of_a_session_is_shown_live_and_inert(desk: Desk) -> None:
+    script = "printf '\\033[32mgreen\\033[0m kites\\n'; while read line; do echo \"got $line\"; done"
+    agent_pane = desk.tmux.start(
+        ["sh", "-c", script], cwd=desk.folder, env={"PATH": "/usr/bin:/bin"}
+    )
+    desk.asks("Bash", agent_pane, command="npm test")
+    small = desk.inbox()
+    screen = shown(small, "$ npm test", "p terminal")
+    assert "green kites" not in screen
+    small.key("p")
+    shown(small, "its terminal, live", "green kites")
+    fits(small.screen(), 80, 24)
+    wide = desk.inbox(cols=120, rows=40)
+    shown(wide, "$ npm test", "its terminal, live", "green kites")
+    assert "\x1b[32mgreen" in wide.ansi()
+    agent_pane.text("hello\u202e\n")
+    shown(wide, "got hello<U+202E>")
+    small.key("p")
+    shown(small, "$ npm test")
+
+
+def test_the_daemon_goes_and_comes_back(desk: Desk) -> None:
+    agent, held = desk.asks("Bash", command="npm test")
+    pane = desk.inbox()
+    shown(pane, "1 waiting", "$ npm test")
+    desk.yc.stop()
+    pane.wait_until(lambda screen: "yourcall is not running" in screen, 30)
+    pane.key("1")
+    desk.yc.start()
+    pane.wait_until(lambda screen: "not running" not in screen, 30)
+    shown(pane, "$ npm test")
+    assert held.process.poll() is None, "a key pressed without a line is no answer"
+    del agent
+
+
+def test_it_begins_with_the_one_that_was_named_and_works_narrow(desk: Desk) -> None:
+    desk.asks("Bash", command="npm test")
+    desk.asks("Bash", command="make")
+    named = next(p for p in desk.yc.prompts() if "make" in p["title"])
+    pane = desk.inbox(named["id"], cols=60, rows=24)
+    fits(shown(pane, "2 waiting", "$ make", "1  Allow"), 60, 24)
+
+
+def test_without_a_terminal_or_a_daemon_it_says_so(desk: Desk) -> None:
+    said = desk.yc.run("inbox")
+    assert (said.code, "needs a terminal" in said.err) == (2, True)
+    desk.yc.stop()
+    pane = desk.inbox()
+    pane.wait_until(lambda screen: "yourcall is not running" in screen, 30)
+    desk.yc.start()
+
+
+def test_no_other_command_and_not_the_daemon_pays_for_it() -> None:
+    code = (
+        "import sys, yourcall.daemon, yourcall.cli.main as m\n"
+        "for module in {e[0] for e in m._TABLE.values()}: m.import_module(f'yourcall.cli.{module}')\n"
+        "assert 'textual' not in sys.modules and 'rich' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_what_the_phone_calls_dangerous_is_dangerous_here() -> None:
+    told = (Path(__file__).parents[2] / "web" / "tests" / "danger.test.ts").read_text()
+    found = re.search(r"const DANGEROUS = \[(.*?)\n\];", told, re.DOTALL)
+    assert found is not None
+    commands = [
+        json.loads(line.rstrip(","))
+        for line in re.findall(r'^  (".*"),$', found[1], re.MULTILINE)
+    ]
+    assert len(commands) > 40
+    # A quoted letter after `echo` runs nothing: the parser here can tell, the phone's cannot.
+    assert [c for c in commands if not in_command(c)] == ["echo $'\\x72m'"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["npm test", "ls -la", "git status && git diff", "cargo build", "make test"],
+)
+def test_what_people_allow_all_day_is_one_key(command: str) -> None:
+    assert in_command(command) == ""
