@@ -38,7 +38,7 @@ format: .venv/.made ## let ruff format and mend what it can, and write the gener
 
 bench: .venv/.made ## every speed and size we claim, side by side, in one table
 	@tools/need.sh tmux npm
-	@$(BIN)/python tools/fetch_clis.py claude
+	@$(BIN)/python tools/fetch_clis.py claude codex
 	$(BIN)/python -m bench
 
 soak: .venv/.made ## the long races and the wide version matrix (half an hour)

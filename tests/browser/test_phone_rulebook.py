@@ -75,10 +75,10 @@ def test_a_rule_is_told_whole_taken_away_by_a_tap_and_brought_back(
         "Used 1 of 3 times",
         "Until Jan 31, 2099",
         "It is told: Make a new branch.",
-        "Written by hand, in the file",
+        "Written by hand",
         "by you, on the command line",
-        "Ask twice about commands make deploy …",
-        "From the project’s own file, in kite-shop",
+        "Ask twice about commands make deploy …, in this project only.",
+        "No expiry · From the project’s own file, in kite-shop",
     ):
         assert words in shown
     assert page.box("Remove slowly") is None

@@ -62,7 +62,7 @@ def raise_all(agent: Agent) -> None:
 
 
 VIEWS = ("#/", "#/p/allbashaa2", "#/p/alldanger2", "#/p/alleditaa2", "#/p/allplanaa2", "#/p/allaskaaa2",
-         "#/p/allformaa2", "#/sessions", "#/history", "#/devices", "#/start", "#/s/SESSION",
+         "#/p/allformaa2", "#/sessions", "#/history", "#/devices", "#/rules", "#/start", "#/s/SESSION",
          "#/t/SESSION")  # fmt: skip
 
 
@@ -88,7 +88,7 @@ def test_the_first_load_is_small(yc: Yourcall, opens: Opens) -> None:
     script = sum(size for file, size in packed.items() if file.suffix == ".js" and file.name != "sw.js")
     assert 10_000 < script < MOST_SCRIPT
     assert sum(packed.values()) < MOST_ALL
-    parts = ("markdown", "colours", "History", "Devices", "Session", "Start", "Terminal")
+    parts = ("markdown", "colours", "History", "Devices", "Rules", "Session", "Start", "Terminal")
     lazy = [file.name for file in files if file.name.startswith(parts)]
     assert not lazy
 

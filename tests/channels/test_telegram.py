@@ -365,10 +365,17 @@ def test_titles_only_says_no_word_of_the_agent_and_still_has_yes_and_no(acts: Ac
     async def story(stage: Stage) -> None:
         stage.life(Notify(titles_only=True))
         await stage.pair()
-        await stage.house.ask(title="deploy everything", body="deploy everything")
+        asked = Question("decision", "May it deploy?", (ALLOW, DENY), free_text=True)
+        await stage.house.ask(title="deploy everything", body="deploy everything", questions=(asked,))
         message = await stage.prompt()
         assert "deploy" not in stage.text(message)
         assert stage.server.labels(message) == ["✅ Allow", "❌ Deny"]
+        await stage.house.settled()
+        await stage.house.stop()
+        stage.life(Notify(titles_only=True))
+        stage.server.say("soon", reply_to=message)
+        await stage.see(lambda: "editMessageText" in stage.server.methods())
+        assert "deploy" not in stage.text(message), "nor after a restart"
         stage.server.tap(message, "❌ Deny")
         await stage.see(lambda: stage.row().state == "answering")
 

@@ -44,6 +44,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]
         yield running.url, running.run("devices", "add", "fuzzer", "--json").json["token"]
 
 
+@pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")  # schemathesis does
 @pytest.mark.parametrize(("method", "path"), OPERATIONS, ids=lambda each: str(each))
 def test_the_api_does_what_its_document_says(daemon: tuple[str, str], method: str, path: str) -> None:
     url, token = daemon

@@ -139,7 +139,13 @@ def test_a_watched_conversation_streams_to_the_phone(scene: Scene) -> None:
     """What the real Claude says and does, pushed as it writes it down."""
     claude = scene.ask([text("Ready.")])
     session = scene.yourcall.pause("ready")["session_id"]
-    _, page = scene.yourcall.http("GET", f"/api/sessions/{session}/conversation")
+
+    def so_far() -> dict[str, Any] | None:
+        """Claude says that it is done a moment before all of it is written down."""
+        _, page = scene.yourcall.http("GET", f"/api/sessions/{session}/conversation")
+        return page if any(entry.get("text") == "Ready." for entry in page["entries"]) else None
+
+    page = until(so_far)
     with unix_connect(sock=scene.yourcall.connect("api.sock"), uri="ws://localhost/api/live", proxy=None) as feed:
         feed.send(json.dumps({"watch": session, "after": page["end"], "file": page["file"]}))
         touch = tool("Bash", command="touch made", description="Make it")

@@ -7,6 +7,7 @@ import signal
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
 from kit.codex import CodexHome, run_codex
 from kit.codex_client import Client
 from kit.codex_scene import CodexScene, joined

@@ -95,6 +95,7 @@ class Telegram:
             return Gone("this chat is not paired any more")
         for prompt in notice.prompts:
             await self.book.name_prompt(prompt.id)
+        await self._note_bare(notice)
         first = notice.prompts[0] if notice.prompts else None
         thread = await self.thread(chat, first.cwd, notice.project) if first else 0
         message, files = told(notice, self._draft(target, notice))
@@ -127,6 +128,7 @@ class Telegram:
         end = await self.show(chat, message_id)
         if notice.standing == "over" and end is None:
             self._notices.pop((target, message_id), None)
+            self._locks.pop((target, message_id), None)
             for prompt in notice.prompts:
                 if notice.outcome != "Asked again below":
                     await self.book.put_draft(target, prompt.id, None)
@@ -138,10 +140,14 @@ class Telegram:
     def notice_at(self, target: str, message_id: int, prompt: Prompt) -> Notice:
         """What that message shows; after a restart worked out again."""
         known = self._notices.get((target, message_id))
-        if known is not None or self._desk is None:
-            return known or notice_of(prompt.id, [prompt], url=self.world.url)
-        body = self._desk.loop.store.body(prompt.request) if prompt.request else None
-        return notice_of(prompt.id, [prompt], url=self.world.url, body=body)
+        bare = bool(self.book.number("bare"))
+        return known or notice_of(prompt.id, [prompt], url=self.world.url, titles_only=bare)
+
+    async def _note_bare(self, notice: Notice) -> None:
+        """Whether no word of an agent's is to be shown: what is worked out again after a restart keeps to it."""
+        bare = all(not (prompt.title or prompt.body or prompt.questions) for prompt in notice.prompts)
+        if notice.prompts and bare != bool(self.book.number("bare")):
+            await self.book.put_number("bare", int(bare))
 
     def renew(self, chat: Chat, message_id: int, prompt: Prompt) -> None:
         """What is asked has changed without a word that others show: the message is to show it."""
@@ -152,18 +158,13 @@ class Telegram:
     async def show(self, chat: Chat, message_id: int, fallback: Notice | None = None) -> Trouble | None:
         """Bring a message to what is known now."""
         target = str(chat.id)
-        lock = self._locks.setdefault((target, message_id), asyncio.Lock())
-        try:
-            async with lock:
-                notice = self._notices.get((target, message_id)) or self._still_open(fallback)
-                if notice is None:
-                    return None
-                draft = self._draft(target, notice)
-                message, _ = told(notice, draft)
-                return await self.edit(chat, message_id, message, keyboard(notice, draft, self._offer(notice)))
-        finally:
-            if not lock.locked():
-                self._locks.pop((target, message_id), None)
+        async with self._locks.setdefault((target, message_id), asyncio.Lock()):
+            notice = self._notices.get((target, message_id)) or self._still_open(fallback)
+            if notice is None:
+                return None
+            draft = self._draft(target, notice)
+            message, _ = told(notice, draft)
+            return await self.edit(chat, message_id, message, keyboard(notice, draft, self._offer(notice)))
 
     def _still_open(self, notice: Notice | None) -> Notice | None:
         """What was worked out a moment ago must not cover an outcome that was shown since."""

@@ -204,7 +204,8 @@ class Listener:
             return
         if offer_key(masked_prompt(row).questions) != press.offer:
             self._toast(tapped, "What is asked has changed since. Read it again.", alert=True)
-            self._telegram.renew(chat, where.message_id, row)
+            async with self._telegram.sending(chat):  # what is being sent may be this very message
+                self._telegram.renew(chat, where.message_id, row)
             await self._book.put_draft(chat.id, row.id, None)
             self._show(chat, where.message_id, row)
             return
@@ -222,7 +223,7 @@ class Listener:
                 self._show(chat, message_id, row)
             return
         choices, texts, sure = answer_of(row, draft, press)
-        if False and not sure and allows(row, choices):
+        if row.hold and not sure and allows(row, choices):
             self._toast(tapped, "A rule wants this to be said twice.")
             await self._book.put_draft(chat.id, row.id, replace(draft, sure_of=press.what or ALL))
             self._show(chat, message_id, row)

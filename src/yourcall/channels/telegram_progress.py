@@ -13,8 +13,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from yourcall.channels.channel import Later
+from yourcall.channels.channel import Later, Unclear
 from yourcall.channels.needs import Desk
+from yourcall.channels.telegram_api import Trouble
 from yourcall.channels.telegram_book import Chat, Placed
 from yourcall.channels.telegram_text import Message, Span, compose, short
 from yourcall.channels.telegram_voice import name_of, run_of
@@ -119,9 +120,12 @@ class Progress:
             follow = replace(follow, begun=True)
             await self._put(follow)
         message = await self._message(follow, session, over, now)
-        if message is not None:
-            follow = await self._show(follow, chat, message)
-        if over:
+        end = await self._show(follow, chat, message) if message is not None else None
+        if isinstance(end, Later):
+            await self._telegram.world.sleep(end.after_s)
+        elif isinstance(end, Unclear) and follow.message_id:
+            pass  # editing it again does no harm
+        elif over or end is not None:
             await self._drop(follow)
 
     def _ready(self, session: Session) -> bool:
@@ -130,24 +134,21 @@ class Progress:
             p.session_id == session.id and p.kind in ("ready", "problem") and p.state == "open" for p in prompts
         )
 
-    async def _show(self, follow: Follow, chat: Chat, message: Message) -> Follow:
+    async def _show(self, follow: Follow, chat: Chat, message: Message) -> Trouble | None:
         name = self._name(follow)
         if self._shown.get(name) == message.text:
-            return follow
+            return None
         if follow.message_id:
             end = await self._telegram.edit(chat, follow.message_id, message)
         else:
             end = await self._telegram.say(chat, message, thread=follow.thread)
             if isinstance(end, int):
-                follow = replace(follow, message_id=end)
                 await self._telegram.book.place(str(chat.id), end, Placed(session=follow.session))
-                await self._put(follow)
+                await self._put(replace(follow, message_id=end))
                 end = None
         if end is None:
             self._shown[name] = message.text
-        elif isinstance(end, Later) and end.after_s:
-            await self._telegram.world.sleep(end.after_s)
-        return follow
+        return end
 
     async def _message(self, follow: Follow, session: Session, over: bool, now: float) -> Message | None:
         page = await self._page(session, follow.after if follow.after >= 0 else None, follow.file, PAGE)

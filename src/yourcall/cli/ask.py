@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import signal
 import sys
+from collections.abc import Callable
+from functools import partial
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -81,11 +83,12 @@ def command(
         if not question or (not options and not text):
             raise click.UsageError("Give at least one --option, or --text: nobody could answer this.")
         words = sys.stdin.read() if body == "-" else body
-        wish = client.raise_hand(question, options, text=text, multi=multi, body=words, name=name, attended=wait)
+        ask = partial(client.raise_hand, question, options, text=text, multi=multi, body=words, name=name)
         if not wait:
+            wish = ask(attended=False)
             click.echo(json.dumps({"id": wish["id"]}) if as_json else wish["id"])
             return
-        _leave(_waited(client, wish, timeout), options, as_json)
+        _leave(_waited(client, partial(ask, attended=True), timeout), options, as_json)
     except NotRunning as error:
         raise Problem(f"yourcall is not running. Start it with: {place.command('up')}") from error
     except NotAnswered as error:
@@ -100,11 +103,17 @@ def command(
         raise Problem("Not asked any more: the question was withdrawn.", 130) from None
 
 
-def _waited(client: Yourcall, wish: dict[str, Any], timeout: float | None) -> Answered:
-    # A script that is ended, or whose terminal is closed, takes its question with it.
+def _waited(client: Yourcall, ask: Callable[[], dict[str, Any]], timeout: float | None) -> Answered:
+    # A script that is ended, or whose terminal is closed, takes its question with it: from the moment it is asked.
     before = {number: signal.signal(number, _stop) for number in (signal.SIGTERM, signal.SIGHUP)}
+    wish: dict[str, Any] = {}
     try:
+        wish = ask()
         return client.wait(wish, timeout, _told)
+    except KeyboardInterrupt:
+        if wish:
+            client.withdraw(str(wish["id"]))  # it may have struck between asking and waiting
+        raise
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -23,8 +23,8 @@ DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
 class Rule(Struct, frozen=True):
-    """One section of a rules file; every field but `do` narrows it. `until` and `since` are seconds since 1970; `by`
-    and `note` are for people and decide nothing."""
+    """One section of a rules file; every field but `do` narrows it. `until` and `since` are seconds since 1970.
+    `by` and `note` are for people and decide nothing."""
 
     name: str
     do: Do

@@ -189,7 +189,8 @@ def in_words(rule: Rule) -> str:
         what.append("on " + " or ".join(rule.path))
     if rule.host:
         what.append("at " + " or ".join(rule.host))
-    where = [f"in {' or '.join(rule.project)}"] if rule.project else ["in every project"]
+    everywhere = "in this project only" if rule.of_project else "in every project"
+    where = [f"in {' or '.join(rule.project)}"] if rule.project else [everywhere]
     where += [f"by {' or '.join(rule.agent)}"] if rule.agent else []
     where += [f"on {' or '.join(rule.machine)}"] if rule.machine else []
     where += [f"in mode {' or '.join(rule.mode)}"] if rule.mode else []

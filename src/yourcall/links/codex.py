@@ -171,7 +171,7 @@ class CodexServers:
     async def _settle(self, place: str, live: Connection) -> None:
         """A while after the connection: what was neither asked again nor found is told as such."""
         deadline = time.monotonic() + REPLIES_S
-        while live.talk.awaits_replies and time.monotonic() < deadline and self._live.get(place) is live:
+        while live.talk.awaits_replies and time.monotonic() < deadline and self._live.get(place) is live:  # noqa: ASYNC110
             await asyncio.sleep(REPLY_LOOK_S)
         await asyncio.sleep(SETTLED_S)
         async with live.turn:

@@ -422,7 +422,7 @@ class TriedView(Struct, frozen=True):
 class RuleView(Struct, frozen=True):
     """`words` says all that the rule does; `text` is its section of the file. `project`: whose file it is in.
 
-    `used`: how often since `since`, as far as the last thousand prompts tell; `by`: who made it, if it was made here.
+    `used`: how often since `since`, in the last thousand prompts; `by`: who made it, if it was made here.
     """
 
     name: str

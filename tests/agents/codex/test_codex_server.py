@@ -416,7 +416,7 @@ def test_a_helper_that_is_over_is_forgotten() -> None:
     desk.server.open()
     started = next(m for way, m in captured("cmd-accept") if "thread" in m.get("result", {}))["result"]["thread"]
     desk.hear({"method": "thread/started", "params": {"thread": {**started, "ephemeral": True}}})
-    assert desk.server.say(started["id"], "x") is not None
+    assert not isinstance(desk.server.say(started["id"], "x"), Refused)
     desk.hear({"method": "thread/closed", "params": {"threadId": started["id"]}})
     assert isinstance(desk.server.say(started["id"], "x"), Refused)
 

@@ -4,6 +4,34 @@ import { SvelteMap } from "svelte/reactivity";
 import { drafts as kept, keepDrafts } from "./kept";
 
 class Drafts extends SvelteMap<string, string> {
+  /** Whose words are on their way right now, and what a session goes by since. */
+  private readonly leaving = new Set<string>();
+  private readonly ways = new Map<string, string>();
+
+  leaves(id: string): void {
+    this.leaving.add(id);
+  }
+
+  /** What was sent has arrived, or stays to be sent again: then where the session is now. */
+  left(id: string, arrived: boolean): void {
+    this.leaving.delete(id);
+    const to = this.ways.get(id);
+    if (arrived) this.delete(id);
+    else if (to) this.move(id, to);
+  }
+
+  /** The session goes by another id: what was typed goes along, but for what is being sent at this moment. */
+  follow(id: string, to: string): void {
+    this.ways.set(id, to);
+    if (!this.leaving.has(id)) this.move(id, to);
+  }
+
+  private move(id: string, to: string): void {
+    const text = this.get(id);
+    if (text && !this.get(to)) this.set(to, text);
+    this.delete(id);
+  }
+
   override set(id: string, text: string): this {
     if (text) super.set(id, text);
     else super.delete(id);

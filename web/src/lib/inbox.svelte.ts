@@ -7,7 +7,7 @@ import { touched } from "./calm";
 import { Feed, type LineState, type WatchRequest } from "./feed";
 import { empty, type Filled } from "./form";
 import { answers, forgetAll, forgetAnswer, keepAnswer, type KeptAnswer } from "./kept";
-import type { AnswerReply, AnswerRequest, DeviceView, LiveNews, Page, PromptStory, PromptView, SessionView } from "./types";
+import type { AnswerReply, AnswerRequest, DeviceView, LiveNews, Page, PromptStory, PromptView, SessionView, Status } from "./types";
 import { line } from "./visible";
 import { agentName, bounce, DONE, project, sentence, standing } from "./words";
 
@@ -54,6 +54,8 @@ const LINGER = 150;
 const ELSEWHERE = 15_000;
 const SAID_FOR = 6_000;
 const RETRY = 3_000;
+// The feed does not tell of the brake. Whoever has the app open sees it pulled elsewhere after at most so long.
+const BRAKE = 4_000;
 
 class Inbox {
   cards: Card[] = $state.raw([]);
@@ -64,11 +66,16 @@ class Inbox {
   /** The last thing that happened, in a line; also read out by a screen reader. */
   said: Note | null = $state.raw(null);
   loaded = $state(false);
+  /** Nothing is decided by rule now; null until it is known. */
+  paused: boolean | null = $state(null);
+  /** Sessions that go by another id since this page was opened. */
+  renamed: Record<string, string> = $state.raw({});
   /** Answers from before the app was closed, whose prompts have not been heard of yet. */
   orphans: KeptAnswer[] = $state.raw(answers());
   private saidAt = 0;
   private added: (page: Page) => void = () => undefined;
   private retry = 0;
+  private turned = 0;
   private readonly feed = new Feed({
     snapshot: () => this.snapshot(),
     news: (message) => this.news(message),
@@ -77,6 +84,8 @@ class Inbox {
 
   constructor() {
     setInterval(() => this.settle(), 100);
+    setInterval(() => void this.lookAtBrake(), BRAKE);
+    document.addEventListener("visibilitychange", () => void this.lookAtBrake());
   }
 
   get waiting(): Card[] {
@@ -106,6 +115,7 @@ class Inbox {
     this.cards = [];
     this.sessions = [];
     this.loaded = false;
+    this.paused = null;
     this.why = why;
     this.line = "unpaired";
   }
@@ -132,6 +142,32 @@ class Inbox {
     this.loaded = true;
   }
 
+  private async lookAtBrake(): Promise<void> {
+    if (document.hidden || this.line !== "live") return;
+    const asked = this.turned;
+    const reply = await get<Status>("/api/status").catch(() => null);
+    // What was asked before the person's own hand was on the brake is old.
+    if (reply?.ok && asked === this.turned) this.paused = reply.data.paused ?? false;
+  }
+
+  /** Pull the brake, or let it go; what is wrong, in a sentence, or nothing. */
+  async brake(on: boolean): Promise<string> {
+    this.turned++;
+    try {
+      const reply = await call("POST", on ? "/api/pause" : "/api/resume");
+      if (reply.status === 401) this.unpair("This device is not paired any more.");
+      if (!reply.ok) return line(reply.error) || "That did not work.";
+      this.paused = on;
+      this.say(on ? "Rules are paused: everything waits for you." : "Rules decide again.", on ? "late" : "good");
+      return "";
+    } catch (error) {
+      if (!(error instanceof NoLine)) throw error;
+      return `No connection: it is not known whether rules are ${on ? "paused" : "on again"}.`;
+    } finally {
+      this.turned++;
+    }
+  }
+
   /** Hear what is added to a conversation while somebody reads it; null: nobody does any more. */
   watch(place: (() => WatchRequest | null) | null, added: (page: Page) => void = () => undefined): void {
     this.added = added;
@@ -142,7 +178,10 @@ class Inbox {
     if (message.type === "entries") this.added(message.page);
     else if (message.type === "prompt") this.take(message.prompt, true);
     else if (message.type === "session") {
-      const others = this.sessions.filter((session) => session.id !== message.session.id);
+      const { id, goes_on_as: next } = message.session;
+      const others = this.sessions.filter((session) => session.id !== id);
+      // One that was laid down may be taken up again: then it is here, and leads nowhere else.
+      if (next || id in this.renamed) this.renamed = { ...this.renamed, [id]: next };
       this.sessions = message.session.state === "ended" ? others : [message.session, ...others];
     }
   }
@@ -150,7 +189,9 @@ class Inbox {
   private lineIs(state: LineState, why: string): void {
     if (state === "unpaired") return this.unpair(why);
     this.line = state;
-    if (state === "live") void this.flush();
+    if (state !== "live") return;
+    void this.lookAtBrake();
+    void this.flush();
   }
 
   private take(prompt: PromptStory | PromptView, aloud: boolean): void {

@@ -1,7 +1,7 @@
 // Where in the app the person is; kept in the address behind the #, which no server sees.
 
 export type Place =
-  | { view: "inbox" | "sessions" | "history" | "devices" | "start" }
+  | { view: "inbox" | "sessions" | "history" | "devices" | "rules" | "start" }
   | { view: "prompt" | "session" | "terminal" | "resume"; id: string };
 
 function read(hash: string): Place {
@@ -10,7 +10,7 @@ function read(hash: string): Place {
   if (view === "s" && id) return { view: "session", id: decodeURIComponent(id) };
   if (view === "t" && id) return { view: "terminal", id: decodeURIComponent(id) };
   if (view === "start" && id) return { view: "resume", id: decodeURIComponent(id) };
-  return view === "start" || view === "sessions" || view === "history" || view === "devices" ? { view } : { view: "inbox" };
+  return view === "start" || view === "rules" || view === "sessions" || view === "history" || view === "devices" ? { view } : { view: "inbox" };
 }
 
 class Here {
@@ -31,10 +31,15 @@ export const toSession = (id: string): string => `#/s/${encodeURIComponent(id)}`
 export const toTerminal = (id: string): string => `#/t/${encodeURIComponent(id)}`;
 export const toStart = (resume = ""): string => (resume ? `#/start/${encodeURIComponent(resume)}` : "#/start");
 
+export const RULES = "#/rules";
+
 export function go(hash: string): void {
   here.depth++;
   location.hash = hash;
 }
+
+/** The same page, under another address: back leads where it led. */
+export const becomes = (hash: string): void => location.replace(hash);
 
 /** Back to where the person came from, or to the inbox if they came from outside. */
 export function back(): void {

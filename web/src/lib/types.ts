@@ -422,7 +422,7 @@ export interface RuleTestRequest {
   agent?: string;
 }
 
-/** `words` says all that the rule does; `text` is its section of the file. `project`: whose file it is in. */
+/** `words` says all that the rule does; `text` is its section of the file. `project`: whose file it is in. `used`: how often since `since`, in the last thousand prompts; `by`: who made it, if it was made here. */
 export interface RuleView {
   name: string;
   do: "allow" | "ask" | "deny" | "hold";
@@ -430,6 +430,10 @@ export interface RuleView {
   text: string;
   project: string;
   used: number;
+  uses: number | null;
+  until: number | null;
+  since: number;
+  by: string;
 }
 
 /** `problems`: sentences about files that cannot be used as they are; then nothing they allow counts. */

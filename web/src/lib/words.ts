@@ -108,12 +108,14 @@ export function span(seconds: number): string {
   return days === 1 ? "1 day" : `${days} days`;
 }
 
-/** The hour, and the day if it was not today. */
+/** The hour, the day if it is not today, the year if it is not this one. */
 export function when(at: number, now: number): string {
   const then = new Date(at * 1000);
   const hour = then.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-  if (new Date(now * 1000).toDateString() === then.toDateString()) return hour;
-  return `${then.toLocaleDateString([], { day: "numeric", month: "short" })}, ${hour}`;
+  const today = new Date(now * 1000);
+  if (today.toDateString() === then.toDateString()) return hour;
+  const year = today.getFullYear() === then.getFullYear() ? {} : ({ year: "numeric" } as const);
+  return `${then.toLocaleDateString([], { day: "numeric", month: "short", ...year })}, ${hour}`;
 }
 
 export const DONE: ReadonlySet<string> = new Set(["confirmed", "desk", "ended"]);

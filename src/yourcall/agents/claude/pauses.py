@@ -73,8 +73,12 @@ class Task(Struct, frozen=True):
 
 
 def ready(payload: HookPayload, session: Session) -> Pause | None:
-    """The turn is over. `claude -p` has nobody to ask; a stop that a hook is about to undo is no stop yet."""
-    if session.mode == "headless" or payload.agent_id or payload.stop_hook_active:
+    """The turn is over. `claude -p` has nobody to ask.
+
+    A stop that another hook undoes looks like any other. The next one has `stop_hook_active`: it is the one that
+    counts, and its prompt takes the place of the first.
+    """
+    if session.mode == "headless" or payload.agent_id:
         return None
     running = [f"Still running: {task}" for task in map(_task, payload.background_tasks) if task]
     body = "\n\n".join([payload.last_assistant_message[: words.LONGEST_BODY], *running]).strip()

@@ -33,7 +33,6 @@ class HookPayload(Struct, frozen=True):
     notification_type: str = ""
     error: str = ""
     last_assistant_message: str = ""
-    stop_hook_active: bool = False
     background_tasks: list[Raw] = []
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from yourcall.agents.grade import Grade, Reach
 
 _RECORD = "item completed; dialog gone"
+_CALL = "call over; dialog gone"
 
 GRADE = Grade(
     "Codex",
@@ -13,7 +14,7 @@ GRADE = Grade(
         "permission": Reach("control socket; screen", "control socket; one key per look", _RECORD),
         "question": Reach("control socket; screen", "control socket; one key per look", "rollout; dialog gone"),
         "plan": Reach("screen; pipes", "one key per look; pipes", "dialog gone; the next turn"),
-        "elicitation": Reach("control socket; screen", "control socket; one choice by keys", "its call; dialog gone"),
+        "elicitation": Reach("control socket; screen", "control socket; one choice by keys", _CALL),
         "trust": Reach("screen", "one key per look, by a person", "dialog gone"),
         "startup": Reach("screen", "one key per look, by a person; signing in never", "dialog gone"),
         "ready": Reach("control socket; hook", "control socket; typed", "control socket; hook"),

@@ -61,7 +61,6 @@ class HookPayload(Struct, frozen=True):
     agent_id: str = ""  # a sub-agent's: the session is still the one it belongs to
     agent_type: str = ""
     last_assistant_message: str | None = ""
-    stop_hook_active: bool = False
 
 
 class ToolInput(Struct, frozen=True):
@@ -100,7 +99,7 @@ def read_hook(call: HookCall) -> Heard:
             return Heard((seen,), endings=(given, replace(over, turn_id=turn)))
         case "PermissionRequest" if payload.tool_name and call.new_id:
             return Heard((seen,), told=_asks(call, payload))
-        case "Stop" if call.new_id and not payload.stop_hook_active and seen.session.mode == "terminal":
+        case "Stop" if call.new_id and seen.session.mode == "terminal":
             return Heard((seen, PromptRaised(call.at, _ready(call, payload))), endings=(over,), turn=call.at)
         case "SubagentStop":
             return Heard((seen,), endings=(over,))

@@ -9,7 +9,7 @@ Rules
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -54,6 +54,7 @@ class Known(Struct):
     thread: Thread
     subscribed: bool = False
     turn: str = ""
+    ended: str = ""  # the last turn whose end was told
     items: dict[str, Item] = field(default_factory=dict[str, Item])
     last: Item = Item()
     pause: str = ""  # the prompt that waits for the next instruction
@@ -299,11 +300,16 @@ class Server:
                 return NOTHING
             known.thread = replace(told.thread, status=known.thread.status)
             events: list[AnyEvent] = []
+            lines: tuple[bytes, ...] = ()
             for turn in told.initialTurnsPage.data if told.initialTurnsPage else []:
                 if turn.status == "inProgress":
                     events += self._begins(known, turn.id, at)
                     known.items |= {item.id: item for item in turn.items if item.status == "inProgress"}
-            return Spoke(tuple(events))
+                elif known.thread.status.type != "active" and turn.id != known.ended:
+                    # It was over before we listened: nobody will tell us so again.
+                    missed = self._turn_over(known, turn, at, self._begins(known, turn.id, at))
+                    events, lines = [*events, *missed.events], (*lines, *missed.lines)
+            return Spoke(tuple(events), lines=lines)
 
         return resumed
 
@@ -364,11 +370,11 @@ class Server:
         source = "held" if by == "held" else "desk"
         return [CallSettled(at, pause, "allowed", source, "the next instruction was given")]
 
-    def _turn_over(self, known: Known, turn: Turn, at: float) -> Spoke:
+    def _turn_over(self, known: Known, turn: Turn, at: float, begun: Sequence[AnyEvent] = ()) -> Spoke:
         thread = known.thread
-        events = self._requests.turn_over(thread.id, turn.status == "interrupted", known.stopping, at)
+        events = [*begun, *self._requests.turn_over(thread.id, turn.status == "interrupted", known.stopping, at)]
         last = next((item for item in reversed(turn.items) if item.text), known.last)
-        known.turn, known.last, known.stopping = "", Item(), False
+        known.turn, known.last, known.stopping, known.ended = "", Item(), False, turn.id
         known.items.clear()
         self.speaking.pop(thread.id, None)
         lines: list[bytes] = []
