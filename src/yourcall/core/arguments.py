@@ -45,7 +45,7 @@ def refs_of(args: list[Word], use: Use, places: Places) -> list[Ref]:
             # `-t/etc`, and `-vt/etc` too: where the letters end and the value begins, the program knows.
             value, clustered = value[2:], value
             for start in range(3, len(clustered)):
-                if not clustered[1 : start].isalpha():
+                if not clustered[1:start].isalpha():
                     break
                 if clustered[start] in "/.~":
                     refs += [Ref(under(place, clustered[start:]), use, word.glob) for place in places]
@@ -84,8 +84,8 @@ def host_of(value: str) -> str:
                 return (found.hostname or "").rstrip(".")
         except ValueError:
             return ""
-    elif re.fullmatch(r"(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?(?:/\S*)?", value):
-        return value.split("/", 1)[0].split(":", 1)[0]
+    elif re.fullmatch(r"(?:[a-zA-Z0-9-]+\.)+[a-zA-Z]{2,}(?::\d+)?(?:/[^\s@\\{}\[\]]*)?", value):
+        return value.split("/", 1)[0].split(":", 1)[0].lower()
     elif re.fullmatch(r"localhost(?::\d+)?(?:/\S*)?|127\.0\.0\.1(?::\d+)?(?:/\S*)?", value):
         return re.split(r"[:/]", value, maxsplit=1)[0]
     return ""

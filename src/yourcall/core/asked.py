@@ -13,7 +13,8 @@ AskedKind = Literal["command", "read", "write", "fetch", "mcp", "other"]
 
 
 class Asked(Struct, frozen=True):
-    """`tool` is the agent's own name for it. `unboxed`: it asks to leave the agent's sandbox."""
+    """`tool` is the agent's own name for it. `unboxed`: it asks to leave the agent's sandbox. `deep`: it reads
+    what lies below its paths, too."""
 
     tool: str
     kind: AskedKind = "other"
@@ -22,3 +23,4 @@ class Asked(Struct, frozen=True):
     hosts: tuple[str, ...] = ()
     server: str = ""
     unboxed: bool = False
+    deep: bool = False

@@ -12,7 +12,8 @@ from yourcall.core import effects_git
 from yourcall.core import effects_table as table
 from yourcall.core.arguments import host_of, named, names_tell, ref_of, refs_of, says
 from yourcall.core.effects import NOTHING, UNKNOWN, Effect, Part, Ref, Use
-from yourcall.core.programs import awk, fetches, sed
+from yourcall.core.fetching import fetches
+from yourcall.core.programs import awk, sed
 from yourcall.core.shell import NUMBERS, Assign, Item, Places, Redirect, Script, Simple, Test, Unread, parse, under
 from yourcall.core.shell_words import Word
 
@@ -79,7 +80,9 @@ class _Parts:
         harmless = item.name in table.HARMLESS_VARIABLES or item.name.startswith("LC_")
         if item.lasting and _NAME.fullmatch(item.name):
             harmless = harmless or plain_variable(item.name)
-        effects = NOTHING if harmless else UNKNOWN
+        # Wherever it is calculated with (zsh: `$y[x]`), a command within it would run.
+        held = item.value.value or ""
+        effects = NOTHING if harmless and "$(" not in held and "`" not in held else UNKNOWN
         self.parts.append(Part("assign", f"{item.name}={item.value.text}", (), effects))
 
     def _note(self, words: list[Word], text: str, effects: set[Effect], refs: list[Ref], hosts: list[str]) -> None:
@@ -142,13 +145,12 @@ class _Parts:
             case "printf":
                 # To zsh, `%d` calculates, and calculating can run commands.
                 counts = re.search(r"%[^%sbqc\n]*[diouxXeEfFgGaA*]", known[0]) if known else None
-                if not known or values[0] is None or values[0].startswith("-"):
-                    effects.add("unknown")
-                elif counts and not all(_PRINTS.fullmatch(value or "$") for value in values[1:]):
+                if not known or values[0] is None or values[0].startswith("-") or (counts and not all(_PRINTS.fullmatch(value or "$") for value in values[1:])):
                     effects.add("unknown")
             case "test" | "[":
                 sums = any(value in NUMBERS or value == "-t" for value in known)
-                if None in values or "-v" in known or "-R" in known or (sums and any("[" in v for v in known)):
+                odd = [v for v in known if not (v.isdecimal() or v.startswith("-") or v in ("!", "]"))]
+                if None in values or "-v" in known or "-R" in known or (sums and odd):
                     effects.add("unknown")
             case "dd":
                 for word in args:

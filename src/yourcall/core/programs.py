@@ -1,4 +1,4 @@
-"""Programs with a language of their own: curl and wget, sed, awk.
+"""Programs with a language of their own: sed, awk.
 
 Rule: what their arguments make them do is told only where it is sure; a script that could run, write or read
 something else is `unknown`.
@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 
-from yourcall.core.arguments import host_of, named, refs_of
+from yourcall.core.arguments import refs_of
 from yourcall.core.effects import Effect, Ref
-from yourcall.core.effects_table import words
-from yourcall.core.shell import Places, under
+from yourcall.core.shell import Places
 from yourcall.core.shell_words import Word
 
 # One command of sed that only prints, deletes lines or substitutes text; `e`, `w`, `r` and their flags are others.
@@ -25,65 +24,6 @@ _SED_BRACKETS = re.compile(
     r"s(?P<d>[/|,#@:])(?:\[\^?[^\]\[\\\n]+\]|\\.|(?!(?P=d))[^\\\n\[])*(?P=d)(?:(?!(?P=d))[^\\\n]|\\.)*(?P=d)[gpiI0-9]*"
 )
 _AWK = re.compile(r"system|getline|[|>@`]|ENVIRON|ARG[VC]")
-
-_CONFIGURES = words("--config --execute --use-askpass --engine --netrc-file")
-_SAVES = words(
-    "--output --output-document --output-dir --directory-prefix --dump-header --cookie-jar --trace --trace-ascii "
-    "--stderr --libcurl --hsts --alt-svc --etag-save --append-output --output-file --save-cookies --warc-file "
-    "--remote-name --remote-name-all"
-)
-
-
-def fetches(
-    name: str, args: list[Word], effects: set[Effect], refs: list[Ref], hosts: list[str], places: Places
-) -> None:
-    effects.add("network")
-    saves = name == "wget"
-    at = 0
-    while at < len(args):
-        value = args[at].value or ""
-        follows = args[at + 1 : at + 2]
-        if value.startswith("--"):
-            said, _, given = value.partition("=")
-            if any(option.startswith(said) for option in _CONFIGURES):
-                effects.add("unknown")
-            if any(option.startswith(said) for option in _SAVES):
-                if said.startswith("--remote"):
-                    saves = True
-                else:
-                    refs += (
-                        [named(given, "write", p) for p in places] if given else refs_of(follows, "write", places)
-                    )
-            elif said in ("--upload-file", "--post-file", "--body-file"):
-                refs += [named(given, "read", p) for p in places] if given else refs_of(follows, "read", places)
-        elif value.startswith("-") and len(value) > 1:
-            letters = value[1:]
-            if set(letters) & set("K" if name == "curl" else "e"):
-                effects.add("unknown")
-            for letter in "oDcOP" if name == "wget" else "oDc":
-                if letter in letters:
-                    tail = letters.split(letter, 1)[1]
-                    refs += (
-                        [named(tail, "write", p) for p in places] if tail else refs_of(follows, "write", places)
-                    )
-            if name == "curl" and set(letters) & set("OJ"):
-                saves = True
-            if name == "curl" and "T" in letters:
-                tail = letters.split("T", 1)[1]
-                refs += [named(tail, "read", p) for p in places] if tail else refs_of(follows, "read", places)
-        else:
-            host = host_of(value)
-            if host:
-                hosts.append(host)
-            if value.startswith("file:"):
-                effects.add("unknown")
-            if "@" in value and not host:
-                refs += [named(value.rsplit("@", 1)[1].split(";")[0], "read", p) for p in places]
-        at += 1
-    if saves and not any(r.use == "write" for r in refs):
-        refs += [Ref(under(place, "."), "write") for place in places]
-    if not hosts:
-        effects.add("unknown")
 
 
 def sed(args: list[Word], effects: set[Effect], refs: list[Ref], places: Places) -> None:
@@ -117,9 +57,9 @@ def sed(args: list[Word], effects: set[Effect], refs: list[Ref], places: Places)
     for script in scripts:
         # A `;` inside of s/…/…/ is not a separator: it is tried whole too.
         pieces = [] if script is None else [[script], re.split(r"[;\n]", script)]
-        if script is not None and _bracketed(script) and not _SED_BRACKETS.fullmatch(script.strip()):
-            effects.add("unknown")
-        if not any(all(_SED.fullmatch(each.strip()) for each in way) for way in pieces):
+        if script is not None and _bracketed(script):
+            effects |= set() if _SED_BRACKETS.fullmatch(script.strip()) else {"unknown"}
+        elif not any(all(_SED.fullmatch(each.strip()) for each in way) for way in pieces):
             effects.add("unknown")
     refs += refs_of(files, "write" if writes else "read", places)
 

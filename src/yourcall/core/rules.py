@@ -129,6 +129,8 @@ def covers(rule: Rule, part: Part, asked: Asked, scene: Scene) -> bool:
         return rule.text.strip() == asked.command.strip() and part.text != "leave the sandbox"
     if rule.mcp and not (asked.kind == "mcp" and part.kind == "tool" and _mcp(rule.mcp, asked)):
         return False
+    if rule.mcp and "__" in _mcp_tool(asked):
+        return False  # mcp__a__b__c: whose is it, a's or that of a server called a__b?
     if rule.path and not (part.paths and all(_path(rule.path, path, scene) for path in part.paths)):
         return False
     if rule.host and not (part.hosts and all(_any(rule.host, host) for host in part.hosts)):
@@ -220,11 +222,24 @@ def _quoted(word: str) -> str:
 def _begins(pattern: str, part: Part, whole: bool) -> bool:
     """The words of the pattern, in their places; further ones are allowed unless it is `whole`. All are known."""
     wanted = words(pattern)
+    if "unknown" in part.effects and not all(_tame(word or "") for word in _behind(part.argv[len(wanted) :])):
+        return False
     if part.kind != "command" or len(part.argv) < len(wanted) or None in part.argv:
         return False
     if whole and len(part.argv) != len(wanted):
         return False
     return all(w == "*" or w == got for w, got in zip(wanted, part.argv, strict=False))
+
+
+def _behind(more: tuple[str | None, ...]) -> tuple[str | None, ...]:
+    """The words that may still be the program's own options: those before a `--`."""
+    return more[: more.index("--")] if "--" in more else more
+
+
+def _tame(word: str) -> bool:
+    """Of a program that nobody here knows: no option (`npm test --prefix /x` runs other scripts), no setting
+    (`make SHELL=x`), and nothing that lies elsewhere."""
+    return not word.startswith(("-", "/", "~", "+")) and "=" not in word and ".." not in word
 
 
 def _contains(pattern: str, part: Part) -> bool:
@@ -236,9 +251,13 @@ def _contains(pattern: str, part: Part) -> bool:
     return all(any(w == "*" or w == got for got in rest) for w in wanted[1:])
 
 
+def _mcp_tool(asked: Asked) -> str:
+    return asked.tool.removeprefix(f"mcp__{asked.server}__")
+
+
 def _mcp(patterns: tuple[str, ...], asked: Asked) -> bool:
     """`server` or `server/tool`; both are patterns."""
-    tool = asked.tool.removeprefix(f"mcp__{asked.server}__")
+    tool = _mcp_tool(asked)
     return any(
         _any((server,), asked.server) and (not name or _any((name,), tool))
         for server, _, name in (pattern.partition("/") for pattern in patterns)

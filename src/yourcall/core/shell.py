@@ -361,8 +361,8 @@ class _Walk:
                 signs = {c.type if not c.is_named else _text(c) for c in child.children}
                 operands = [c for c in child.children if c.is_named and c.type != "test_operator"]
                 # [[ x -eq y ]] calculates, and calculating can run commands; to zsh, [ ] and -t do too.
-                odd = [c for c in operands if c.type != "number"]
-                if signs & (NUMBERS | {"-t"}) and (odd if double else any("[" in _text(c) for c in odd)):
+                odd = any(c.type != "number" and _text(c) not in ("$?", "$#", '"$#"') for c in operands)
+                if signs & (NUMBERS | {"-t"}) and odd:
                     plain = False
                 stack.extend(reversed(child.children))
             elif child.type in ("test_operator",) or not child.is_named:
@@ -475,7 +475,10 @@ def _moved(simple: Simple) -> _After:
     places = simple.places
     name = simple.words[0].value
     still = _After(places, places)
-    if name not in ("cd", "pushd", "popd", "eval", "source", ".", "builtin", "command", "time") and name is not None:
+    if (
+        name not in ("cd", "pushd", "popd", "eval", "source", ".", "builtin", "command", "time")
+        and name is not None
+    ):
         return still
     lost = _After((None,), (None,))
     if name != "cd":

@@ -58,9 +58,11 @@ class Files:
     def _read(self, path: Path, root: str) -> Book:
         try:
             found = path.stat()
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             self._known.pop(path, None)
             return Book()
+        except OSError as error:  # it is there, and may restrict
+            return Book(problems=(f"{path} cannot be read: {error}.",))
         mark = (found.st_mtime_ns, found.st_size, found.st_ino)
         known = self._known.get(path)
         if known is not None and known[0] == mark:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import socket
 import time
 from collections.abc import Iterable
@@ -21,6 +22,8 @@ from yourcall.model import Prompt
 
 # A pattern that matches more than this is not looked at one by one.
 MOST_MATCHES = 500
+
+_ANCHORED = re.compile(r"(?:^|/)\./[^/]*[*?\[]")
 
 MARKS = (".git", ".yourcall", ".hg")
 
@@ -60,10 +63,13 @@ def _followed(ref: Ref, cwd: str, home: str) -> tuple[str, ...]:
     try:
         # As it stands it may be a file too: a quoted star is only a star.
         ends = [os.path.realpath(whole)]
+        if ".." in path:
+            # `cd link/..` leads back to where the link lies, `cat link/../x` to where it points: both are meant.
+            ends.append(os.path.realpath(os.path.normpath(whole)))
         if ref.glob:
             found = list(islice(glob.iglob(whole, include_hidden=True, recursive=False), MOST_MATCHES + 1))
-            # A file named like an option is one to the command that gets it.
-            options = "/" not in path and any(os.path.basename(each).startswith("-") for each in found)
+            # A file named like an option is one to the command that gets it (`*/x`: `-o/x`); `./*` is none.
+            options = not _ANCHORED.search(path) and any("/-" in each[len(cwd) :] for each in found)
             if len(found) > MOST_MATCHES or options:
                 return ()
             ends += [os.path.realpath(each) for each in found]

@@ -43,7 +43,7 @@ def asked(request: bytes) -> Asked | None:
         case "WebFetch":
             return Asked(tool, "fetch", hosts=_host(fields))
         case _ if kind != "other":
-            return Asked(tool, kind, paths=paths(fields))
+            return Asked(tool, kind, paths=paths(fields), deep=tool == "Grep")
         case _:
             return Asked(tool)
 
