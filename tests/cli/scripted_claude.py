@@ -34,9 +34,7 @@ class Held:
 class ScriptedClaude:
     """`with ScriptedClaude(folder, yc) as claude: held = claude.asks("Bash", command="ls")`."""
 
-    def __init__(
-        self, folder: Path, yourcall: Yourcall, mode: str = "default", pane: Pane | None = None
-    ) -> None:
+    def __init__(self, folder: Path, yourcall: Yourcall, mode: str = "default", pane: Pane | None = None) -> None:
         self.session_id = str(uuid.uuid4())
         self.project = folder / "project"
         self.config = folder / "claude-config"

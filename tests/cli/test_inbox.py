@@ -51,9 +51,7 @@ class Desk:
         self.tmux = stack.enter_context(Tmux())
         self._agents = 0
 
-    def asks(
-        self, tool: str, pane: Pane | None = None, **given: Any
-    ) -> tuple[ScriptedClaude, Held]:
+    def asks(self, tool: str, pane: Pane | None = None, **given: Any) -> tuple[ScriptedClaude, Held]:
         """An agent of its own asks; its prompt has reached yourcall."""
         self._agents += 1
         folder = self.folder / f"a{self._agents}"
@@ -110,9 +108,7 @@ def test_a_digit_answers_and_the_states_are_told_as_they_come(desk: Desk) -> Non
     pane.key("1")
     assert decided(held)["behavior"] == "allow"
     screen = shown(pane, "pressed → sent")
-    assert (
-        "moved on" in screen
-    )  # the way that is still to go is there, but nothing claims it was gone
+    assert "moved on" in screen  # the way that is still to go is there, but nothing claims it was gone
     assert "The agent moved on" not in screen
     agent.goes_on(held)
     shown(pane, "Allowed. The agent moved on.", "Nothing waits")
@@ -215,9 +211,7 @@ def test_changes_and_plans_are_readable_at_80_by_24(desk: Desk) -> None:
     assert "\x1b[32m+ wrap = 3" in pane.ansi()
     assert "\x1b[31m- wrap = 2" in pane.ansi()
     pane.key("j")
-    screen = shown(
-        pane, "Claude has a plan", "Gift wrap", "1 A tick box", "The sum", "cart.py"
-    )
+    screen = shown(pane, "Claude has a plan", "Gift wrap", "1 A tick box", "The sum", "cart.py")
     assert "**" not in screen
     pane.key("z")
     screen = shown(pane, "Claude has a plan")
@@ -228,9 +222,7 @@ def test_changes_and_plans_are_readable_at_80_by_24(desk: Desk) -> None:
 
 def test_what_an_agent_wrote_is_text_and_nothing_else(desk: Desk) -> None:
     hostile = "echo '[red]x[/red] [link=http://x]' \x1b[2J\x1b]0;owned\x07 \u202egnp.exe\u200b"
-    desk.asks(
-        "Bash", command=hostile, description="\x1b[31m[bold]hi[/bold]\n# no heading"
-    )
+    desk.asks("Bash", command=hostile, description="\x1b[31m[bold]hi[/bold]\n# no heading")
     desk.asks("ExitPlanMode", plan=HOSTILE_PLAN)
     pane = desk.inbox(cols=120, rows=40)
     screen = shown(pane, "2 waiting", "It holds letters that cannot be seen")
@@ -286,9 +278,7 @@ def test_an_answer_that_comes_back_says_why(desk: Desk) -> None:
 
 def test_the_terminal_of_a_session_is_shown_live_and_inert(desk: Desk) -> None:
     script = "printf '\\033[32mgreen\\033[0m kites\\n'; while read line; do echo \"got $line\"; done"
-    agent_pane = desk.tmux.start(
-        ["sh", "-c", script], cwd=desk.folder, env={"PATH": "/usr/bin:/bin"}
-    )
+    agent_pane = desk.tmux.start(["sh", "-c", script], cwd=desk.folder, env={"PATH": "/usr/bin:/bin"})
     desk.asks("Bash", agent_pane, command="npm test")
     small = desk.inbox()
     screen = shown(small, "$ npm test", "p terminal")
@@ -349,10 +339,7 @@ def test_what_the_phone_calls_dangerous_is_dangerous_here() -> None:
     told = (Path(__file__).parents[2] / "web" / "tests" / "danger.test.ts").read_text()
     found = re.search(r"const DANGEROUS = \[(.*?)\n\];", told, re.DOTALL)
     assert found is not None
-    commands = [
-        json.loads(line.rstrip(","))
-        for line in re.findall(r'^  (".*"),$', found[1], re.MULTILINE)
-    ]
+    commands = [json.loads(line.rstrip(",")) for line in re.findall(r'^  (".*"),$', found[1], re.MULTILINE)]
     assert len(commands) > 40
     # A quoted letter after `echo` runs nothing: the parser here can tell, the phone's cannot.
     assert [c for c in commands if not in_command(c)] == ["echo $'\\x72m'"]

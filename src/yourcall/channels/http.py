@@ -31,9 +31,7 @@ async def request(
 
     limit = httpx.USE_CLIENT_DEFAULT if patience is None else httpx.Timeout(patience)
     try:
-        return await world.http().request(
-            method, url, content=content, headers=dict(headers or {}), timeout=limit
-        )
+        return await world.http().request(method, url, content=content, headers=dict(headers or {}), timeout=limit)
     except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError) as error:
         return Later(f"cannot be reached ({type(error).__name__})")
     except httpx.TransportError as error:

@@ -145,7 +145,8 @@ class _Parts:
             case "printf":
                 # To zsh, `%d` calculates, and calculating can run commands.
                 counts = re.search(r"%[^%sbqc\n]*[diouxXeEfFgGaA*]", known[0]) if known else None
-                if not known or values[0] is None or values[0].startswith("-") or (counts and not all(_PRINTS.fullmatch(value or "$") for value in values[1:])):
+                plain = all(_PRINTS.fullmatch(value or "$") for value in values[1:])
+                if not known or values[0] is None or values[0].startswith("-") or (counts and not plain):
                     effects.add("unknown")
             case "test" | "[":
                 sums = any(value in NUMBERS or value == "-t" for value in known)

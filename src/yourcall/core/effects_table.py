@@ -125,8 +125,8 @@ PACKAGES: dict[str, frozenset[str]] = {
     "deno": frozenset(["install", "add", "cache"]),
 }
 
-# Asked only for their version or their options, these say them; each in its own words: `bash -v` runs what it reads,
-# `node version` a file of that name, `pytest -v` the tests.
+# Asked only for their version or their options, these say them; each in its own words: `bash -v` runs what it
+# reads, `node version` a file of that name, `pytest -v` the tests.
 _ASKED_LONG = words(
     "python python3 node ruby perl php java javac cargo rustc npm pnpm yarn bun deno pip pip3 uv poetry make gcc "
     "clang cmake git docker kubectl terraform gh bash zsh curl wget jq rg fd tsc eslint prettier ruff mypy black "

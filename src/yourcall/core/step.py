@@ -150,8 +150,10 @@ def _session_ended(state: State, event: SessionEnded) -> Step:
             prompts.append(replace(left, closed_at=prompt.closed_at or event.at, outcome=outcome))
             commands += [Release(prompt.id)] if prompt.held else []
     session = state.sessions.get(event.session_id)
-    ended = () if session is None else (
-        replace(session, state="ended", links=(), seen_at=event.at, goes_on_as=event.goes_on_as),
+    ended = (
+        ()
+        if session is None
+        else (replace(session, state="ended", links=(), seen_at=event.at, goes_on_as=event.goes_on_as),)
     )
     return Step(prompts=tuple(prompts), sessions=ended, commands=tuple(commands))
 
