@@ -208,6 +208,8 @@ def test_an_interrupt_withdraws_what_is_asked_and_stop_ends_the_session(driven: 
     assert shown["history"][-1]["detail"] == "the turn was stopped"
     assert driven.answer(prompt, option="allow")["result"] == "too_late"
     assert driven.next(session, "ready")["body"] == "The turn was stopped."
+    status, told = driven.post(session, "interrupt")
+    assert (status, told["result"], told["detail"]) == (422, "refused", "It rests: there is no turn to stop.")
     assert not driven.made("marker")
 
     # "Deny and stop" is the person's own interrupt; a long command that is interrupted was still allowed.

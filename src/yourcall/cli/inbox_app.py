@@ -10,6 +10,7 @@ import json
 import time
 from typing import ClassVar
 
+from rich.text import Text
 from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
@@ -20,6 +21,8 @@ from yourcall.cli import inbox_card as card
 from yourcall.cli import inbox_feed as feed
 from yourcall.cli import inbox_form as form
 from yourcall.cli import navigate, panes
+from yourcall.cli.inbox_answers import Room, answers
+from yourcall.cli.inbox_body import body
 from yourcall.cli.inbox_danger import command_of, danger, decision, fields_of, in_command
 from yourcall.cli.inbox_form import Draft, Ready
 from yourcall.cli.inbox_parts import Help, Rows, Words, keys_line
@@ -44,10 +47,7 @@ class Inbox(App[Pane]):
     ENABLE_COMMAND_PALETTE = False
     AUTO_FOCUS = None
     CSS_PATH = "inbox.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        ("ctrl+c", "quit", "Leave"),
-        ("ctrl+q", "quit", "Leave"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [("ctrl+c", "quit", "Leave"), ("ctrl+q", "quit", "Leave")]
 
     def __init__(self, place: Place, first: str = "") -> None:
         super().__init__(ansi_color=True)
@@ -63,6 +63,7 @@ class Inbox(App[Pane]):
         self._heard = False
         self._peek: bool | None = None
         self._zoomed = False
+        self._raw = False
         self._screens: dict[str, tuple[str, str]] = {}
         self._moved_at = 0.0
         self._eye: feed.Eye | None = None
@@ -107,7 +108,7 @@ class Inbox(App[Pane]):
 
     def _draw_all(self) -> None:
         self._draw_queue()
-        self._draw_card(body=True)
+        self._draw_card()
 
     def _draw_queue(self) -> None:
         order = self._order()
@@ -127,48 +128,47 @@ class Inbox(App[Pane]):
         if height and not top <= place * 2 <= top + height - 2:
             scroll.scroll_to(y=max(place * 2 - height // 2, 0), animate=False)
 
-    def _draw_card(self, *, body: bool = False) -> None:
+    def _draw_card(self) -> None:
         prompt = self._here()
-        for name in ("head", "foot", "read"):
-            self.query_one(f"#{name}").display = prompt is not None or name == "read"
+        for name in ("head", "foot"):
+            self.query_one(f"#{name}").display = prompt is not None
         if prompt is None:
-            self.query_one("#pane").display = False
-            self.query_one("#card").remove_class("bare")
-            words = "All is answered. What comes will appear here by itself." if self._heard else "Listening…"
-            self.query_one("#body", Static).update(words)
-            self._look("")
-            self._draw_keys()
+            self._draw_nothing()
             return
         risk = danger(prompt)
         self.query_one("#head", Static).update(card.head(prompt, risk))
-        if body:
-            self.query_one("#body", Static).update(card.body(prompt))
-        answers, standing = self.query_one("#answers", Static), self.query_one("#standing", Static)
-        pressed = self._pressed.get(prompt.id)
-        busy = pressed is not None and prompt.state == "open"
+        shown = body(prompt, raw=self._raw)
+        self.query_one("#body", Static).update(shown)
         columns = max(self.query_one("#card").size.width - 3, 30)
-        long = self._long(prompt, columns)
+        lines = self.console.render_lines(shown, self.console.options.update_width(columns), pad=False)
+        long = len(lines) if any(segment.text.strip() for line in lines for segment in line) else 0
         self.query_one("#card").set_class(not long, "bare")
-        drawn = card.answers(prompt, self._draft(prompt), card.Room(columns, True, risk))
+        drawn = answers(prompt, self._draft(prompt), Room(columns, True, risk))
         # The card, its head and the edges around it come first; what the answers do takes the lines that are left.
         if drawn.plain.count("\n") + min(long, self.size.height // 2) + 7 > self.size.height:
-            drawn = card.answers(prompt, self._draft(prompt), card.Room(columns, False, risk))
-        answers.update(drawn)
-        answers.display = bool(drawn.plain) and not busy
+            drawn = answers(prompt, self._draft(prompt), Room(columns, False, risk))
+        pressed = self._pressed.get(prompt.id)
+        busy = pressed is not None and prompt.state == "open"
+        choices, standing = self.query_one("#answers", Static), self.query_one("#standing", Static)
+        choices.update(drawn)
+        choices.display = bool(drawn.plain) and not busy
         words = card.standing(prompt, mine=pressed is not None, busy=busy, note=self._notes.get(prompt.id, ""))
         standing.update(words)
         standing.display = bool(words.plain)
         self._draw_pane(prompt)
         self._draw_keys()
 
-    def _long(self, prompt: Prompt, columns: int) -> int:
-        """How many lines the card's text takes."""
-        lines = self.console.render_lines(card.body(prompt), self.console.options.update_width(columns), pad=False)
-        return len(lines) if any(segment.text.strip() for line in lines for segment in line) else 0
+    def _draw_nothing(self) -> None:
+        self.query_one("#pane").display = False
+        self.query_one("#read").display = True
+        self.query_one("#card").remove_class("bare")
+        words = "All is answered. What comes will appear here by itself." if self._heard else "Listening…"
+        self.query_one("#body", Static).update(words)
+        self._look("")
+        self._draw_keys()
 
     def _draw_pane(self, prompt: Prompt) -> None:
-        session = self._sessions.get(prompt.session_id)
-        there = session is not None and any(link.kind == "tmux" for link in session.links)
+        there = self._pane_of(prompt) is not None
         roomy = self.size.width >= ROOMY[0] and self.size.height >= ROOMY[1]
         wanted = there and (roomy if self._peek is None else self._peek) and prompt.state not in card.OVER
         pane = self.query_one("#pane", Static)
@@ -180,7 +180,7 @@ class Inbox(App[Pane]):
             screen, problem = self._screens.get(prompt.session_id, ("", "Looking…"))
             pane.border_title = "its terminal, live"
             rows = PANE_ROWS if roomy else max(pane.size.height, 1)
-            pane.update(safe(problem) if problem else card.pane(screen, rows))
+            pane.update(card.pane(safe(problem) if problem else screen, rows))
 
     def _look(self, session_id: str) -> None:
         if self._eye is not None:
@@ -192,22 +192,29 @@ class Inbox(App[Pane]):
         line.set_class(bool(self._line) and self._armed is None, "broken")
         if self._armed is not None:
             ready = self._armed[1]
-            line.update(f"{safe(ready.label)}? {ready.why}  Press y for yes; any other key goes back.")
+            line.update(Text(f"{safe(ready.label)}? {ready.why}  Press y for yes; any other key goes back."))
         elif self._line:
-            line.update(safe(self._line))
+            line.update(Text(safe(self._line)))
         else:
-            line.update(keys_line(self._here(), self.size.width, writing=self.query_one(Words).display))
+            prompt = self._here()
+            pane = prompt is not None and self._pane_of(prompt) is not None
+            writing = self.query_one(Words).display
+            line.update(keys_line(prompt, self.size.width, writing=writing, pane=pane))
+
+    def _pane_of(self, prompt: Prompt) -> Pane | None:
+        session = self._sessions.get(prompt.session_id)
+        links = [link for link in session.links if link.kind == "tmux"] if session is not None else []
+        return Pane(links[0].server, links[0].target) if links else None
 
     # -- what comes from the daemon
 
     def on_whole(self, message: feed.Whole) -> None:
         self._heard = True
         now = {prompt.id: prompt for prompt in message.prompts}
-        gone = self._prompts.keys() - now.keys()
         mine = self._prompts.get(self._at)
         self._prompts = now
         self._sessions = {session.id: session for session in message.sessions}
-        if mine is not None and self._at in gone:
+        if mine is not None and self._at not in now:
             self._prompts[self._at] = mine  # it stays to be read; how it ended comes with the feed
         self._settle()
 
@@ -242,10 +249,9 @@ class Inbox(App[Pane]):
             self._pressed.pop(message.prompt_id, None)
             words = {"refused": "Refused", "too_late": "Too late", "bounced": "It came back", "unsure": "Unsure"}
             self._notes[message.prompt_id] = f"{words[result.result]}: {result.detail}"
-        if result.prompt is not None and message.prompt_id in self._prompts:
-            known = self._prompts[message.prompt_id]
-            if len(result.prompt.history) > len(known.history):
-                self._prompts[message.prompt_id] = result.prompt
+        known = self._prompts.get(message.prompt_id)
+        if known is not None and result.prompt is not None and len(result.prompt.history) > len(known.history):
+            self._prompts[message.prompt_id] = result.prompt
         self._settle()
 
     def on_looked(self, message: feed.Looked) -> None:
@@ -308,11 +314,13 @@ class Inbox(App[Pane]):
                 self._scroll(-1)
             case "z":
                 self._zoomed = not self._zoomed
-                self.call_after_refresh(self._draw_all)
                 self._draw_all()
+                self.call_after_refresh(self._draw_all)
+            case "r":
+                self._raw = not self._raw
+                self._draw_card()
             case "p" if prompt is not None:
-                shown = self.query_one("#pane").display
-                self._peek = not shown
+                self._peek = not self.query_one("#pane").display
                 self._draw_card()
                 self.call_after_refresh(self._draw_card)
             case "o" if prompt is not None:
@@ -337,21 +345,20 @@ class Inbox(App[Pane]):
 
     def _move(self, by: int) -> None:
         order = self._order()
-        if not order:
-            return
-        place = next((n for n, p in enumerate(order) if p.id == self._at), 0)
-        self._select(order[min(max(place + by, 0), len(order) - 1)].id)
+        if order:
+            place = next((n for n, p in enumerate(order) if p.id == self._at), 0)
+            self._select(order[min(max(place + by, 0), len(order) - 1)].id)
 
     def on_rows_chosen(self, message: Rows.Chosen) -> None:
         if not self.query_one(Words).display:
             self._select(message.prompt_id)
 
     def _select(self, prompt_id: str) -> None:
-        """Look at another one; what was left behind and is over leaves the queue."""
-        if prompt_id == self._at or prompt_id not in self._prompts:
+        """Look at another one, or at none; what was left behind and is over leaves the queue."""
+        if prompt_id == self._at or (prompt_id and prompt_id not in self._prompts):
             return
         left = self._here()
-        self._at, self._armed = prompt_id, None
+        self._at, self._armed, self._raw = prompt_id, None, False
         if left is not None and left.state in card.OVER:
             self._forget(left.id)
         self.query_one("#read", VerticalScroll).scroll_home(animate=False)
@@ -426,8 +433,8 @@ class Inbox(App[Pane]):
             self._type(prompt.id, "", "Allow this command instead", "Enter goes on", str(fields["command"]))
 
     def _type(self, prompt_id: str, question_id: str, title: str, ends: str, text: str) -> None:
-        words = self.query_one(Words)
-        words.open(prompt_id, question_id, title, f"{ends} · Ctrl-J new line · Esc back", text)
+        how = f"{ends} · Ctrl-J new line · Esc back"
+        self.query_one(Words).open(prompt_id, question_id, title, how, text)
         self._draw_keys()
 
     def on_words_done(self, message: Words.Done) -> None:
@@ -481,8 +488,7 @@ class Inbox(App[Pane]):
         armed, self._armed = self._armed, None
         prompt = self._open()
         if yes and armed is not None and prompt is not None and prompt.id == armed[0]:
-            ready = Ready(armed[1].label, armed[1].fields | ({"sure": "true"} if prompt.hold else {}))
-            self._send(prompt, ready)
+            self._send(prompt, Ready(armed[1].label, armed[1].fields | ({"sure": "true"} if prompt.hold else {})))
         else:
             self._draw_card()
 
@@ -493,14 +499,10 @@ class Inbox(App[Pane]):
 
     def _go(self, prompt: Prompt) -> None:
         """To the pane of its session; outside tmux this ends the inbox and shows the pane in its place."""
-        session = self._sessions.get(prompt.session_id)
-        links = [link for link in session.links if link.kind == "tmux"] if session is not None else []
-        if session is None or not links:
-            self._notes[prompt.id] = "Its session runs in no tmux pane: there is nowhere to go."
-            self._draw_card()
-            return
-        pane = Pane(links[0].server, links[0].target)
+        session, pane = self._sessions.get(prompt.session_id), self._pane_of(prompt)
         try:
+            if session is None or pane is None:
+                raise Problem("Its session runs in no tmux pane: there is nowhere to go.")
             if not panes.alive(pane, session.pid):
                 raise Problem("Its pane is gone.")
             at = panes.here()

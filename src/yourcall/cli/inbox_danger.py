@@ -135,7 +135,12 @@ def _in_part(part: Part) -> str:
         return "It sends something to another machine."
     if part.kind == "tool" or "unknown" not in part.effects:
         return ""
-    if "network" in part.effects:
+    return _unknown(program, rest, network="network" in part.effects)
+
+
+def _unknown(program: str, rest: list[str], *, network: bool) -> str:
+    """Of a program whose effects the tables do not hold."""
+    if network:
         return "It may change what others see, or another machine."
     if _SPEAKERS.match(program) and rest and re.match(r"[\w./-]+\.\w+$", rest[0]) and not rest[0].startswith("-"):
         return ""

@@ -47,12 +47,11 @@ def choose(prompt: Prompt, draft: Draft, number: int) -> Ready | None:
     option = question.options[number]
     if question == decision(prompt):
         return decide(prompt, draft, question, option)
+    draft.wrong.pop(question.id, None)
     if question.multi_select:
         picks = draft.picks.setdefault(question.id, [])
         picks.remove(option.id) if option.id in picks else picks.append(option.id)
-        draft.wrong.pop(question.id, None)
         return None
-    draft.wrong.pop(question.id, None)
     if len(prompt.questions) == 1:
         risk = danger(prompt)
         fields = _fields({question.id: [option.id]}, {})

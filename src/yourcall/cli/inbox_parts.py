@@ -31,6 +31,7 @@ Enter          send what is filled in; go on to the next
 y              yes, where it asks again
 
 PgDn PgUp      read on and back; also Ctrl-D, Ctrl-U
+r              as it was sent, without our layout
 z              the card alone, or with the queue
 p              look at the session's own terminal
 o              go there: to its tmux pane
@@ -51,9 +52,8 @@ class Rows(Static):
         self._ids = tuple(prompt.id for prompt in prompts)
         text = Text(no_wrap=True)
         for number, prompt in enumerate(prompts):
-            row = card.row(prompt, room, risks.get(prompt.id, ""), here=prompt.id == at)
             text.append("\n" if number else "")
-            text.append(row)
+            text.append(card.row(prompt, room, risks.get(prompt.id, ""), here=prompt.id == at))
         self.update(text)
 
     def on_click(self, event: events.Click) -> None:
@@ -117,19 +117,13 @@ class Help(ModalScreen[None]):
         self.dismiss()
 
 
-def keys_line(prompt: Prompt | None, room: int, *, writing: bool) -> Text:
+def keys_line(prompt: Prompt | None, room: int, *, writing: bool, pane: bool) -> Text:
     """What can be pressed now, the most useful first, as far as it fits."""
     if writing:
         pairs = [("Enter", "done"), ("Ctrl-J", "new line"), ("Esc", "back")]
     else:
-        pairs = [
-            ("j/k", "move"),
-            ("p", "terminal"),
-            ("o", "go there"),
-            ("z", "zoom"),
-            ("?", "keys"),
-            ("q", "leave"),
-        ]
+        there = [("p", "terminal"), ("o", "go there")] if pane else []
+        pairs = [("j/k", "move"), *there, ("z", "zoom"), ("?", "keys"), ("q", "leave")]
         if prompt is not None and prompt.state == "open" and prompt.held:
             pairs = [("1-9", "answer"), ("t", "write"), *pairs]
         elif prompt is not None and prompt.state in card.OVER:

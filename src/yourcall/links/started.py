@@ -246,6 +246,9 @@ class Started:
         return Verdict("refused", failure) if failure else Verdict("sent", "it was told")
 
     async def interrupt(self, session: Session) -> Verdict:
+        prompts = self._teller.state.of_session(session.id)
+        if any(prompt.kind == "ready" and prompt.state == "open" for prompt in prompts):
+            return Verdict("refused", "It rests: there is no turn to stop.")
         return await self._ask(session, "interrupt", "")
 
     async def change(
