@@ -9,7 +9,7 @@ import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig, type Plugin } from "vite";
 
 const LAZY =
-  /views\/(?:Session|History|Devices|Start|Terminal)\.svelte|parts\/(?:Composer|Steer|Block|Entry|Asked|Pictures)\.svelte|lib\/(?:drafts|markdown|asked|talk|commands|dictate|modes|screen|colours)|marked|dompurify|lowlight|highlight\.js|devlop|dequal/i;
+  /views\/(?:Session|History|Devices|Rules|Start|Terminal)\.svelte|parts\/(?:Brake|RuleItem|Composer|Steer|Block|Entry|Asked|Pictures)\.svelte|lib\/(?:drafts|markdown|asked|talk|commands|dictate|modes|screen|colours)|marked|dompurify|lowlight|highlight\.js|devlop|dequal/i;
 const PACKED = /\.(?:js|css|html|svg|txt|webmanifest)$/;
 
 const read = (path: string): string => readFileSync(new URL(path, import.meta.url), "utf8");

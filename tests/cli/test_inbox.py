@@ -264,6 +264,21 @@ def test_somebody_else_was_first_and_the_cursor_stays(desk: Desk) -> None:
     shown(pane, "$ make", "1 waiting")
 
 
+def test_what_comes_and_goes_does_not_move_the_cursor(desk: Desk) -> None:
+    _, held = desk.asks("Bash", command="npm test")
+    desk.asks("Bash", command="make one")
+    pane = desk.inbox()
+    shown(pane, "2 waiting", "$ npm test")
+    pane.key("j")
+    shown(pane, "$ make one")
+    desk.asks("Bash", command="make two")
+    assert "$ make one" in shown(pane, "3 waiting")
+    first = desk.yc.prompts()[0]
+    desk.yc.run("answer", first["id"], "deny", "--no-wait")
+    decided(held)
+    assert "$ make one" in shown(pane, "2 waiting")
+
+
 def test_an_answer_that_comes_back_says_why(desk: Desk) -> None:
     _, held = desk.asks("Bash", command="npm test")
     pane = desk.inbox()

@@ -130,8 +130,9 @@ class Inbox(App[Pane]):
 
     def _draw_card(self) -> None:
         prompt = self._here()
-        for name in ("head", "foot"):
-            self.query_one(f"#{name}").display = prompt is not None
+        self.query_one("#head").display = prompt is not None
+        # Who writes has chosen already: the card gets the room.
+        self.query_one("#foot").display = prompt is not None and not self.query_one(Words).display
         if prompt is None:
             self._draw_nothing()
             return
@@ -435,10 +436,10 @@ class Inbox(App[Pane]):
     def _type(self, prompt_id: str, question_id: str, title: str, ends: str, text: str) -> None:
         how = f"{ends} · Ctrl-J new line · Esc back"
         self.query_one(Words).open(prompt_id, question_id, title, how, text)
-        self._draw_keys()
+        self._draw_card()
 
     def on_words_done(self, message: Words.Done) -> None:
-        self._draw_keys()
+        self._draw_card()
         prompt = self._here()
         if message.text is None or prompt is None or prompt.id != message.prompt_id or self._open() is None:
             if message.text and prompt is not None:
