@@ -125,7 +125,7 @@ def test_its_last_words_are_kept_and_never_block_it(tmp_path: Path) -> None:
 def test_a_program_that_leaves_something_behind_is_over_all_the_same(tmp_path: Path) -> None:
     """A child in its group is ended with it; one that left the group, and holds its output, is not waited for."""
     outside = (
-        "setsid sh -c ': > left; exec sleep 20' & echo $! > outside; while ! [ -e left ]; do sleep 0.01; done"
+        "setsid sh -c ': > left; exec sleep 100' & echo $! > outside; while ! [ -e left ]; do sleep 0.01; done"
     )
     code = f"{outside}; sleep 60 & echo $! > inside; echo said"
 

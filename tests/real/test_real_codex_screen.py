@@ -168,7 +168,7 @@ def test_a_notice_of_a_model_is_answered_and_signing_in_is_not(desk: Desk) -> No
     file = desk.home.config / "config.toml"
     file.write_text("check_for_update_on_startup = false\n")
     desk.start(*ALONE)
-    page = desk.yourcall.wait_prompt(timeout=40)
+    page = desk.yourcall.wait_prompt(timeout=90)
     assert (page["kind"], page["held"], page["questions"]) == ("startup", False, [])
     assert "not signed in" in page["body"]
 
