@@ -14,7 +14,7 @@ import pytest
 from scripted_claude import Held, ScriptedClaude
 
 from kit.poll import until
-from kit.terminal import Pane, Tmux, alive
+from kit.terminal import Pane, Pty, Tmux, alive
 from kit.yourcall import COMMAND, Yourcall
 from yourcall.cli.inbox_danger import in_command
 
