@@ -46,13 +46,14 @@ def test_a_command_is_allowed_from_afar(scene: CodexScene) -> None:
 
 
 def test_deny_carries_the_reason_and_stop_ends_the_turn(scene: CodexScene) -> None:
-    scene.begin([TOUCH], [escalated("touch second")], [say("Never said.")])
+    # The no goes first, the words right behind it: the model hears them with it, or with its next step.
+    scene.begin([TOUCH], [say("Understood.")], [say("Heard.")], [say("Heard.")])
     prompt = scene.prompt()
     scene.answer(prompt, "deny", "--text", "Use the build folder instead.")
     scene.settled(prompt, "confirmed", "denied")
     scene.model.wait_for(lambda m: m.outputs() and "Use the build folder instead." in m.user_texts())
     assert "rejected by user" in scene.model.outputs()[0]
-    said = [p for p in scene.yourcall.waiting() if p["kind"] == "ready"] or [scene.prompt(prompt)]
+    said = [scene.prompt(prompt, kind="ready")]
     scene.model.script("second", [escalated("touch second")], [say("Never said.")])
     assert scene.yourcall.run("send", said[0]["session_id"], "DO second").code == 0
     second = scene.prompt(prompt, said[0], kind="permission")
