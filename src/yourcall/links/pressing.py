@@ -31,6 +31,7 @@ MOST_KEYS = 20  # no dialog has more rows than this; a highlight that runs in ci
 PATIENCE_S = 3.0  # Claude needs 0.1 s, and on a busy machine nearly one; only then is a key called without effect
 LOOK_S = 0.01  # Claude needs 50 ms and more from one dialog to the next: in between this sees that it was gone
 AGAIN_S = 0.03
+STANDS_S = 1.0  # a program that starts draws a page before it reads keys: one sent at once may be swallowed
 BY_A_PERSON = frozenset({"trust", "startup", "unknown"})
 
 OUTCOMES: dict[Effect, Outcome] = {"deny": "denied", "stop": "stopped"}
@@ -59,6 +60,8 @@ class Keyboard:
         if answer.via == "rule" and prompt.kind in BY_A_PERSON:
             await self._refuse(prompt, answer, "Only a person decides this; no rule ever does.")
             return
+        if prompt.kind in BY_A_PERSON:  # a person takes longer; only a script could be so quick
+            await asyncio.sleep(max(0.0, min(STANDS_S, prompt.opened_at + STANDS_S - time.time())))
         async with self._servers.lock(basis.server, basis.pane):
             await self._press(prompt, answer, basis, on, options[0].id, options[0].effect)
 
