@@ -44,7 +44,7 @@ def reached(at: Path, size: Size) -> Iterator[Row]:
             "ours": Asking(start_claude(ptys, binary, homes["ours"], model), model, ours),
             "bare": Asking(start_claude(ptys, binary, homes["bare"], model), model, bare),
         }
-        taken = in_turn(size.of(20, 1), {name: side.once for name, side in sides.items()})
+        taken = in_turn(size.of(30, 1), {name: side.once for name, side in sides.items()})
     against = "a bare held hook, answer on disk first"
     name = "an answer reaches the agent: Claude Code acts on it"
     yield Row(name, "ms", ms(taken["ours"]), against, ms(taken["bare"]), most_ratio=OF_BARE)
