@@ -3,8 +3,8 @@
 The rule it keeps: every contender is a Claude Code of its own, in a home of its own, against the same scripted
 model; a turn is from the Enter key to the model's last request. One Claude Code is by chance some percent quicker
 than the next, all its life: so they are started anew several times. And a turn is as slow as whatever else it met,
-Claude's own tidying up among it: so the quicker half of the turns, and of the calls, of each is compared. `no hooks`
-runs twice, so that the table shows how far apart two equal things still are.
+Claude's own tidying up among it: so the quicker half of the turns, and of the calls, of each is compared.
+`no hooks` runs twice, so that the table shows how far apart two equal things still are.
 """
 
 from __future__ import annotations
