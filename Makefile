@@ -28,7 +28,7 @@ check: .venv/.made ## format, lint, types, import rules and the fast tests: unde
 	$(BIN)/ruff check -q .
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports --no-cache > /dev/null || $(BIN)/lint-imports --no-cache
-	$(BIN)/pytest -q -m "not soak" -n 2 $(FAST)
+	$(BIN)/pytest -q -m "not soak and not long" -n 2 --dist worksteal $(FAST)
 
 format: .venv/.made ## let ruff format and mend what it can, and write the generated docs anew
 	$(BIN)/ruff format -q .

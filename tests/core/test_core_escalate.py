@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -333,4 +334,4 @@ class Days(RuleBasedStateMachine):
 
 
 Days.TestCase.settings = settings(max_examples=250, stateful_step_count=30)
-test_days = Days.TestCase
+test_days = pytest.mark.long(Days.TestCase)

@@ -296,6 +296,7 @@ def test_a_real_bash_runs_nothing_that_was_not_seen(sandbox: Path, command: str)
     check(sandbox, command)
 
 
+@pytest.mark.long
 @given(st.lists(st.sampled_from(JOINS), min_size=1, max_size=4), st.data())
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_a_real_bash_agrees_on_joined_commands(sandbox: Path, joins: list, data: st.DataObject) -> None:

@@ -289,7 +289,7 @@ QUICK = settings(
     suppress_health_check=list(HealthCheck),
 )
 
-TestChaos = Chaos.TestCase
+TestChaos = pytest.mark.long(Chaos.TestCase)
 TestChaos.settings = QUICK
 
 

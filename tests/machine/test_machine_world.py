@@ -282,7 +282,7 @@ QUICK = settings(
     suppress_health_check=list(HealthCheck),
 )
 
-TestTrueWorld = TrueWorld.TestCase
+TestTrueWorld = pytest.mark.long(TrueWorld.TestCase)
 TestTrueWorld.settings = QUICK
 
 

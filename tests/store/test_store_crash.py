@@ -20,6 +20,7 @@ from yourcall.store.sqlite import Store
 KILLS = 15
 
 
+@pytest.mark.long
 def test_kill_9_at_any_moment_loses_nothing_acknowledged(tmp_path: Path) -> None:
     path = tmp_path / "yourcall.db"
     rng = random.Random(9)

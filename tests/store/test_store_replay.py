@@ -6,6 +6,7 @@ import asyncio
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from store_story import Life, body_of, opened, replayed, rows, stories
@@ -40,6 +41,7 @@ def _closed(prompt: Prompt) -> float:
     return prompt.history[-1].at if prompt.closed_at is None else prompt.closed_at
 
 
+@pytest.mark.long
 @given(
     first=stories(1), then=stories(100), before=st.floats(0, 70), again=st.floats(60, 170), restart=st.booleans()
 )
