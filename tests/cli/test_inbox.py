@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -14,9 +15,11 @@ import pytest
 from scripted_claude import Held, ScriptedClaude
 
 from kit.poll import until
-from kit.terminal import Pane, Pty, Tmux, alive
+from kit.terminal import Pane, Pty, Ptys, Tmux, alive
 from kit.yourcall import COMMAND, Yourcall
 from yourcall.cli.inbox_danger import in_command
+from yourcall.cli.inbox_form import Draft, objection
+from yourcall.cli.views import Question
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -147,6 +150,56 @@ def test_a_no_is_never_asked_twice_and_carries_its_reason(desk: Desk) -> None:
     told = decided(first)
     assert told["behavior"] == "deny"
     assert "Use make clean, [b]please[/b]. j q 1\nThanks." in told["message"]
+
+
+def test_a_rule_that_wants_a_yes_twice_gets_it_from_y(desk: Desk) -> None:
+    (desk.yc.home / "rules.toml").write_text('[careful]\ndo = "ask twice"\ncommand = "npm test"\n')
+    _, held = desk.asks("Bash", command="npm test")
+    assert desk.yc.prompts()[0]["hold"]
+    pane = desk.inbox()
+    shown(pane, "$ npm test", "1  Allow")
+    pane.key("1")
+    shown(pane, "Press y for yes")
+    assert held.process.poll() is None
+    pane.key("y")
+    assert decided(held)["behavior"] == "allow"
+
+
+def test_a_click_chooses_and_o_goes_to_its_pane(desk: Desk) -> None:
+    panes = [desk.tmux.start(["sleep", "600"], cwd=desk.folder, env={"PATH": "/usr/bin:/bin"}) for _ in range(2)]
+    for number, each in enumerate(panes):
+        desk.asks("Bash", each, command=f"touch kite{number}")
+    inbox = desk.inbox()
+    words = ["tmux", "-S", str(desk.tmux.socket), "attach-session", "-t", inbox.id]
+    with Ptys() as ptys:
+        client = ptys.start(words, cwd=desk.folder, env={"TERM": "xterm-256color", "PATH": os.environ["PATH"]})
+        assert "$ touch kite0" in shown(inbox, "2 waiting", "$ touch kite0")
+        inbox.text("\x1b[<0;3;4M\x1b[<0;3;4m")  # the second row of the queue, as a terminal tells of a click
+        shown(inbox, "$ touch kite1")
+        inbox.key("o")
+        until(
+            lambda: (
+                f"{client.tty} {panes[1].id}" in desk.tmux.run("list-clients", "-F", "#{client_name} #{pane_id}")
+            )
+        )
+        assert client.returncode is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "wrong"),
+    [
+        ("integer", "7", ""),
+        ("integer", " -2 ", "At least 1, please."),
+        ("integer", "7.5", "A whole number, please."),
+        ("number", "7.5", ""),
+        ("number", "11", "At most 10, please."),
+        ("number", "nan", "A number, please."),
+        ("number", "", "This one is needed."),
+    ],
+)
+def test_a_number_is_looked_at_before_it_is_sent(kind: str, said: str, wrong: str) -> None:
+    question = Question("q", "How many?", free_text=True, type=kind, minimum=1, maximum=10)
+    assert objection(question, Draft(texts={"q": said})) == wrong
 
 
 def test_esc_takes_back_what_was_written(desk: Desk) -> None:

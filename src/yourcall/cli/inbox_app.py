@@ -6,8 +6,6 @@ or goes, a prompt that ended stays until the person leaves it, and nothing moves
 
 from __future__ import annotations
 
-import json
-import time
 from typing import ClassVar
 
 from rich.text import Text
@@ -23,16 +21,15 @@ from yourcall.cli import inbox_form as form
 from yourcall.cli import navigate, panes
 from yourcall.cli.inbox_answers import Room, answers
 from yourcall.cli.inbox_body import body
-from yourcall.cli.inbox_danger import command_of, danger, decision, fields_of, in_command
-from yourcall.cli.inbox_form import Draft, Ready
+from yourcall.cli.inbox_book import Book
+from yourcall.cli.inbox_danger import command_of, danger, decision, fields_of
+from yourcall.cli.inbox_form import Ready
 from yourcall.cli.inbox_parts import Help, Rows, Words, keys_line
 from yourcall.cli.panes import Pane
 from yourcall.cli.place import Place, Problem
 from yourcall.cli.render import safe
-from yourcall.cli.views import Prompt, Session
+from yourcall.cli.views import Prompt
 
-# A prompt that came under the person's finger by itself takes no answer for so long: a key may be on its way.
-STILL_S = 0.6
 # Ages are read, not watched.
 REDRAW_S = 5.0
 # From here on the terminal fits under the card; below, it takes the card's place.
@@ -52,20 +49,12 @@ class Inbox(App[Pane]):
     def __init__(self, place: Place, first: str = "") -> None:
         super().__init__(ansi_color=True)
         self._place = place
-        self._prompts: dict[str, Prompt] = {}
-        self._sessions: dict[str, Session] = {}
-        self._drafts: dict[str, Draft] = {}
-        self._pressed: dict[str, str] = {}  # prompt -> the label of the answer given here
-        self._notes: dict[str, str] = {}
-        self._at = first
-        self._armed: tuple[str, Ready] | None = None
+        self._book = Book(first)
         self._line = ""
-        self._heard = False
         self._peek: bool | None = None
         self._zoomed = False
         self._raw = False
         self._screens: dict[str, tuple[str, str]] = {}
-        self._moved_at = 0.0
         self._eye: feed.Eye | None = None
 
     # -- what is on the screen
@@ -96,40 +85,30 @@ class Inbox(App[Pane]):
     def on_resize(self) -> None:
         self.call_after_refresh(self._draw_all)
 
-    def _order(self) -> list[Prompt]:
-        shown = [p for p in self._prompts.values() if p.state not in card.OVER or p.id == self._at]
-        return sorted(shown, key=lambda p: (p.kind == "ready", p.opened_at, p.id))
-
-    def _here(self) -> Prompt | None:
-        return self._prompts.get(self._at)
-
-    def _draft(self, prompt: Prompt) -> Draft:
-        return self._drafts.setdefault(prompt.id, Draft())
-
     def _draw_all(self) -> None:
         self._draw_queue()
         self._draw_card()
 
     def _draw_queue(self) -> None:
-        order = self._order()
+        order = self._book.order()
         waiting = sum(p.state == "open" for p in order)
         count = self.query_one("#count", Static)
         count.update(f"{waiting} waiting" if waiting else "Nothing waits")
         count.set_class(not waiting, "calm")
         narrow = self.size.width < NARROW
         self.set_class(narrow, "narrow")
-        self.set_class(self._zoomed and self._here() is not None, "zoomed")
+        self.set_class(self._zoomed and self._book.here() is not None, "zoomed")
         rows = self.query_one(Rows)
         room = (self.size.width if narrow else rows.container_size.width) - 1
-        rows.draw(order, self._at, max(room, 12), {p.id: danger(p) for p in order})
-        place = next((n for n, p in enumerate(order) if p.id == self._at), 0)
+        rows.draw(order, self._book.at, max(room, 12), {p.id: danger(p) for p in order})
+        place = next((n for n, p in enumerate(order) if p.id == self._book.at), 0)
         scroll = self.query_one("#list", VerticalScroll)
         top, height = int(scroll.scroll_y), scroll.size.height
         if height and not top <= place * 2 <= top + height - 2:
             scroll.scroll_to(y=max(place * 2 - height // 2, 0), animate=False)
 
     def _draw_card(self) -> None:
-        prompt = self._here()
+        prompt = self._book.here()
         self.query_one("#head").display = prompt is not None
         # Who writes has chosen already: the card gets the room.
         self.query_one("#foot").display = prompt is not None and not self.query_one(Words).display
@@ -144,16 +123,18 @@ class Inbox(App[Pane]):
         lines = self.console.render_lines(shown, self.console.options.update_width(columns), pad=False)
         long = len(lines) if any(segment.text.strip() for line in lines for segment in line) else 0
         self.query_one("#card").set_class(not long, "bare")
-        drawn = answers(prompt, self._draft(prompt), Room(columns, True, risk))
+        drawn = answers(prompt, self._book.draft(prompt), Room(columns, True, risk))
         # The card, its head and the edges around it come first; what the answers do takes the lines that are left.
         if drawn.plain.count("\n") + min(long, self.size.height // 2) + 7 > self.size.height:
-            drawn = answers(prompt, self._draft(prompt), Room(columns, False, risk))
-        pressed = self._pressed.get(prompt.id)
+            drawn = answers(prompt, self._book.draft(prompt), Room(columns, False, risk))
+        pressed = self._book.pressed.get(prompt.id)
         busy = pressed is not None and prompt.state == "open"
         choices, standing = self.query_one("#answers", Static), self.query_one("#standing", Static)
         choices.update(drawn)
         choices.display = bool(drawn.plain) and not busy
-        words = card.standing(prompt, mine=pressed is not None, busy=busy, note=self._notes.get(prompt.id, ""))
+        words = card.standing(
+            prompt, mine=pressed is not None, busy=busy, note=self._book.notes.get(prompt.id, "")
+        )
         standing.update(words)
         standing.display = bool(words.plain)
         self._draw_pane(prompt)
@@ -163,13 +144,13 @@ class Inbox(App[Pane]):
         self.query_one("#pane").display = False
         self.query_one("#read").display = True
         self.query_one("#card").remove_class("bare")
-        words = "All is answered. What comes will appear here by itself." if self._heard else "Listening…"
+        words = "All is answered. What comes will appear here by itself." if self._book.heard else "Listening…"
         self.query_one("#body", Static).update(words)
         self._look("")
         self._draw_keys()
 
     def _draw_pane(self, prompt: Prompt) -> None:
-        there = self._pane_of(prompt) is not None
+        there = self._book.pane_of(prompt) is not None
         roomy = self.size.width >= ROOMY[0] and self.size.height >= ROOMY[1]
         wanted = there and (roomy if self._peek is None else self._peek) and prompt.state not in card.OVER
         pane = self.query_one("#pane", Static)
@@ -189,95 +170,45 @@ class Inbox(App[Pane]):
 
     def _draw_keys(self) -> None:
         line = self.query_one("#keys", Static)
-        line.set_class(self._armed is not None, "armed")
-        line.set_class(bool(self._line) and self._armed is None, "broken")
-        if self._armed is not None:
-            ready = self._armed[1]
+        line.set_class(self._book.armed is not None, "armed")
+        line.set_class(bool(self._line) and self._book.armed is None, "broken")
+        if self._book.armed is not None:
+            ready = self._book.armed[1]
             line.update(Text(f"{safe(ready.label)}? {ready.why}  Press y for yes; any other key goes back."))
         elif self._line:
             line.update(Text(safe(self._line)))
         else:
-            prompt = self._here()
-            pane = prompt is not None and self._pane_of(prompt) is not None
+            prompt = self._book.here()
+            pane = prompt is not None and self._book.pane_of(prompt) is not None
             writing = self.query_one(Words).display
             line.update(keys_line(prompt, self.size.width, writing=writing, pane=pane))
-
-    def _pane_of(self, prompt: Prompt) -> Pane | None:
-        session = self._sessions.get(prompt.session_id)
-        links = [link for link in session.links if link.kind == "tmux"] if session is not None else []
-        return Pane(links[0].server, links[0].target) if links else None
 
     # -- what comes from the daemon
 
     def on_whole(self, message: feed.Whole) -> None:
-        self._heard = True
-        now = {prompt.id: prompt for prompt in message.prompts}
-        mine = self._prompts.get(self._at)
-        self._prompts = now
-        self._sessions = {session.id: session for session in message.sessions}
-        if mine is not None and self._at not in now:
-            self._prompts[self._at] = mine  # it stays to be read; how it ended comes with the feed
-        self._settle()
+        self._book.whole(message.prompts, message.sessions)
+        self._draw_all()
 
     def on_prompt_came(self, message: feed.PromptCame) -> None:
-        new = message.prompt
-        old = self._prompts.get(new.id)
-        if old is None and new.state in card.OVER:
-            return
-        self._prompts[new.id] = new
-        if old is not None and (old.questions, old.tool, old.body) != (new.questions, new.tool, new.body):
-            self._drafts.pop(new.id, None)
-            self._unsettled(new.id)
-        if new.state == "open" and old is not None and old.state != "open":
-            self._pressed.pop(new.id, None)  # it came back
-            self._unsettled(new.id)
-        if new.state != "open" and self._armed is not None and self._armed[0] == new.id:
-            self._armed = None
-        if new.state in card.OVER and new.id != self._at:
-            self._forget(new.id)
-        self._settle()
+        self._book.came(message.prompt)
+        self._draw_all()
 
     def on_session_came(self, message: feed.SessionCame) -> None:
-        self._sessions[message.session.id] = message.session
+        self._book.sessions[message.session.id] = message.session
 
     def on_line(self, message: feed.Line) -> None:
         self._line = message.problem
         self._draw_keys()
 
     def on_told(self, message: feed.Told) -> None:
-        result = message.result
-        if result.result in ("refused", "too_late", "bounced", "unsure"):
-            self._pressed.pop(message.prompt_id, None)
-            words = {"refused": "Refused", "too_late": "Too late", "bounced": "It came back", "unsure": "Unsure"}
-            self._notes[message.prompt_id] = f"{words[result.result]}: {result.detail}"
-        known = self._prompts.get(message.prompt_id)
-        if known is not None and result.prompt is not None and len(result.prompt.history) > len(known.history):
-            self._prompts[message.prompt_id] = result.prompt
-        self._settle()
+        self._book.told(message.prompt_id, message.result)
+        self._draw_all()
 
     def on_looked(self, message: feed.Looked) -> None:
         self._screens = {message.session_id: (message.screen, message.problem)}
-        prompt = self._here()
+        prompt = self._book.here()
         if prompt is not None and prompt.session_id == message.session_id:
             self._draw_pane(prompt)
-
-    def _unsettled(self, prompt_id: str) -> None:
-        """What is under the person's finger changed by itself."""
-        if prompt_id == self._at:
-            self._moved_at = time.monotonic()
-            self._armed = None
-
-    def _settle(self) -> None:
-        if self._here() is None:
-            order = self._order()
-            if order:
-                self._at = order[0].id
-                self._unsettled(self._at)
-        self._draw_all()
-
-    def _forget(self, prompt_id: str) -> None:
-        for book in (self._prompts, self._drafts, self._pressed, self._notes):
-            book.pop(prompt_id, None)
 
     # -- what the person does
 
@@ -286,13 +217,13 @@ class Inbox(App[Pane]):
             return
         event.stop()
         event.prevent_default()
-        if self._armed is not None:
+        if self._book.armed is not None:
             self._confirm(event.character == "y")
             return
         self._press(event.key, event.character or "")
 
     def _press(self, key: str, typed: str) -> None:
-        prompt = self._here()
+        prompt = self._book.here()
         if typed.isdecimal() and typed.isascii() and typed != "0":
             self._choose(int(typed) - 1)
             return
@@ -306,9 +237,9 @@ class Inbox(App[Pane]):
             case "k" | "up":
                 self._move(-1)
             case "g" | "home":
-                self._move(-len(self._prompts))
+                self._move(-len(self._book.prompts))
             case "G" | "end":
-                self._move(len(self._prompts))
+                self._move(len(self._book.prompts))
             case "ctrl+d" | "pagedown" | "ctrl+f":
                 self._scroll(1)
             case "ctrl+u" | "pageup" | "ctrl+b":
@@ -327,14 +258,14 @@ class Inbox(App[Pane]):
             case "o" if prompt is not None:
                 self._go(prompt)
             case "tab" | "shift+tab" if prompt is not None:
-                form.step(prompt, self._draft(prompt), 1 if key == "tab" else -1)
+                form.step(prompt, self._book.draft(prompt), 1 if key == "tab" else -1)
                 self._draw_card()
             case "l" | "right":
                 self._point(1)
             case "h" | "left":
                 self._point(-1)
             case "space":
-                self._choose(self._draft(prompt).cursor if prompt is not None else -1)
+                self._choose(self._book.draft(prompt).cursor if prompt is not None else -1)
             case "enter":
                 self._enter()
             case "t" | "i":
@@ -345,23 +276,16 @@ class Inbox(App[Pane]):
                 pass
 
     def _move(self, by: int) -> None:
-        order = self._order()
-        if order:
-            place = next((n for n, p in enumerate(order) if p.id == self._at), 0)
-            self._select(order[min(max(place + by, 0), len(order) - 1)].id)
+        self._select(self._book.beside(by))
 
     def on_rows_chosen(self, message: Rows.Chosen) -> None:
         if not self.query_one(Words).display:
             self._select(message.prompt_id)
 
     def _select(self, prompt_id: str) -> None:
-        """Look at another one, or at none; what was left behind and is over leaves the queue."""
-        if prompt_id == self._at or (prompt_id and prompt_id not in self._prompts):
+        if not self._book.select(prompt_id):
             return
-        left = self._here()
-        self._at, self._armed, self._raw = prompt_id, None, False
-        if left is not None and left.state in card.OVER:
-            self._forget(left.id)
+        self._raw = False
         self.query_one("#read", VerticalScroll).scroll_home(animate=False)
         self.query_one("#foot", VerticalScroll).scroll_home(animate=False)
         self._draw_all()
@@ -371,34 +295,30 @@ class Inbox(App[Pane]):
         read.scroll_relative(y=by * max(read.size.height - 2, 1), animate=False)
 
     def _open(self) -> Prompt | None:
-        """The prompt here, if it takes an answer from here now."""
-        prompt = self._here()
-        if prompt is None or prompt.state != "open" or not prompt.held or prompt.id in self._pressed or self._line:
-            return None
-        return prompt if time.monotonic() - self._moved_at >= STILL_S else None
+        """The prompt here, if it takes an answer from here now, and we can bring it."""
+        return None if self._line else self._book.answerable()
 
     def _point(self, by: int) -> None:
         prompt = self._open()
-        question = form.question_in_hand(prompt, self._draft(prompt)) if prompt is not None else None
+        question = form.question_in_hand(prompt, self._book.draft(prompt)) if prompt is not None else None
         if prompt is not None and question is not None and question.options:
-            draft = self._draft(prompt)
+            draft = self._book.draft(prompt)
             draft.cursor = (draft.cursor + by) % len(question.options) if draft.cursor >= 0 else 0
             self._draw_card()
 
     def _choose(self, number: int) -> None:
         prompt = self._open()
         if prompt is not None and number >= 0:
-            self._offer(prompt, form.choose(prompt, self._draft(prompt), number))
+            self._offer(prompt, form.choose(prompt, self._book.draft(prompt), number))
 
     def _enter(self) -> None:
         prompt = self._open()
         if prompt is None:
-            here = self._here()
+            here = self._book.here()
             if here is not None and here.state in card.OVER:
-                following = [p for p in self._order() if p.id != here.id and p.state == "open"]
-                self._select(following[0].id if following else "")
+                self._select(self._book.following())
             return
-        draft = self._draft(prompt)
+        draft = self._book.draft(prompt)
         question = form.question_in_hand(prompt, draft)
         if question is None:
             return
@@ -415,7 +335,7 @@ class Inbox(App[Pane]):
     def _write(self) -> None:
         """Words of one's own: an answer, a field, or the reason of a no."""
         prompt = self._open()
-        question = form.question_in_hand(prompt, self._draft(prompt)) if prompt is not None else None
+        question = form.question_in_hand(prompt, self._book.draft(prompt)) if prompt is not None else None
         if prompt is None or question is None or not question.free_text:
             return
         no = form.refusal(prompt) if question == decision(prompt) else None
@@ -423,7 +343,7 @@ class Inbox(App[Pane]):
             return
         title = f"{safe(no[1].label)}, and say why" if no is not None else safe(question.text)
         ends = "Enter sends" if no is not None or len(prompt.questions) == 1 else "Enter keeps it"
-        self._type(prompt.id, question.id, title, ends, self._draft(prompt).texts.get(question.id, ""))
+        self._type(prompt.id, question.id, title, ends, self._book.draft(prompt).texts.get(question.id, ""))
 
     def _edit(self) -> None:
         """Another command than the one that was asked for."""
@@ -440,16 +360,16 @@ class Inbox(App[Pane]):
 
     def on_words_done(self, message: Words.Done) -> None:
         self._draw_card()
-        prompt = self._here()
+        prompt = self._book.here()
         if message.text is None or prompt is None or prompt.id != message.prompt_id or self._open() is None:
             if message.text and prompt is not None:
-                self._notes[prompt.id] = "Not sent: it no longer takes an answer from here."
+                self._book.notes[prompt.id] = "Not sent: it no longer takes an answer from here."
                 self._draw_card()
             return
         if not message.question_id:
-            self._edited(prompt, message.text)
+            self._offer(prompt, form.edited(prompt, message.text))
             return
-        draft = self._draft(prompt)
+        draft = self._book.draft(prompt)
         draft.texts[message.question_id] = message.text
         draft.wrong.pop(message.question_id, None)
         no = form.refusal(prompt)
@@ -462,31 +382,18 @@ class Inbox(App[Pane]):
                 form.step(prompt, draft, 1)
             self._draw_card()
 
-    def _edited(self, prompt: Prompt, command: str) -> None:
-        question = decision(prompt)
-        fields = fields_of(prompt) or {}
-        option = next((o for o in question.options if o.effect == "allow_once"), None) if question else None
-        if question is None or option is None or not command.strip():
-            return
-        given = {
-            "choices": json.dumps({question.id: [option.id]}),
-            "input": json.dumps({**fields, "command": command}),
-        }
-        why = in_command(command) or "It is not what was asked for."
-        self._offer(prompt, Ready(f"{option.label} `{command}`", given, why))
-
     def _offer(self, prompt: Prompt, ready: Ready | None) -> None:
         """Send it, or ask once more; None: something is still missing, and the card says what."""
-        self._notes.pop(prompt.id, None)
+        self._book.notes.pop(prompt.id, None)
         if ready is not None and ready.why:
-            self._armed = (prompt.id, ready)
+            self._book.armed = (prompt.id, ready)
         elif ready is not None:
             self._send(prompt, ready)
             return
         self._draw_card()
 
     def _confirm(self, yes: bool) -> None:
-        armed, self._armed = self._armed, None
+        armed, self._book.armed = self._book.armed, None
         prompt = self._open()
         if yes and armed is not None and prompt is not None and prompt.id == armed[0]:
             self._send(prompt, Ready(armed[1].label, armed[1].fields | ({"sure": "true"} if prompt.hold else {})))
@@ -494,13 +401,13 @@ class Inbox(App[Pane]):
             self._draw_card()
 
     def _send(self, prompt: Prompt, ready: Ready) -> None:
-        self._pressed[prompt.id] = ready.label
+        self._book.pressed[prompt.id] = ready.label
         feed.answer(self._place.home, prompt.id, ready.fields, self.post_message)
         self._draw_all()
 
     def _go(self, prompt: Prompt) -> None:
         """To the pane of its session; outside tmux this ends the inbox and shows the pane in its place."""
-        session, pane = self._sessions.get(prompt.session_id), self._pane_of(prompt)
+        session, pane = self._book.sessions.get(prompt.session_id), self._book.pane_of(prompt)
         try:
             if session is None or pane is None:
                 raise Problem("Its session runs in no tmux pane: there is nowhere to go.")
@@ -513,5 +420,5 @@ class Inbox(App[Pane]):
             stop = navigate.Stop(session.id, pane, prompt.title, prompt.opened_at, prompt.kind)
             navigate.jump(self._place, at, stop, "switch")
         except Problem as problem:
-            self._notes[prompt.id] = problem.message
+            self._book.notes[prompt.id] = problem.message
             self._draw_card()

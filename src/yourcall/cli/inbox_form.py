@@ -9,7 +9,7 @@ import json
 import re
 from dataclasses import dataclass, field
 
-from yourcall.cli.inbox_danger import ALLOWS, REFUSES, danger, decision, needs_word
+from yourcall.cli.inbox_danger import ALLOWS, REFUSES, danger, decision, fields_of, in_command, needs_word
 from yourcall.cli.views import Option, Prompt, Question
 
 
@@ -79,6 +79,19 @@ def decide(prompt: Prompt, draft: Draft, question: Question, option: Option) -> 
     lasting = "It lasts: you will not be asked again." if option.effect == "allow_always" else ""
     why = (risk or lasting) if needs_word(option, risk) else ""
     return Ready(option.label, _fields(choices, texts), why)
+
+
+def edited(prompt: Prompt, command: str) -> Ready | None:
+    """Another command than the one that was asked for, allowed once."""
+    question, fields = decision(prompt), fields_of(prompt) or {}
+    option = next((o for o in question.options if o.effect == "allow_once"), None) if question else None
+    if question is None or option is None or not command.strip():
+        return None
+    given = {
+        "choices": json.dumps({question.id: [option.id]}),
+        "input": json.dumps({**fields, "command": command}),
+    }
+    return Ready(f"{option.label} `{command}`", given, in_command(command) or "It is not what was asked for.")
 
 
 def submit(prompt: Prompt, draft: Draft) -> Ready | None:
