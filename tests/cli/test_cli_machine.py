@@ -17,7 +17,7 @@ from scripted_claude import ScriptedClaude
 
 from kit.poll import until
 from kit.yourcall import COMMAND, Said, Yourcall
-from yourcall.cli import service
+from yourcall.cli import at_login
 from yourcall.cli.place import Place
 
 
@@ -125,16 +125,16 @@ def test_failing_systemd_is_told(machine: Machine) -> None:
 
 
 def test_units_quote_what_systemd_would_expand() -> None:
-    unit = service.systemd_unit(["/opt/a b/yourcall", "--home", '/srv/100%/$HOME/"q"/b\\s', "up"])
+    unit = at_login.systemd_unit(["/opt/a b/yourcall", "--home", '/srv/100%/$HOME/"q"/b\\s', "up"])
     line = next(line for line in unit.splitlines() if line.startswith("ExecStart="))
     assert line == 'ExecStart="/opt/a b/yourcall" "--home" "/srv/100%%/$$HOME/\\"q\\"/b\\\\s" "up"'
     with pytest.raises(ValueError, match="plainer path"):
-        service.systemd_unit(["/srv/new\nline"])
+        at_login.systemd_unit(["/srv/new\nline"])
 
 
 def test_plist_reads_back(tmp_path: Path) -> None:
     words = ["/opt/a b/yourcall", "--home", "/srv/<&>", "up"]
-    told = plistlib.loads(service.plist(words, tmp_path).encode())
+    told = plistlib.loads(at_login.plist(words, tmp_path).encode())
     assert told["ProgramArguments"] == words
     assert told["RunAtLoad"] is True
 

@@ -6,7 +6,7 @@ import pytest
 from core_scene import SESSION, Scene, answer, answered, asked, in_state, permission, sent
 
 from yourcall.core.lifecycle import STATES
-from yourcall.core.step import MOST_MOMENTS
+from yourcall.core.moves import MOST_MOMENTS
 from yourcall.events import (
     AnswerGiven,
     AnswerNotWritten,

@@ -67,7 +67,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "up": ("daemon_control", "up", "Start yourcall."),
         "down": ("daemon_control", "down", "Stop it."),
         "status": ("daemon_control", "status", "Is it running, where, and what waits?"),
-        "service": ("service", "command", "Start it with your session: install or remove."),
+        "service": ("at_login", "command", "Start it with your session: install or remove."),
         "uninstall": ("uninstall", "command", "Undo everything yourcall ever changed."),
     },
 }

@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from yourcall.agents import settings_text
-from yourcall.cli import changes, service, setup
+from yourcall.cli import at_login, changes, setup
 from yourcall.cli.client import Problem as ClientProblem
 from yourcall.cli.client import connect
 from yourcall.cli.connectable import OTHERS
@@ -80,7 +80,7 @@ def command(place: Place, ctx: click.Context, yes: bool, keep_home: bool) -> Non
     """Undo everything yourcall ever changed: agents' settings, the service, the daemon, its own folder."""
     home = place.home
     settings = connected(home)
-    unit = service.unit_path(home)
+    unit = at_login.unit_path(home)
     running = _runs(home)
     files, foreign = ([], []) if keep_home else contents(home)
     plan = [f"take our hooks out of {path}" for _, _, path in settings]
@@ -99,7 +99,7 @@ def command(place: Place, ctx: click.Context, yes: bool, keep_home: bool) -> Non
         raise Problem("Nothing was changed.")
     for agent, scope, path in settings:
         _disconnect(ctx, agent, scope, path)
-    service.take_out(home)
+    at_login.take_out(home)
     if running:
         stop(home, force=True)
         click.echo("Stopped yourcall.")

@@ -1,0 +1,112 @@
+"""What became of an answer: the word of whoever carried it, the signs on the agent's side, and the proof.
+
+Rule: a sign tells that the prompt ended, a record tells how; only a record that shows what we asked for, or that
+names our hook, is ever taken for our answer's doing.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from yourcall.core import safety
+from yourcall.core.identity import decided, handed, over, since
+from yourcall.core.moves import NOTHING, move, noted
+from yourcall.core.state import State, Step
+from yourcall.events import CallSettled, DialogClosed
+from yourcall.model import Moment, Prompt
+
+
+def written(state: State, prompt: Prompt, at: float, answer_id: str) -> Step:
+    if prompt.answer is None or prompt.answer.id != answer_id:
+        given_up = any(m.answer_id == answer_id and m.state == "answering" for m in prompt.history)
+        if not given_up or prompt.state not in ("open", "answering"):
+            return NOTHING
+        # It came back to us once, and was written after all: whatever happens now may be its doing.
+        why = "an answer that had come back was written after all"
+        return move(state, replace(prompt, held=False), "trace_lost", at, "yourcall", why)
+    by = prompt.answer.by
+    if prompt.state == "unsure" and over(prompt):
+        return NOTHING
+    if prompt.state == "unsure" and decided(prompt):
+        return move(state, prompt, "proof_ours", at, "agent", f"handed to the agent; it was {prompt.outcome}")
+    return move(state, prompt, "written", at, by, "handed to the agent")
+
+
+def not_written(state: State, prompt: Prompt, at: float, why: str) -> Step:
+    """The holder's word that nothing of ours reached the agent."""
+    if handed(prompt):
+        return NOTHING
+    by = prompt.answer.by if prompt.answer else "yourcall"
+    if prompt.state == "unsure" and decided(prompt):
+        return move(state, prompt, "proof_desk", at, "desk", f"it was {prompt.outcome}; no answer was written")
+    if prompt.state == "unsure" and over(prompt) and not prompt.held:
+        return move(state, prompt, "unanswered", at, "session", "the session ended before an answer was written")
+    return move(state, prompt, "not_written", at, by, why)
+
+
+def dialog_closed(state: State, prompt: Prompt, event: DialogClosed) -> Step:
+    stopped = event.to == "idle"
+    if prompt.state == "sent":
+        words = "the dialog closed and the turn stopped" if stopped else "the dialog closed and the agent goes on"
+        return move(state, prompt, "dialog_closed", event.at, "agent", words, "idle" if stopped else "working")
+    words = "stopped at the desk" if stopped else "answered at the desk"
+    ended = replace(prompt, outcome="stopped") if stopped else prompt
+    return move(state, ended, "dialog_closed", event.at, "desk", words)
+
+
+def still_open(state: State, prompt: Prompt, at: float) -> Step:
+    # Not news: seen before the answer was written, or in the file that a dead session left behind, or about a
+    # request whose holder has the answer in hand and must speak first, or one whose end is on record.
+    unheard = prompt.held and prompt.answer is not None
+    if at < since(prompt) or over(prompt) or unheard or decided(prompt):
+        return NOTHING
+    why = "bounced: the agent did not take the answer; its dialog is still open"
+    if prompt.answer is None:
+        why = "the dialog is still open"
+    return move(state, prompt, "still_open", at, "agent", why)
+
+
+def settled(state: State, prompt: Prompt, event: CallSettled) -> Step:
+    told = event.detail or event.outcome
+    by = "hook" if event.source == "held" else "desk"
+    known = replace(prompt, outcome=event.outcome)
+    if prompt.state == "desk":
+        if decided(prompt) or prompt.outcome == event.outcome:
+            return NOTHING
+        return Step(prompts=(noted(known, Moment(event.at, "desk", by, told)),))
+    if event.outcome == "unknown" and event.source == "unknown":
+        return NOTHING  # a record that names neither what nor who
+    # Once it has ended, it is known that no answer of ours was written: whoever decided alike, it was not us.
+    if event.source == "desk" or prompt.state == "ended" or not _agrees(prompt, event):
+        return move(state, known, "proof_desk", event.at, by, told)
+    # In `answering` the table knows no such move: the holder must speak first, and the record is told again.
+    if event.source == "held" or handed(prompt):
+        return move(state, known, "proof_ours", event.at, "agent", told)
+    if prompt.state != "unsure" or decided(prompt):
+        return NOTHING
+    # It went as we asked, but nobody says by whom, and we do not know that our answer ever got there.
+    unnamed = Moment(
+        event.at,
+        "unsure",
+        "agent",
+        f"{told}; it is not known by whose answer",
+        prompt.answer.id if prompt.answer else "",
+    )
+    return Step(prompts=(noted(known, unnamed),))
+
+
+def _agrees(prompt: Prompt, event: CallSettled) -> bool:
+    """Only a record that shows what we asked for can be about our answer."""
+    if prompt.answer is None:
+        return False
+    effects = {option.effect for option in safety.chosen(prompt, prompt.answer)}
+    match event.outcome:
+        case "allowed":
+            return not effects or bool(effects - {"deny", "stop"})
+        case "denied":
+            # A hook's refusal on record is ours, with or without the stop that goes with it.
+            return "deny" in effects or (event.source == "held" and "stop" in effects)
+        case "stopped":
+            return "stop" in effects or (event.source == "held" and "deny" in effects)
+        case "unknown":
+            return event.source == "held"
