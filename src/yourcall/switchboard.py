@@ -45,6 +45,7 @@ from yourcall.events import (
 from yourcall.links import names, processes
 from yourcall.links.asks import Asks
 from yourcall.links.codex import CONTROL, CodexServers
+from yourcall.links.codex import LINK as SOCKET
 from yourcall.links.codex import homes as codex_homes
 from yourcall.links.filling import Filling
 from yourcall.links.hooks import Hooks
@@ -324,6 +325,8 @@ class Switchboard:
             session = self.state.sessions.get(session_id)
             if session is None or self.watches.watching(session_id):
                 continue  # a watch looks more closely, and reads its last lines first
+            if any(link.kind == SOCKET for link in session.links):
+                continue  # its process is a window; the server behind it tells of its end
             if session.pid_started and processes.started(session.pid) != session.pid_started:
                 await self.post(SessionEnded(now, session.id, "its process is gone"))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from codex_desk import ALONE, PLAN, Desk, desk_of, untrusted
@@ -25,6 +25,10 @@ PATIENCE_S = 5.0  # where a socket tells too, the screen waits for three seconds
 def desk(tmp_path: Path, fetched: Callable[..., Path], tmux: Tmux) -> Iterator[Desk]:
     with desk_of(tmp_path, fetched("codex"), tmux) as made:
         yield made
+
+
+def sessions(desk: Desk) -> list[dict[str, Any]]:
+    return desk.yourcall.http("GET", "/api/sessions")[1]
 
 
 def test_trust_is_given_by_a_person_and_codex_goes_on(desk: Desk) -> None:
@@ -67,6 +71,9 @@ def test_a_command_is_allowed_and_the_next_refused(desk: Desk) -> None:
     codex.terminal.wait_until(lambda screen: "Conversation interrupted" in screen, 40)
     assert not desk.made("second")
     until(lambda: desk.yourcall.prompts() == [], 40)
+    (session,) = sessions(desk)  # called by its own name, without a hook or a socket: it keeps its record open
+    assert str(desk.home.rollouts()[0]).endswith(f"-{session['id']}.jsonl")
+    assert "touch marker" in desk.yourcall.run("conversation", session["id"]).out
 
 
 def test_a_plan_is_approved_as_the_desk_does_it(desk: Desk) -> None:
@@ -143,6 +150,13 @@ def test_with_the_control_socket_the_screen_raises_only_the_clients_own_pages(de
     assert desk.yourcall.prompts() == []
     assert "PromptWithdrawn" not in desk.yourcall.facts()
     until(lambda: desk.yourcall.pause("ready"), 40)  # one, not another from the hook
+    (session,) = sessions(desk)  # the pane is no second one beside the thread's
+    assert (session["id"], {link["kind"] for link in session["links"]}) == (
+        asked["session_id"],
+        {"socket", "tmux"},
+    )
+    codex.close()
+    until(lambda: [link["kind"] for link in sessions(desk)[0]["links"]] == ["socket"], 30)  # it goes on without
 
 
 def test_a_tool_of_a_server_is_allowed_by_the_highlight(desk: Desk) -> None:

@@ -34,12 +34,18 @@ class Plan(Struct, frozen=True):
 
 
 class Finder(Struct, frozen=True):
-    """How sessions are found that no hook told of. `unnamed`: how an id begins that is not the session's own."""
+    """How sessions are found that no hook told of. `unnamed`: how an id begins that is not the session's own.
+
+    `holds`: parts of the paths of open files that say something. `shown`: by pid, the session that a process only
+    shows, which is known by other means.
+    """
 
     runs: Callable[[Sequence[str]], bool]
     session_file: Callable[[Process], str]
     found: Callable[[Process, bytes, Sequence[Pane]], Session]
     unnamed: str
+    holds: tuple[str, ...] = ()
+    shown: Callable[[Sequence[Process], Sequence[Session]], dict[int, str]] | None = None
 
 
 class Agent(Struct, frozen=True):

@@ -107,7 +107,8 @@ class AgentStatus(Struct, frozen=True):
 
 class Process(Struct, frozen=True):
     """A running program of this user's. `started` is never the same for two processes; `tty` is the terminal it
-    belongs to. Only the variables named in `env` were taken from its environment."""
+    belongs to. Only the variables named in `env` were taken from its environment. `holds`: files that it keeps
+    open, as far as they were asked for; the one that was written last comes first."""
 
     pid: int
     started: str
@@ -116,6 +117,7 @@ class Process(Struct, frozen=True):
     tty: str = ""
     started_at: float = 0.0
     env: dict[str, str] = {}
+    holds: tuple[str, ...] = ()
 
 
 class Pane(Struct, frozen=True):

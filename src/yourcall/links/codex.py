@@ -19,7 +19,10 @@ from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec.structs import replace
+
 from yourcall.agents.agent import Agent
+from yourcall.agents.codex.joined import CONTROL as CONTROL
 from yourcall.agents.codex.server import Server
 from yourcall.agents.sightings import CallResult
 from yourcall.agents.talk import Done
@@ -32,6 +35,7 @@ from yourcall.events import (
     HolderLost,
     PromptRaised,
     SessionEnded,
+    SessionSeen,
     TraceLost,
 )
 from yourcall.links.transcript import MOST_AT_ONCE, Tail
@@ -43,7 +47,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LINK = "socket"
-CONTROL = "app-server-control/app-server-control.sock"
 
 LOOK_S = 0.5  # a look is one `stat`; a session that begins is then seen before its first words are typed
 GONE_S = 20.0  # a server that is started anew is back in two seconds; after this its sessions are over
@@ -161,12 +164,20 @@ class CodexServers:
             await live.write(message)
         if spoke.done is not None and (waiting := live.asked.pop(spoke.done.request_id, None)):
             waiting.set_result(spoke.done)
-        for event in spoke.events:
+        for event in map(self._in_its_terminal, spoke.events):
             await self._teller.post(event, spoke.bodies if isinstance(event, PromptRaised) else None)
         for prompt_id, path, call_id in live.talk.unproved():
             if prompt_id not in live.looking:
                 live.looking.add(prompt_id)
                 self._spawn(self._prove(live, prompt_id, path, call_id))
+
+    def _in_its_terminal(self, event: AnyEvent) -> AnyEvent:
+        """The server knows nothing of the terminal in which a session was found: it stays with it."""
+        known = self._teller.state.sessions.get(event.session.id) if isinstance(event, SessionSeen) else None
+        if not isinstance(event, SessionSeen) or known is None:
+            return event
+        shown = tuple(link for link in known.links if link.kind == "tmux")
+        return replace(event, session=replace(event.session, links=(*event.session.links, *shown)))
 
     async def _settle(self, place: str, live: Connection) -> None:
         """A while after the connection: what was neither asked again nor found is told as such."""

@@ -105,6 +105,31 @@ def _process(pid: int, wanted: Wanted) -> Process | None:
         return None  # it ended while we looked, or is not ours to read
 
 
+def open_files(pid: int, parts: Sequence[str]) -> tuple[str, ...]:
+    """The files this process keeps open whose path has one of these parts; the one written last comes first."""
+    found: dict[str, float] = {}
+    for path in _open_files(pid):
+        if any(part in path for part in parts):
+            try:
+                found[path] = os.stat(path).st_mtime
+            except OSError:
+                continue  # deleted since
+    return tuple(sorted(found, key=lambda path: -found[path]))
+
+
+def _open_files(pid: int) -> Iterator[str]:
+    folder = f"{PROC}/{pid}/fd"
+    try:
+        numbers = os.listdir(folder)
+    except OSError:
+        return  # it ended, is not ours to read, or there is no /proc here
+    for number in numbers:
+        try:
+            yield os.readlink(f"{folder}/{number}")
+        except OSError:
+            continue
+
+
 def as_text(path: str) -> str:
     """A path for people and for the record: a name may hold bytes that are no letter, and text may not."""
     return _NO_LETTER.sub("\ufffd", path)

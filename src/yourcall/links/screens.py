@@ -183,8 +183,11 @@ class Screens:
             link = next((link for link in session.links if link.kind == "tmux"), None)
             if link is None or session.mode != "terminal" or self._on_screen(session.agent) is None:
                 continue
-            if session.pid and has_terminal(session.pid) is False and not session.id.startswith(STRANGER):
+            front = has_terminal(session.pid) if session.pid else None
+            if front is False and not session.id.startswith(STRANGER):
                 continue  # stopped, or started by another program in the same pane
+            if front is None and _left(session):
+                continue  # a window that was closed; what it showed goes on elsewhere
             found[link.server, link.target] = Place(link.server, link.target, session.agent, session.id)
         return list(found.values())
 
@@ -250,8 +253,8 @@ class Screens:
                 # and what only the screen tells (a plan) must be drawn whole.
                 alone = self._calls is not None and self._calls.alone(place.session_id)
                 return AGAIN_S if alone and shot.reading.kind == "permission" else SETTLED_S
-            return self._hooked_s(place) if shot.reading.kind in HOOKED_KINDS else SETTLED_S
-        return self._hooked_s(place)
+            return self._hooked_s(place, shot) if shot.reading.kind in HOOKED_KINDS else SETTLED_S
+        return self._hooked_s(place, shot)
 
     def _explained(self, place: Place, shot: Shot, on: OnScreen) -> Explained | None:
         """The dialog with what hooks told of it, for an agent whose hooks only inform."""
@@ -259,10 +262,12 @@ class Screens:
             return None
         return on.explain(shot, self._calls.of(place.session_id))
 
-    def _hooked_s(self, place: Place) -> float:
+    def _hooked_s(self, place: Place, shot: Shot) -> float:
         session = self._teller.state.sessions.get(place.session_id)
         hooked = session is not None and any(link.kind == "hook" for link in session.links)
-        return HOOKED_S if hooked or elsewhere.served(self._teller.state, place.session_id) else SETTLED_S
+        carried = shot.reading.kind in elsewhere.CARRIED
+        served = carried and elsewhere.served(self._teller.state, place.session_id)
+        return HOOKED_S if hooked or served else SETTLED_S
 
     # --- what is there --------------------------------------------------------------------------------------
 
@@ -490,6 +495,12 @@ class Screens:
             if prompt.link == "screen" and prompt.state == "answering":
                 why = "yourcall was stopped while it pressed keys"
                 await self._teller.post(TraceLost(time.time(), prompt.id, why))
+
+
+def _left(session: Session) -> bool:
+    """Its server goes on, and the program that showed it in this pane is gone."""
+    elsewhere = any(link.kind == "socket" for link in session.links)
+    return elsewhere and processes.started(session.pid) != session.pid_started
 
 
 def _weight(session: Session) -> tuple[bool, float]:

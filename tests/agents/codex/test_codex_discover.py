@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from yourcall.agents.codex.discover import FINDER
+from yourcall.agents.codex.joined import FINDER
 from yourcall.agents.sightings import Pane, Process
 from yourcall.model import Link
 
@@ -67,3 +67,35 @@ def test_outside_of_tmux_it_says_why_it_is_read_only() -> None:
 def test_it_works_where_it_was_told_to() -> None:
     assert FINDER.found(process("-C", "/srv/app/"), b"", [PANE]).cwd == "/srv/app"
     assert FINDER.found(process("-C", "app"), b"", [PANE]).cwd == "/srv/shop"
+
+
+HOME = "/home/ann/.codex"
+ONE, CHILD, TWO = (f"01a1e00{n}-ed1f-74d0-9f7e-aa2d29631301" for n in (0, 1, 2))
+
+
+def held(*threads: str, rollouts: tuple[str, ...] = ()) -> Process:
+    """One with a server within itself, which keeps its threads' files open."""
+    locks = [f"{HOME}/thread-writer-locks/{thread}.lock" for thread in threads]
+    records = [f"{HOME}/sessions/2026/11/15/rollout-2026-11-15T16-18-39-{thread}.jsonl" for thread in rollouts]
+    return Process(11, "99", ("codex", "--no-daemon"), "/srv/shop", TTY, 5.0, holds=(*records, *locks))
+
+
+def test_it_is_called_by_the_thread_that_it_writes_before_a_word_is_said() -> None:
+    assert FINDER.session_file(held(ONE)) == ""
+    assert FINDER.found(held(ONE), b"", [PANE]).id == ONE
+    assert FINDER.found(held(ONE, TWO), b"", [PANE]).id == "pid-11-99"  # which of them, nobody says
+
+
+def test_with_several_it_is_the_one_that_was_written_last_also_through_its_sub_agent() -> None:
+    busy = held(ONE, CHILD, rollouts=(CHILD, ONE))
+    assert FINDER.session_file(busy).endswith(f"-{CHILD}.jsonl")
+    of_child = b'{"type":"session_meta","payload":{"session_id":"%b","id":"%b"}}\n{}'
+    found = FINDER.found(busy, of_child % (ONE.encode(), CHILD.encode()), [PANE])
+    assert (found.id, found.transcript.endswith(f"-{ONE}.jsonl")) == (ONE, True)
+
+
+@pytest.mark.parametrize(
+    "file", [b"x", b"{}", b'{"type":"session_meta","payload":{"session_id":"../x"}}', b"\xff\n"]
+)
+def test_a_record_that_makes_no_sense_names_nothing(file: bytes) -> None:
+    assert FINDER.found(held(ONE, rollouts=(ONE,)), file, [PANE]).id == "pid-11-99"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from yourcall.agents.agent import Agent, Plan
 from yourcall.agents.codex.asked import asked
 from yourcall.agents.codex.conversation import conversation_of, read_entry
-from yourcall.agents.codex.discover import FINDER
 from yourcall.agents.codex.hooks import read_hook
+from yourcall.agents.codex.joined import FINDER
 from yourcall.agents.codex.read import read_line, settled
 from yourcall.agents.codex.talk import HEADLESS
 from yourcall.agents.sightings import AgentStatus

@@ -42,6 +42,9 @@ STATES: dict[str, SessionState] = {"active": "working", "idle": "idle", "systemE
 SAFE_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")  # it becomes a session's id, and part of an address
 LONGEST_PATH = 4096
 
+# Who began a thread: Codex in a terminal, by its names of now and of before; or nobody says.
+IN_TERMINALS = ("codex-tui", "codex_cli_rs", "", None)
+
 # A request that is answered by a program, not by a person: the one who owns the session answers it.
 NOT_OURS = "yourcall does not do this"
 
@@ -272,7 +275,7 @@ class Server:
             AGENT,
             thread.cwd[:LONGEST_PATH],
             state,
-            mode="headless" if self._alone else "terminal",
+            mode="headless" if self._alone or thread.originator not in IN_TERMINALS else "terminal",
             links=(Link(self._link, thread.id, self._place),),
             pid=self._child.pid if self._child else 0,
             pid_started=self._child.started if self._child else "",

@@ -52,6 +52,7 @@ class Thread(Struct, frozen=True):
     path: str | None = ""
     status: Status = Status()
     cliVersion: str = ""
+    originator: str | None = ""
     model: str | None = ""
     agentNickname: str | None = ""
     agentRole: str | None = ""
