@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -153,11 +154,16 @@ def test_a_sub_agent_of_a_headless_session_asks_too(scene: CodexScene) -> None:
     assert [s["id"] for s in scene.yourcall.run("sessions", "--json").json] == [session]
 
 
-def test_the_persons_codex_is_joined_through_a_server_of_its_own(scene: CodexScene) -> None:
-    line = ["env", "-u", "TMUX", *(f"{k}={v}" for k, v in scene.yourcall.env.items())]
+def run_in_pane(scene: CodexScene, **more: str) -> Codex:
+    """`yourcall run -- codex`, typed at a terminal."""
+    line = ["env", "-u", "TMUX", *(f"{k}={v}" for k, v in {**scene.yourcall.env, **more}.items())]
     command = [*line, str(COMMAND), "run", "--", "codex"]
     pane = scene.tmux.start(["sh", "-c", f"exec {shlex.join(command)}"], cwd=scene.home.project, env={})
-    codex = Codex(pane, scene.home)
+    return Codex(pane, scene.home)
+
+
+def test_the_persons_codex_is_joined_through_a_server_of_its_own(scene: CodexScene) -> None:
+    codex = run_in_pane(scene)
     codex.say(scene.model.script("work", [escalated("touch marker")], [say("Made it.")]))
     prompt = scene.prompt()
     codex.wait_dialog()
@@ -170,6 +176,29 @@ def test_the_persons_codex_is_joined_through_a_server_of_its_own(scene: CodexSce
     (socket,) = [link["server"] for link in found["links"]]
     codex.close()
     until(lambda: not _listens(socket), 30, what="the end of its server")
+
+
+def test_what_codex_leaves_behind_does_not_keep_its_server_alive(scene: CodexScene, tmp_path: Path) -> None:
+    """An editor that it starts, and that leaves a helper running with all that it inherited."""
+    left = tmp_path / "left"
+    editor = tmp_path / "editor"
+    editor.write_text(f"#!/bin/sh\ntrap '' HUP\nsleep 120 &\necho $! > {left}.new && mv {left}.new {left}\n")
+    editor.chmod(0o755)
+    codex = run_in_pane(scene, VISUAL=str(editor), EDITOR=str(editor))
+    codex.wait_ready()
+    (found,) = until(
+        lambda: [s for s in scene.yourcall.run("sessions", "--json").json if s["agent"] == "codex"], 30
+    )
+    (socket,) = [link["server"] for link in found["links"]]
+    codex.terminal.key("C-g")
+    until(left.exists, 40, what="the editor", show=codex.terminal.screen)
+    helper = int(left.read_text())
+    try:
+        codex.close()
+        until(lambda: not _listens(socket), 30, what="the end of its server")
+        assert alive(helper)
+    finally:
+        os.kill(helper, signal.SIGKILL)
 
 
 def _listens(path: str) -> bool:

@@ -6,10 +6,14 @@ did not exist. The server ends with it, however it ends.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
+import shlex
 import socket
 import subprocess
+import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -18,6 +22,10 @@ import click
 from yourcall.agents.codex.discover import OTHER_COMMANDS, command_of
 from yourcall.links.stdio import ENDS_S, GUARD
 from yourcall.sockets import made_private, short_folder
+
+# Waits for the end of the process that has the lock. The end of a pipe would not do: whatever Codex starts and
+# leaves behind, an editor's helper or a browser, would keep the pipe open, and with it the server.
+FREE = "import fcntl; fcntl.lockf({life}, fcntl.LOCK_EX)"
 
 LISTENS_S = 20.0  # it copies itself and reads its settings first; two seconds on a slow machine
 
@@ -40,9 +48,12 @@ def with_server(home: Path, argv: list[str], env: dict[str, str]) -> list[str]:
 
 
 def _listening(program: str, path: Path, env: dict[str, str]) -> bool:
-    """Start the server. It ends when a pipe is closed whose end this process keeps when it becomes Codex."""
-    ours, life = os.pipe()
-    guard = GUARD.format(life=ours, ends=int(ENDS_S))
+    """Start the server. It ends when a lock is free that this process keeps when it becomes Codex."""
+    life = _locked(path.parent)
+    if life is None:
+        return False
+    waits = f"{shlex.quote(sys.executable)} -I -S -c {shlex.quote(FREE.format(life=life))}"
+    guard = GUARD.format(waits=waits, ends=int(ENDS_S))
     try:
         server = subprocess.Popen(
             ["/bin/sh", "-c", guard, "yourcall", program, "app-server", "--listen", f"unix://{path}"],
@@ -50,14 +61,12 @@ def _listening(program: str, path: Path, env: dict[str, str]) -> bool:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env=env,
-            pass_fds=(ours,),
+            pass_fds=(life,),
             start_new_session=True,
         )
     except OSError:
         os.close(life)
         return False
-    finally:
-        os.close(ours)
     deadline = time.monotonic() + LISTENS_S
     while not path.is_socket():
         if server.poll() is not None or time.monotonic() > deadline:
@@ -66,6 +75,18 @@ def _listening(program: str, path: Path, env: dict[str, str]) -> bool:
         time.sleep(0.02)
     os.set_inheritable(life, True)
     return True
+
+
+def _locked(folder: Path) -> int | None:
+    """A file without a name, locked by this process: a record lock outlives `exec`, and no child ever has it."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            life = os.dup(file.fileno())
+    except OSError:
+        return None
+    # Only now: to close one descriptor of a file is to give up its locks.
+    fcntl.lockf(life, fcntl.LOCK_EX)
+    return life
 
 
 def _sweep(folder: Path) -> None:

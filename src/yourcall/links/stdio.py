@@ -32,10 +32,13 @@ LOOK_S = 0.1
 DRAINED_S = 1.0
 ENDS_S = 3.0  # Claude is gone 0.2 s after SIGTERM, its commands with it
 
+# Waits for the end of whoever keeps the other end of this pipe.
+CLOSED = "read -r _ < /dev/fd/{life}"
+
 # `$$` is the program itself, after the `exec`. A trap set before it would hold in the program too.
 GUARD = """(
     trap '' TERM HUP INT
-    read -r _ < /dev/fd/{life}
+    {waits}
     kill -TERM -$$
     sleep {ends}
     kill -KILL -$$
@@ -68,7 +71,7 @@ class Piped:
         # Not by the event loop: uvloop lets a child inherit both ends of its pipes, and then no end is ever seen.
         ours, life = os.pipe()
         try:
-            guard = GUARD.format(life=ours, ends=int(ENDS_S))
+            guard = GUARD.format(waits=CLOSED.format(life=ours), ends=int(ENDS_S))
             process = subprocess.Popen(
                 ["/bin/sh", "-c", guard, "yourcall", *argv],
                 stdin=subprocess.PIPE,
