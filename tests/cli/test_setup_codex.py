@@ -42,7 +42,7 @@ class Person:
     def doctor(self) -> dict[str, str]:
         """What it says of Codex, with how bad that is."""
         found: list[dict[str, Any]] = self.run("doctor", "--json").json
-        return {each["says"]: each["level"] for each in found if "odex" in each["says"] + each["do"]}
+        return {each["says"]: each["level"] for each in found if "odex" in each["says"]}
 
     def level(self, words: str) -> list[str]:
         return [level for says, level in self.doctor().items() if words in says]

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 
 from msgspec import Struct
 
-from yourcall.agents import json_text, settings_text
+from yourcall.agents import json_text, our_hooks, settings_text
 from yourcall.agents.json_text import Node
 from yourcall.agents.set_up import Edited as Edited
 from yourcall.agents.set_up import Finding as Finding
@@ -155,15 +154,10 @@ def check(text: str | None, launcher: str, versions: list[Version]) -> list[Find
     old = _too_old(versions)
     if old is not None:
         return [old]
-    missing = Finding("missing", "Claude Code does not call yourcall from these settings.", _AGAIN)
-    if text is None or settings_text.is_blank(text):
-        return [missing]
-    root = settings_text.parse(text)
-    if isinstance(root, Refused):
-        return [Finding("broken", root.reason, "Claude Code cannot read it either.")]
-    ours = settings_text.entries(text, root)
-    faults = _faults(ours, launcher, versions, asked_for(text)) if ours else [missing]
-    return _blocking(text, root) + faults
+    tools = asked_for(text)
+    return our_hooks.check(
+        text, "Claude Code", _AGAIN, _blocking, lambda ours: _faults(ours, launcher, versions, tools)
+    )
 
 
 def _faults(ours: list[Entry], launcher: str, versions: list[Version], tools: str) -> list[Finding]:
@@ -176,13 +170,7 @@ def _faults(ours: list[Entry], launcher: str, versions: list[Version], tools: st
         oldest = show_version(min(versions))
         says = f"Claude Code {oldest} does not know {', '.join(extra)} and may skip the whole settings file."
         found.append(Finding("unaccepted", says, _AGAIN))
-    absent = [name for name in hooks if name not in here]
-    if absent:
-        found.append(Finding("partial", f"Some of our hooks are missing: {', '.join(absent)}.", _AGAIN))
-    elsewhere = sorted({entry.launcher for entry in ours} - {shlex.quote(launcher)})
-    if elsewhere:
-        says = f"Our hooks call {', '.join(elsewhere)}, not this yourcall ({launcher})."
-        found.append(Finding("moved", says, _AGAIN))
+    found += our_hooks.misplaced(ours, hooks, launcher, _AGAIN)
     if not found and versions and not _as_wanted(ours, hooks, tools):
         says = "Our hooks are there, but not in the form that suits the Claude Code installed now."
         found.append(Finding("outdated", says, _AGAIN))

@@ -8,20 +8,19 @@ Rules
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from msgspec import Struct, field
 from msgspec.structs import replace
 
 from yourcall import __version__
-from yourcall.agents.codex import asks, pauses, wire
-from yourcall.agents.codex.asks import AGENT
+from yourcall.agents.codex import asks, pauses, threads, wire
 from yourcall.agents.codex.before import Before
+from yourcall.agents.codex.calls import NOTHING, Calls, Reply
 from yourcall.agents.codex.plan import plan
 from yourcall.agents.codex.proof import Requests
+from yourcall.agents.codex.threads import SAFE_ID, STATES, Known
 from yourcall.agents.codex.wire import Id, Item, Note, Thread, Turn, decoded
-from yourcall.agents.talk import Child, Done, Speaking, Spoke
+from yourcall.agents.talk import Child, Speaking, Spoke
 from yourcall.core.step import PAUSES
 from yourcall.events import (
     AnyEvent,
@@ -32,38 +31,11 @@ from yourcall.events import (
     SessionEnded,
     SessionSeen,
 )
-from yourcall.model import Answer, Link, Prompt, Refused, Session, SessionState
+from yourcall.model import Answer, Link, Prompt, Refused, SessionState
 
-NOTHING = Spoke()
 MOST_SPOKEN = 200_000
-WAITING = frozenset({"waitingOnApproval", "waitingOnUserInput"})
-STATES: dict[str, SessionState] = {"active": "working", "idle": "idle", "systemError": "idle"}
-
-SAFE_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")  # it becomes a session's id, and part of an address
-LONGEST_PATH = 4096
-
-# Who began a thread: Codex in a terminal, by its names of now and of before; or nobody says.
-IN_TERMINALS = ("codex-tui", "codex_cli_rs", "", None)
-
 # A request that is answered by a program, not by a person: the one who owns the session answers it.
 NOT_OURS = "yourcall does not do this"
-
-Reply = Callable[[wire.Message, float], Spoke]
-
-
-class Known(Struct):
-    """A thread, and what is under way in it."""
-
-    thread: Thread
-    subscribed: bool = False
-    turn: str = ""
-    ended: str = ""  # the last turn whose end was told
-    items: dict[str, Item] = field(default_factory=dict[str, Item])
-    last: Item = Item()
-    pause: str = ""  # the prompt that waits for the next instruction
-    instructing: bool = False  # our next instruction is on its way
-    stopping: bool = False  # we asked for the end of this turn
-    afterwards: str = ""  # what to say once the turn that we stop is over
 
 
 class Server:
@@ -75,8 +47,7 @@ class Server:
         self._alone = child is not None
         self._threads: dict[str, Known] = {}
         self._requests = Requests(self._alone)
-        self._replies: dict[int, Reply] = {}
-        self._count = 0
+        self._calls = Calls()
         self.before = Before()
         self.ready = False
         self.speaking: dict[str, Speaking] = {}
@@ -89,9 +60,7 @@ class Server:
         return [self.call("initialize", params, self._initialized)]
 
     def call(self, method: str, params: object, then: Reply | None = None) -> bytes:
-        self._count += 1
-        self._replies[self._count] = then or (lambda message, at: NOTHING)
-        return wire.request(self._count, method, params)
+        return self._calls.ask(method, params, then)
 
     def answer(self, prompt: Prompt, answer: Answer, request: bytes) -> list[bytes] | Refused:
         """The messages that carry this answer to this prompt."""
@@ -107,7 +76,7 @@ class Server:
         try:
             messages = [wire.reply(asked.number, planned.result)]
             if planned.then and planned.wants != "stopped":
-                messages.append(self._turn(known, planned.then, None))
+                messages.append(self._calls.turn(known.thread, planned.then))
         except UnicodeEncodeError:
             return Refused("The answer holds half a character, which cannot be sent; write it again.")
         if planned.wants == "stopped":
@@ -132,15 +101,7 @@ class Server:
             return Spoke((*self._went_on(known, at, "held"),))
 
         known.instructing = True
-        return [self._turn(known, text, begun, mode)]
-
-    def _turn(self, known: Known, text: str, then: Reply | None, mode: str = "") -> bytes:
-        """Words for Codex: the next turn, or more for the one that runs."""
-        params: dict[str, object] = {"threadId": known.thread.id, "input": wire.said(text)}
-        if mode:
-            settings = {"model": known.thread.model, "reasoning_effort": None, "developer_instructions": None}
-            params["collaborationMode"] = {"mode": mode, "settings": settings}
-        return self.call("turn/start", params, then)
+        return [self._calls.turn(known.thread, text, begun, mode)]
 
     def say(self, session_id: str, text: str) -> tuple[str, bytes] | Refused:
         """Tell a session something, at rest or at work: the id by which it will be granted, and the message."""
@@ -149,8 +110,7 @@ class Server:
             return Refused("This session has ended, or Codex's server does not run.")
         if not text.strip():
             return Refused("Write what Codex shall do.")
-        message = self._turn(known, text, self._granted)
-        return str(self._count), message
+        return self._calls.wish_turn(known.thread, text)
 
     def interrupt(self, session_id: str) -> tuple[str, bytes] | Refused:
         known = self._threads.get(session_id)
@@ -163,11 +123,11 @@ class Server:
         known = self._threads.get(session_id)
         if known is not None:
             known.stopping = True
-        return self._wish("turn/interrupt", {"threadId": session_id, "turnId": known.turn if known else ""})
+        return self._calls.wish("turn/interrupt", {"threadId": session_id, "turnId": known.turn if known else ""})
 
     def change(self, session_id: str, settings: dict[str, object]) -> tuple[str, bytes]:
         """Other settings for the turns to come."""
-        return self._wish("thread/settings/update", {"threadId": session_id, **settings})
+        return self._calls.wish("thread/settings/update", {"threadId": session_id, **settings})
 
     def own(self, thread: Thread, at: float) -> Spoke:
         """A thread that we began ourselves: we listen to it from the beginning."""
@@ -175,19 +135,12 @@ class Server:
         return self._met(thread, at)
 
     def begin(self, thread_id: str, text: str, mode: str, then: Reply) -> bytes:
-        return self._turn(self._threads[thread_id], text, then, mode)
-
-    def _wish(self, method: str, params: object) -> tuple[str, bytes]:
-        message = self.call(method, params, self._granted)
-        return str(self._count), message
-
-    def _granted(self, message: wire.Message, at: float) -> Spoke:
-        return Spoke(done=Done(str(message.id), message.error.message if message.error else ""))
+        return self._calls.turn(self._threads[thread_id].thread, text, then, mode)
 
     @property
     def awaits_replies(self) -> bool:
         """Is anything that we asked still without a reply?"""
-        return bool(self._replies)
+        return self._calls.unanswered
 
     # --- what we hear ---------------------------------------------------------------------------------------
 
@@ -203,8 +156,7 @@ class Server:
             return self._requested(message, message.id, at)
         if message.method:
             return self._noted(message, at)
-        then = self._replies.pop(message.id, None) if isinstance(message.id, int) else None
-        return then(message, at) if then else NOTHING
+        return self._calls.replied(message, at)
 
     def _initialized(self, message: wire.Message, at: float) -> Spoke:
         self.ready = True
@@ -265,26 +217,9 @@ class Server:
             events += self._resting(known, at)
         return Spoke(tuple(events))
 
-    def _seen(self, known: Known, at: float) -> SessionSeen:
-        thread = known.thread
-        state = STATES.get(thread.status.type, "unknown")
-        if WAITING & set(thread.status.activeFlags or []):
-            state = "unknown"  # the prompts themselves tell
-        session = Session(
-            thread.id,
-            AGENT,
-            thread.cwd[:LONGEST_PATH],
-            state,
-            mode="headless" if self._alone or thread.originator not in IN_TERMINALS else "terminal",
-            links=(Link(self._link, thread.id, self._place),),
-            pid=self._child.pid if self._child else 0,
-            pid_started=self._child.started if self._child else "",
-            version=thread.cliVersion[:40],
-            transcript=(thread.path or "")[:LONGEST_PATH],
-            started_at=at,
-            seen_at=at,
-        )
-        return SessionSeen(at, session)
+    def _seen(self, known: Known, at: float, state: SessionState | None = None) -> SessionSeen:
+        link = Link(self._link, known.thread.id, self._place)
+        return threads.seen(known.thread, link, self._child, at, state)
 
     def _resting(self, known: Known, at: float) -> list[AnyEvent]:
         """A pause of before is held again if its thread still rests."""
@@ -382,20 +317,16 @@ class Server:
         self.speaking.pop(thread.id, None)
         lines: list[bytes] = []
         if known.afterwards:
-            lines.append(self._turn(known, known.afterwards, None))
+            lines.append(self._calls.turn(known.thread, known.afterwards))
             known.afterwards = ""
         elif not thread.parentThreadId:
             pause = pauses.ended(thread, turn, last, self._link, at)
             known.pause = pause.id
-            events += [self._rests(known, at), PromptRaised(at, pause)]
+            events += [self._seen(known, at, "idle"), PromptRaised(at, pause)]
         if not self._alone and not self._requests.of(thread.id):
             known.subscribed = False
             lines.append(self.call("thread/unsubscribe", {"threadId": thread.id}))
         return Spoke(tuple(events), lines=tuple(lines))
-
-    def _rests(self, known: Known, at: float) -> SessionSeen:
-        seen = self._seen(known, at)
-        return replace(seen, session=replace(seen.session, state="idle"))
 
     def _spoke(self, note: Note) -> None:
         if self._alone:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import tomllib
 from typing import Any, cast
 
-from yourcall.agents import json_text, settings_text
+from yourcall.agents import json_text, our_hooks, settings_text
 from yourcall.agents.json_text import Node
 from yourcall.agents.set_up import Edited, Finding, Version, show_version
-from yourcall.agents.settings_text import Entry, Hook
+from yourcall.agents.settings_text import Hook
 from yourcall.model import Refused
 
 AGENT = "codex"
@@ -79,7 +78,7 @@ def add(text: str | None, launcher: str, versions: list[Version]) -> Edited | Re
         unread = _unread(text, root, versions)
         if unread is not None:
             return Refused(f"{unread.says} {unread.do} Then run this again; nothing was changed.")
-        if _as_wanted(settings_text.entries(text, root), hooks):
+        if our_hooks.as_wanted(settings_text.entries(text, root), hooks):
             return Edited(text, False)
         text = settings_text.cut_out(text, root)
     new = settings_text.put_in(text, hooks)
@@ -102,15 +101,15 @@ def check(text: str | None, launcher: str, versions: list[Version]) -> list[Find
     old = _too_old(versions)
     if old is not None:
         return [old]
-    missing = Finding("missing", "Codex does not call yourcall.", _AGAIN)
-    if text is None or settings_text.is_blank(text):
-        return [missing]
-    root = settings_text.parse(text)
-    if isinstance(root, Refused):
-        return [Finding("broken", root.reason, "Codex cannot read it either.")]
-    ours = settings_text.entries(text, root)
-    unread = _unread(text, root, versions)
-    return ([] if unread is None else [unread]) + (_faults(ours, launcher) if ours else [missing])
+
+    def skipped(text: str, root: Node) -> list[Finding]:
+        unread = _unread(text, root, versions)
+        return [] if unread is None else [unread]
+
+    hooks = wanted(launcher)
+    return our_hooks.check(
+        text, "Codex", _AGAIN, skipped, lambda ours: our_hooks.faults(ours, hooks, launcher, _AGAIN)
+    )
 
 
 def _unread(text: str, root: Node, versions: list[Version]) -> Finding | None:
@@ -198,32 +197,6 @@ def _list(value: object) -> list[Any]:
 
 def _snake(event: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
-
-
-def _faults(ours: list[Entry], launcher: str) -> list[Finding]:
-    hooks = wanted(launcher)
-    here = {entry.event for entry in ours}
-    found: list[Finding] = []
-    absent = [name for name in hooks if name not in here]
-    if absent:
-        found.append(Finding("partial", f"Some of our hooks are missing: {', '.join(absent)}.", _AGAIN))
-    elsewhere = sorted({entry.launcher for entry in ours} - {shlex.quote(launcher)})
-    if elsewhere:
-        says = f"Our hooks call {', '.join(elsewhere)}, not this yourcall ({launcher})."
-        found.append(Finding("moved", says, _AGAIN))
-    if not found and not _as_wanted(ours, hooks):
-        says = "Our hooks are there, but not in the form that this yourcall writes."
-        found.append(Finding("outdated", says, _AGAIN))
-    return found
-
-
-def _as_wanted(ours: list[Entry], hooks: dict[str, Hook]) -> bool:
-    """Each wanted hook is there once and in its exact form; other keys a person added to it do not matter."""
-    return sorted(entry.event for entry in ours) == sorted(hooks) and all(
-        json.loads(entry.keys.get(key, "null")) == value
-        for entry in ours
-        for key, value in hooks[entry.event].items()
-    )
 
 
 def _too_old(versions: list[Version]) -> Finding | None:

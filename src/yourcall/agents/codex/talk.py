@@ -9,7 +9,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from yourcall.agents.codex import wire
-from yourcall.agents.codex.server import NOTHING, Server
+from yourcall.agents.codex.calls import NOTHING
+from yourcall.agents.codex.server import Server
 from yourcall.agents.codex.wire import decoded
 from yourcall.agents.talk import Child, Headless, Speaking, Spoke, Wish
 from yourcall.model import Answer, Prompt, Refused

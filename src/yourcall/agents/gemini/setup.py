@@ -6,13 +6,10 @@ stays as it is, comments too: `remove(add(text))` is `text`.
 
 from __future__ import annotations
 
-import json
-import shlex
-
-from yourcall.agents import json_text, settings_text
+from yourcall.agents import json_text, our_hooks, settings_text
 from yourcall.agents.json_text import Node
 from yourcall.agents.set_up import Edited, Finding, Version, show_version
-from yourcall.agents.settings_text import Entry, Hook
+from yourcall.agents.settings_text import Hook
 from yourcall.model import Refused
 
 AGENT = "gemini"
@@ -75,7 +72,7 @@ def add(text: str | None, launcher: str, versions: list[Version]) -> Edited | Re
             return root
         plain = settings_text.uncommented(text)
         notes = tuple(f"{finding.says} {finding.do}" for finding in _blocking(plain, root))
-        if _as_wanted(settings_text.entries(plain, root), hooks):
+        if our_hooks.as_wanted(settings_text.entries(plain, root), hooks, MATCHERS):
             return Edited(text, False, notes)
         text = settings_text.cut_out(text, root, plain)
     plain = settings_text.uncommented(text) if text is not None else None
@@ -99,15 +96,14 @@ def check(text: str | None, launcher: str, versions: list[Version]) -> list[Find
     old = _too_old(versions)
     if old is not None:
         return [old]
-    missing = Finding("missing", "Gemini CLI does not call yourcall from these settings.", _AGAIN)
-    if text is None or settings_text.is_blank(text):
-        return [missing]
-    root = _parse(text)
-    if isinstance(root, Refused):
-        return [Finding("broken", root.reason, "Gemini CLI cannot read it either.")]
-    plain = settings_text.uncommented(text)
-    ours = settings_text.entries(plain, root)
-    return _blocking(plain, root) + (_faults(ours, launcher) if ours else [missing])
+    hooks = wanted(launcher)
+    return our_hooks.check(
+        settings_text.uncommented(text) if text is not None else None,
+        "Gemini CLI",
+        _AGAIN,
+        _blocking,
+        lambda ours: our_hooks.faults(ours, hooks, launcher, _AGAIN, MATCHERS),
+    )
 
 
 def blocked(text: str | None) -> list[Finding]:
@@ -118,32 +114,6 @@ def blocked(text: str | None) -> list[Finding]:
 
 def _parse(text: str) -> Node | Refused:
     return settings_text.parse(settings_text.uncommented(text))
-
-
-def _faults(ours: list[Entry], launcher: str) -> list[Finding]:
-    hooks = wanted(launcher)
-    here = {entry.event for entry in ours}
-    found: list[Finding] = []
-    absent = [name for name in hooks if name not in here]
-    if absent:
-        found.append(Finding("partial", f"Some of our hooks are missing: {', '.join(absent)}.", _AGAIN))
-    elsewhere = sorted({entry.launcher for entry in ours} - {shlex.quote(launcher)})
-    if elsewhere:
-        says = f"Our hooks call {', '.join(elsewhere)}, not this yourcall ({launcher})."
-        found.append(Finding("moved", says, _AGAIN))
-    if not found and not _as_wanted(ours, hooks):
-        says = "Our hooks are there, but not in the form that this yourcall writes."
-        found.append(Finding("outdated", says, _AGAIN))
-    return found
-
-
-def _as_wanted(ours: list[Entry], hooks: dict[str, Hook]) -> bool:
-    """Each wanted hook is there once and in its exact form; other keys a person added to it do not matter."""
-    return sorted(entry.event for entry in ours) == sorted(hooks) and all(
-        entry.tools == MATCHERS.get(entry.event, "")
-        and all(json.loads(entry.keys.get(key, "null")) == value for key, value in hooks[entry.event].items())
-        for entry in ours
-    )
 
 
 def _too_old(versions: list[Version]) -> Finding | None:
