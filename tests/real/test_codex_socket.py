@@ -216,10 +216,26 @@ def test_a_sub_agent_is_named_and_belongs_to_its_session(scene: CodexScene) -> N
     prompt = scene.prompt(kind="permission")
     sessions = [s for s in scene.yourcall.run("sessions", "--json").json if s["agent"] == "codex"]
     assert [s["id"] for s in sessions] == [prompt["session_id"]]  # neither the child nor the title maker is one
-    assert prompt["subagent"]
+    name, _, thread = prompt["subagent"].partition(" ")
+    assert (name[:1].isupper(), len(thread)) == (
+        True,
+        len(prompt["session_id"]),
+    )  # a nickname of Codex's, and its id
     scene.answer(prompt, "allow")
     assert scene.made("marker")
     scene.settled(prompt, "confirmed", "allowed")
+    whole = scene.yourcall.run("conversation", prompt["session_id"]).out
+    assert f"--subagent {thread}" in whole
+    own = until(
+        lambda: (
+            "Child done."
+            in (said := scene.yourcall.run("conversation", prompt["session_id"], "--subagent", thread).out)
+            and said
+        ),
+        30,
+    )
+    assert "touch marker" in own
+    assert "Spawned." not in own
 
 
 def test_a_server_that_dies_with_a_request_takes_it_along(scene: CodexScene) -> None:

@@ -58,7 +58,7 @@ class Agent(Struct, frozen=True):
     settled: Callable[[Prompt, CallResult, float], CallSettled | None]
     plan: Callable[[Prompt, Answer, bytes], Plan | Refused]
     read_entry: Callable[[bytes], list[AnyEntry]]
-    conversation_of: Callable[[Session, str], str]
+    conversation_of: Callable[[Session, str], str]  # of a sub-agent, `*` for what of its path is not known
     finder: Finder | None = None
     headless: Headless | None = None
     asked: Callable[[bytes], Asked | None] | None = None  # what a stored request is about, for the rules

@@ -6,6 +6,7 @@ Rule: a file that cannot be read is a sentence; one that is not there yet is an 
 from __future__ import annotations
 
 import asyncio
+import glob
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -36,7 +37,7 @@ class Conversations:
         self, session: Session, subagent: str, /, *, before: int | None, after: int | None, file: str, limit: int
     ) -> Page | Refused:
         agent = self._agent_of(session.agent)
-        path = agent.conversation_of(session, subagent) if agent else ""
+        path = await asyncio.to_thread(_path, agent, session, subagent) if agent else ""
         if agent is None or not path:
             return Refused("Where this conversation is written is not known.")
         return await asyncio.to_thread(_page, Path(path), agent.read_entry, before, after, file, limit)
@@ -46,7 +47,7 @@ class Conversations:
     ) -> list[Picture] | Refused:
         """The pictures of the record that begins at this place of this file."""
         agent = self._agent_of(session.agent)
-        path = agent.conversation_of(session, subagent) if agent else ""
+        path = await asyncio.to_thread(_path, agent, session, subagent) if agent else ""
         if agent is None or agent.read_pictures is None or not path:
             return Refused("There are no pictures of this conversation.")
         line = await asyncio.to_thread(_line_at, Path(path), file, offset)
@@ -59,6 +60,12 @@ class Conversations:
         if agent is None or not path:
             return Refused("Where this conversation is written is not known.")
         return await asyncio.to_thread(_messages, Path(path), agent, after, file)
+
+
+def _path(agent: Agent, session: Session, subagent: str) -> str:
+    """The file; of a sub-agent only a part of the name may be known, and then the one that fits is looked for."""
+    path = agent.conversation_of(session, subagent)
+    return next(glob.iglob(path), "") if subagent and "*" in path else path
 
 
 def _messages(path: Path, agent: Agent, after: int, file: str) -> Messages:

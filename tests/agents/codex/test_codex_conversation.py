@@ -56,6 +56,10 @@ def test_a_path_of_a_rollout_is_all_that_is_opened() -> None:
     session = Session("s", "codex", "/tmp", transcript="/home/user/.codex/sessions/2026/rollout-x.jsonl")
     assert conversation_of(session, "") == session.transcript
     assert conversation_of(session, "../../x") == ""
+    records = "/home/user/.codex/sessions/*/*/*/rollout-*-01a1-b.jsonl"
+    assert conversation_of(session, "01a1-b") == conversation_of(session, "Fermat 01a1-b") == records
+    odd = Session("s", "codex", "/tmp", transcript="/home/[a]*/.codex/sessions/2026/rollout-x.jsonl")
+    assert conversation_of(odd, "b") == "/home/[[]a][*]/.codex/sessions/*/*/*/rollout-*-b.jsonl"
 
 
 @given(st.binary(max_size=300))

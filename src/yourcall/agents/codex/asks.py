@@ -172,10 +172,10 @@ def raised(
 
 
 def name_of(thread: Thread) -> str:
-    """How the sub-agent of a thread is called; empty for the person's own."""
+    """How the sub-agent of a thread is called, and its id; empty for the person's own."""
     if not thread.parentThreadId:
         return ""
-    return (thread.agentNickname or thread.agentRole or "sub-agent")[:100]
+    return f"{(thread.agentNickname or thread.agentRole or 'sub-agent')[:100]} {thread.id}"
 
 
 def show(method: str, params: Params, items: Mapping[str, Item]) -> Shown:

@@ -42,6 +42,8 @@ KINDS: Mapping[str, ActionKind] = {
 _EXIT = re.compile(r"^Process exited with code (\d+)$", re.MULTILINE)
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _REFUSED = ("rejected by user", "user rejected MCP tool call", "aborted by user")
+_THREAD = re.compile(r"[A-Za-z0-9_-]{1,128}")
+_SPECIAL = re.compile(r"([*?[])")
 _NOT_MADE = re.compile(r"apply_patch verification failed|Exit code: [1-9]")
 
 
@@ -57,6 +59,12 @@ class Item(Struct, frozen=True):
     content: list[Raw] = []
     summary_text: list[str] = []
     raw_content: list[str] = []
+
+
+class Spawned(Struct, frozen=True):
+    """What the model is told of a sub-agent that it has started."""
+
+    agent_id: str
 
 
 class Payload(Struct, frozen=True):
@@ -99,8 +107,19 @@ def read_entry(data: bytes) -> list[AnyEntry]:
 
 
 def conversation_of(session: Session, subagent: str) -> str:
-    """The rollout of a session; where a sub-agent's lies cannot be told from its name."""
-    return session.transcript if session.transcript.endswith(".jsonl") and not subagent else ""
+    """The rollout of a session. A sub-agent's has the moment of its start in its name, which only a look tells:
+    the place of that is left open, with a `*`."""
+    if not session.transcript.endswith(".jsonl"):
+        return ""
+    if not subagent:
+        return session.transcript
+    thread = subagent.rsplit(" ", 1)[-1]  # also as a prompt names it
+    home, records, _ = session.transcript.rpartition("/sessions/")
+    # The id becomes a part of a path: it holds nothing that could lead elsewhere.
+    if not records or not _THREAD.fullmatch(thread):
+        return ""
+    below = _SPECIAL.sub(r"[\1]", home) + records
+    return f"{below}*/*/*/rollout-*-{thread}.jsonl"
 
 
 def _event(payload: Payload) -> list[AnyEntry]:
@@ -189,7 +208,11 @@ def _completed(payload: Payload) -> Action:
     code = _EXIT.search(said)
     failed = (code is not None and code[1] != "0") or any(words in said for words in _REFUSED)
     failed = failed or _NOT_MADE.match(said) is not None
-    return Action(kind="tool", phase="completed", call_id=payload.call_id, detail=cut(said), is_error=failed)
+    begun = decoded(Spawned, said.encode("utf-8", "replace"))
+    child = begun.agent_id if begun is not None and _THREAD.fullmatch(begun.agent_id) else ""
+    return Action(
+        kind="tool", phase="completed", call_id=payload.call_id, detail=cut(said), is_error=failed, child=child
+    )
 
 
 def _plain(value: object) -> str:
