@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,13 +12,14 @@ import pytest
 from kit.codex import start_codex
 from kit.codex_scene import CodexScene, joined
 from kit.poll import until
-from kit.responses_server import call, escalated, say
+from kit.responses_server import call, escalated, patch, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from kit.codex import Codex
+    from kit.responses_server import Step
     from kit.terminal import Tmux
 
 GAPS_MS = (0, 10, 30, 60)
@@ -99,6 +101,87 @@ def test_a_server_that_dies_as_the_answer_is_written(scene: CodexScene, count: i
         assert shown["outcome"] != "allowed" or scene.made(marker), shown
         scene.home.close()
         (scene.home.config / "app-server-daemon/daemon.pid").unlink(missing_ok=True)
+
+
+@dataclass
+class Kind:
+    """What is asked; how the desk says yes, and how the phone says no. `happened`: was it the desk's yes?"""
+
+    asks: Callable[[CodexScene, int], Step]
+    yes: dict[str, Any]
+    no: dict[str, Any]
+    happened: Callable[[CodexScene, int, str], bool]
+    proved: bool = True
+
+
+def outside(scene: CodexScene, number: int) -> Path:
+    return scene.home.path / f"outside{number}.txt"
+
+
+WISH = {"network": {"enabled": True}}
+KINDS = {
+    "change": Kind(
+        lambda scene, n: patch(f"*** Add File: {outside(scene, n)}", "+hello"),
+        {"decision": "accept"},
+        {"option": "deny"},
+        lambda scene, n, told: outside(scene, n).exists(),
+    ),
+    "permissions": Kind(
+        lambda scene, n: call("request_permissions", reason="To fetch.", permissions=WISH),
+        {"permissions": WISH, "scope": "turn"},
+        {"option": "deny"},
+        lambda scene, n, told: '"enabled":true' in told,
+    ),
+    "tool": Kind(
+        lambda scene, n: call("add_ticket", namespace="mcp__demo"),
+        {"action": "accept", "content": {}},
+        {"option": "deny"},
+        lambda scene, n, told: "ticket 42 created" in told,
+    ),
+    "form": Kind(
+        lambda scene, n: call("book_table", namespace="mcp__demo"),
+        {"action": "accept", "content": {"people": 2}},
+        {"choices": {"action": ["decline"]}},
+        lambda scene, n, told: '"people": 2' in told,
+        proved=False,
+    ),
+}
+
+
+@pytest.mark.parametrize("count", rounds(6, 60))
+@pytest.mark.parametrize("name", KINDS)
+def test_a_yes_of_another_client_against_a_no_from_afar(scene: CodexScene, name: str, count: int) -> None:
+    """The other kinds of request: what is told is what happened, and nothing is told that nobody knows."""
+    kind = KINDS[name]
+    desk, _ = scene.begin(*([kind.asks(scene, n)] for n in range(count)), [say("All asked.")])
+    seen: list[dict[str, Any]] = []
+    if name == "form":  # its tool is asked for first
+        request, prompt = desk.asked(), scene.prompt()
+        seen.append(prompt)
+        desk.reply(request["id"], {"action": "accept", "content": {}, "_meta": {"persist": "session"}})
+    won: list[str] = []
+    for number in range(count):
+        request, prompt = desk.asked(), scene.prompt(*seen)
+        seen.append(prompt)
+        path = f"/api/prompts/{prompt['id']}/answer"
+        ours = threading.Thread(target=scene.yourcall.http, args=("POST", path, kind.no))
+        ours.start()
+        time.sleep(0.002 * (number % 8))  # the moment that is tried, not one that is waited for
+        desk.reply(request["id"], kind.yes)
+        ours.join()
+        told = scene.model.wait_for(lambda m, n=number: len(m.outputs()) > n and m.outputs()[n])
+        yes = kind.happened(scene, number, told)
+        ends = ("confirmed", "desk") if kind.proved else ("accepted", "desk")
+        shown = scene.yourcall.wait_state(prompt["id"], *ends, timeout=40)
+        if kind.proved:
+            shown = until(lambda id=prompt["id"]: (s := scene.yourcall.show(id))["outcome"] and s, 40)
+            assert shown["outcome"] == ("allowed" if yes else "denied"), (told, shown)
+            assert (shown["state"] == "desk") == yes, (told, shown)
+        else:
+            assert shown["state"] == "accepted" or yes, (told, shown)
+        won.append("desk" if yes else "phone")
+    print({who: won.count(who) for who in ("desk", "phone")})
+    assert scene.prompt(*seen)["body"] == "All asked."
 
 
 @pytest.mark.soak

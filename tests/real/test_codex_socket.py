@@ -127,13 +127,13 @@ def test_questions_permissions_and_what_a_server_asks(scene: CodexScene) -> None
     scene.answer(table, "session", "--no-wait")
     form = scene.prompt(asked, wants, ticket, table)
     assert form["kind"] == "elicitation"
-    scene.post(form, choices={"action": ["accept"], "seating": ["o2"]}, texts={"people": "4"})
+    scene.fill(form, choices={"action": ["accept"], "seating": ["o2"]}, texts={"people": "4"})
     link = scene.prompt(asked, wants, ticket, table, form)
     assert link["tool"]["name"] == "mcp__demo__link_account"
     scene.answer(link, "allow", "--no-wait")
     address = scene.prompt(asked, wants, ticket, table, form, link)
     assert "https://example.com/oauth/start?id=1" in address["body"]
-    scene.post(address, choices={"action": ["decline"]})
+    scene.fill(address, choices={"action": ["decline"]})
     told = scene.model.wait_for(lambda m: len(m.outputs()) == 5 and m.outputs())
     answers = {"db": {"answers": ["PostgreSQL"]}, "name": {"answers": ["user_note: zebra"]}}
     assert json.loads(told[0]) == {"answers": answers}
@@ -144,8 +144,9 @@ def test_questions_permissions_and_what_a_server_asks(scene: CodexScene) -> None
     assert '"decline"' in told[4]
     for prompt, outcome in ((asked, "allowed"), (wants, "allowed"), (ticket, "denied"), (table, "allowed")):
         scene.settled(prompt, "confirmed", outcome)
-    for prompt, outcome in ((form, "allowed"), (link, "allowed"), (address, "denied")):
-        scene.settled(prompt, "confirmed", outcome)
+    scene.settled(link, "confirmed", "allowed")
+    for prompt in (form, address):
+        assert scene.yourcall.show(prompt["id"])["state"] == "accepted"
     codex.wait_ready()
 
 

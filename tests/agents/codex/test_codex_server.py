@@ -115,9 +115,9 @@ FORM = (
         ("mcp-tool-approve", pick("allow"), "confirmed", "allowed"),
         ("mcp-tool-approve-session", pick("session"), "confirmed", "allowed"),
         ("mcp-tool-decline", pick("deny"), "confirmed", "denied"),
-        ("mcp-form-accept", FORM, "confirmed", "allowed"),
-        ("mcp-form-cancel", ({"action": ("cancel",)}, {}), "confirmed", "stopped"),
-        ("mcp-url", ({"action": ("accept",)}, {}), "confirmed", "allowed"),
+        ("mcp-form-accept", FORM, "accepted", None),  # whose answer was taken is on no record
+        ("mcp-form-cancel", ({"action": ("cancel",)}, {}), "accepted", None),
+        ("mcp-url", ({"action": ("accept",)}, {}), "accepted", None),
     ],
 )
 def test_an_answer_is_written_as_the_real_server_took_it(

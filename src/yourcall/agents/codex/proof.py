@@ -5,6 +5,7 @@ Rules
   * The end of its item tells what became of it; a turn's end tells what was stopped. A question and a grant of
     permissions are no items, and an item that was declined has no end for a client that joined late: there the
     rollout tells.
+  * What the server of a form was told is on no record: of ours it is known that the form closed, and no more.
   * What the desk declined may have been refused, or stopped with its turn: the next thing in the turn tells.
 """
 
@@ -46,7 +47,8 @@ class Requests:
         events: list[AnyEvent] = []
         for asked in self.of(thread_id):
             if asked.closed and prompt.call_id and asked.prompt.call_id == prompt.call_id:
-                events += self._settle(asked, "allowed", at, "it went on")
+                went_on = self._settle(asked, "allowed", at, "it went on")
+                events += self._form_over(asked, at) if unrecorded(asked.prompt) else went_on
         self._asked[prompt.id] = Asked(prompt, thread_id, number)
         return events
 
@@ -67,8 +69,8 @@ class Requests:
         return events
 
     def _item_told(self, asked: Asked, item: Item, at: float) -> list[AnyEvent]:
-        if asked.prompt.kind in ("elicitation", "unknown"):  # Codex does not say what the server was told
-            return self._settle(asked, asked.said or "unknown", at, "the server was answered")
+        if unrecorded(asked.prompt):
+            return self._form_over(asked, at)
         outcome = outcome_of(item)
         if outcome is None:
             return []
@@ -76,6 +78,13 @@ class Requests:
             asked.declined = True
             return []
         return self._settle(asked, outcome, at, in_words(item, outcome))
+
+    def _form_over(self, asked: Asked, at: float) -> list[AnyEvent]:
+        """Without an answer of ours it was the desk's; with one, nobody says whose was taken: it stays as it is."""
+        if asked.said is None:
+            return self._settle(asked, "unknown", at, "the server was answered")
+        self._asked.pop(asked.prompt.id, None)
+        return []
 
     def went_past(self, thread_id: str, at: float) -> list[AnyEvent]:
         """The turn goes on after something was declined: it was refused, not stopped."""
@@ -117,6 +126,11 @@ class Requests:
 
 def grants(prompt: Prompt) -> bool:
     return prompt.tool is not None and prompt.tool.name == "request_permissions"
+
+
+def unrecorded(prompt: Prompt) -> bool:
+    """Is it a form? What was said to its server, neither an item nor the rollout tells."""
+    return prompt.kind in ("elicitation", "unknown")
 
 
 def told_by_item(prompt: Prompt) -> bool:
