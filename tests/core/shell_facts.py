@@ -7,7 +7,7 @@ import posixpath
 from yourcall.core.asked import Asked
 from yourcall.core.doings import parts
 from yourcall.core.effects import Effects, Facts, settled
-from yourcall.core.shell import Unread
+from yourcall.core.shell_items import Unread
 
 ROOT, HOME = "/p", "/h"
 

@@ -681,7 +681,6 @@ MASKED: dict[str, list[str]] = {
         "cat x | bash -v",
         "cat x | bash -h",
         "cat x | python3 -v",
-        "make version",
         "git grep -nOx y",
         "less --lesskey-content=x f",
         "scc --format-multi csv:/etc/x",
@@ -693,6 +692,7 @@ MASKED: dict[str, list[str]] = {
         "find . -exec sort + -o /etc/x \\;",
     ],
     "unknown": [
+        "make version",
         "bash version",
         "node version",
         "pytest -v",
@@ -728,8 +728,6 @@ MASKED: dict[str, list[str]] = {
         "git merge -sx y",
     ],
     "unknown write_outside": [
-        "git config -f/h/l core.pager x",
-        "git config --file list core.pager x",
         "time cd src && touch ../../x",
     ],
     "read": [
@@ -751,9 +749,6 @@ MASKED: dict[str, list[str]] = {
         "git init /etc/x",
         "mv -vt/etc x",
     ],
-    "unknown write_inside write_outside": [
-        "git apply --unsafe-paths --directory=/etc p",
-    ],
     "delete read": [
         "git clean -fdx -en",
         "find -delete",
@@ -769,15 +764,16 @@ MASKED: dict[str, list[str]] = {
     "history_rewrite network write_inside": [
         "git fetch origin +main:main",
     ],
-    "read write_inside write_outside": [
+    "read unknown write_inside write_outside": [
+        "sed -i/etc/cron.d/* s/a/b/ f",
+        "git apply --unsafe-paths --directory=/etc p",
         "cp -vt /etc/cron.d ./x",
         "cp -rt/etc x",
     ],
-    "read unknown write_inside write_outside": [
-        "sed -i/etc/cron.d/* s/a/b/ f",
-    ],
     "read unknown write_outside": [
         "find . -exec git log -S + --output=/etc/x \\;",
+        "git config -f/h/l core.pager x",
+        "git config --file list core.pager x",
     ],
     "delete read write_outside": [
         "find . /etc -delete",

@@ -17,7 +17,7 @@ from shell_table import MASKED, TABLE
 from yourcall.core.commands import parts_of
 from yourcall.core.policy import decide
 from yourcall.core.rules import Rule, Scene
-from yourcall.core.shell import Unread
+from yourcall.core.shell_items import Unread
 
 CASES = [(command, want) for table in (TABLE, MASKED) for want, commands in table.items() for command in commands]
 

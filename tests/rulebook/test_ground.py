@@ -9,8 +9,9 @@ import pytest
 from yourcall.core.asked import Asked
 from yourcall.core.doings import parts
 from yourcall.core.effects import settled
-from yourcall.core.shell import Unread
-from yourcall.rulebook.ground import MOST_MATCHES, facts_of, project_of
+from yourcall.core.shell_items import Unread
+from yourcall.rulebook.ground import MOST_PATHS, facts_of, project_of
+from yourcall.rulebook.patterns import MOST_MATCHES
 
 
 @pytest.fixture
@@ -91,3 +92,90 @@ def test_patterns_are_what_they_match(home: Path) -> None:
 def test_outside_of_a_project_nothing_is_inside(home: Path) -> None:
     assert effects(home, "touch x", cwd=".") == "write_outside"
     assert effects(home, "rm x", cwd=".") == "delete write_outside"
+
+
+def test_a_pattern_means_what_any_shell_would_find(home: Path) -> None:
+    shop = home / "shop"
+    (shop / ".env").touch()
+    (shop / "src" / ".env").touch()
+    (shop / "src" / "a.py").touch()
+    for pattern in (".[^a]nv", ".[[:lower:]]nv", ".[!x]nv", ".e[m-o]v", ".??v", "*", "s*/.e*", ".[e]n[v]", ".E*"):
+        assert effects(home, f"cat {pattern}") == "read secrets", pattern
+    assert effects(home, "cat **/.en?") == "read unknown"  # zsh looks below all folders
+    assert effects(home, "wc -l src/*.py") == "read"
+    (shop / "[id]").mkdir()
+    (shop / "[id]" / ".env").touch()
+    assert effects(home, "cat .e*", cwd="shop/[id]") == "read secrets"
+    assert effects(home, "cd '[id]' && cat .e*") == "read secrets"
+    (shop / "--output=x").touch()
+    assert effects(home, "git log [-]*") == "read unknown"
+    assert effects(home, "git log -- *") == "read unknown"
+
+
+def test_git_in_a_folder_that_is_itself_a_repository_is_not_known(home: Path) -> None:
+    shop = home / "shop"
+    odd = shop / "src" / "r"
+    assert effects(home, "git -C src status") == "read"
+    for name in ("objects", "refs", "deep"):
+        (odd / name).mkdir(parents=True)
+    (odd / "HEAD").write_text("ref: refs/heads/main")
+    for command in ("git -C src/r status", "cd src/r && git status", "git -C src/r/deep log"):
+        assert effects(home, command) == "read unknown write_outside", command
+    assert effects(home, "git status", cwd="shop/src/r") == "read unknown write_outside"
+    assert effects(home, "git -C src status") == "read"
+    (odd / ".git").mkdir()
+    assert effects(home, "git -C src/r status") == "read"
+    made = "mkdir -p q/objects q/refs && echo x > q/HEAD && echo y > q/config && git -C q status"
+    assert "unknown" in effects(home, made)
+
+
+def test_what_grows_first_may_be_in_the_way(home: Path) -> None:
+    for command in (
+        "git clone https://example.com/x d && echo y > d/link",
+        "cp -r src d && cat d/link",
+        "mv src d && echo y > d/link",
+        "git checkout other && cat notes",
+        "git clone https://example.com/x d && git -C d/sub status",
+    ):
+        assert "unknown" in effects(home, command), command
+    for command in (
+        "git clone https://example.com/x d && cd d && ls",
+        "git clone https://example.com/x d && cat README.md",
+        "git checkout main && git pull && git log -3 -- src",
+        "mkdir d && echo y > d/a && cat d/a",
+    ):
+        assert "unknown" not in effects(home, command), command
+
+
+def test_a_command_that_names_too_much_is_not_followed(home: Path) -> None:
+    many = " ".join(f"f{n}" for n in range(MOST_PATHS + 1))
+    assert effects(home, f"cat {many}") == "read unknown"
+    assert effects(home, f"cat {' '.join(['f'] * 2_000)}") == "read"
+
+
+def test_a_program_runs_in_the_project_or_is_not_known(home: Path) -> None:
+    (home / "other").mkdir()
+    found = parts(Asked("Bash", "command", command="npm test"))
+    assert not isinstance(found, Unread)
+    root = project_of(str(home / "shop"), str(home))
+    for cwd, want in (("shop/src", "unknown"), ("other", "unknown write_outside")):
+        facts = facts_of(found, str(home / cwd), root, str(home))
+        assert " ".join(sorted(settled(found[0], facts).effects)) == want
+
+
+def test_where_nothing_is_written(home: Path) -> None:
+    for name in ("null", "stdout", "stderr", "tty"):
+        assert effects(home, f"echo x > /dev/{name}") == ""
+
+
+def test_a_star_is_never_the_folder_above(home: Path) -> None:
+    (home / "shop" / "build").mkdir()
+    (home / "shop" / "build" / ".hidden").touch()
+    assert effects(home, "rm -rf build/*") == "delete"
+    assert effects(home, "rm -rf build/.*") == "delete write_outside"  # older shells mean `..` by it, too
+
+
+def test_the_project_itself_is_more_than_its_files(home: Path) -> None:
+    assert effects(home, "rm -rf src") == "delete"
+    assert effects(home, "rm -rf ../shop") == "delete write_outside"
+    assert effects(home, "find . -name '*.pyc' -delete") == "delete read"

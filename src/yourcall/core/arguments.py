@@ -9,8 +9,11 @@ import re
 from urllib.parse import urlsplit
 
 from yourcall.core.effects import NOTHING, Effect, Ref, Use, secret_name
-from yourcall.core.shell import Places, under
+from yourcall.core.shell_items import Places, under
 from yourcall.core.shell_words import Word
+
+_CLUSTERED = re.compile(r"-[^\W\d_]{2,}([/.~].*)", re.DOTALL)
+_HOST = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?")
 
 
 def names_tell(words: tuple[Word, ...] | list[Word]) -> frozenset[Effect]:
@@ -43,12 +46,9 @@ def refs_of(args: list[Word], use: Use, places: Places) -> list[Ref]:
             value = value.partition("=")[2]
         elif value.startswith("-"):
             # `-t/etc`, and `-vt/etc` too: where the letters end and the value begins, the program knows.
-            value, clustered = value[2:], value
-            for start in range(3, len(clustered)):
-                if not clustered[1:start].isalpha():
-                    break
-                if clustered[start] in "/.~":
-                    refs += [Ref(under(place, clustered[start:]), use, word.glob) for place in places]
+            value, clustered = value[2:], _CLUSTERED.match(value)
+            if clustered is not None:
+                refs += [Ref(under(place, clustered[1]), use, word.glob) for place in places]
         if not value:
             continue
         for place in places:
@@ -77,11 +77,12 @@ def says(args: list[Word], options: str) -> bool:
 
 def host_of(value: str) -> str:
     """The host of an address; empty for anything else, or for one that is dressed up."""
-    if re.fullmatch(r"[a-zA-Z][a-zA-Z0-9+.-]*://\S+", value) and value.isascii():
+    if re.fullmatch(r"(?i:https?|ftps?)://\S+", value) and value.isascii():
         try:
             found = urlsplit(value)
-            if found.username is None and "\\" not in value and not re.search(r"[{}\[\]]", value):
-                return (found.hostname or "").rstrip(".")
+            host = (found.hostname or "").rstrip(".")
+            if found.username is None and _HOST.fullmatch(host) and not re.search(r"[{}\[\]\\]", value):
+                return host
         except ValueError:
             return ""
     elif re.fullmatch(r"(?:[a-zA-Z0-9-]+\.)+[a-zA-Z]{2,}(?::\d+)?(?:/[^\s@\\{}\[\]]*)?", value):

@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import re
 
-from yourcall.core import effects_git
 from yourcall.core import effects_table as table
 from yourcall.core.arguments import host_of, named, names_tell, ref_of, refs_of, says
+from yourcall.core.copying import writes
 from yourcall.core.effects import NOTHING, UNKNOWN, Effect, Part, Ref, Use
 from yourcall.core.fetching import fetches
-from yourcall.core.programs import awk, sed
-from yourcall.core.shell import NUMBERS, Assign, Item, Places, Redirect, Script, Simple, Test, Unread, parse, under
+from yourcall.core.git_parts import git_parts
+from yourcall.core.grown import settled_in_turn
+from yourcall.core.packages import packages
+from yourcall.core.programs import awk, prints, sed
+from yourcall.core.shell import NUMBERS, parse
+from yourcall.core.shell_items import Assign, Item, Places, Redirect, Script, Simple, Test, Unread, under
 from yourcall.core.shell_words import Word
 
 # sh -c "sh -c …": each of them is parsed; more of them nobody writes in good faith.
 DEEPEST = 5
+# Each is looked up on the disk.
+MOST_STARS = 20
 
 _NAME = re.compile(r"[a-z_][a-z0-9_]*")
 _BIN = re.compile(r"(?:/usr(?:/local)?|/opt/homebrew)?/s?bin/([^/]+)")
@@ -28,7 +34,12 @@ _GH = table.words("pr issue run repo release search")
 _GH_READS = table.words("view list status diff checks watch")
 _SWEEPS = table.words("grep egrep fgrep rg ag diff")
 _PS = table.words("-e -ef -eo -elf -eF -A --no-headers --sort")
-_PRINTS = re.compile(r"-?[0-9]*(?:\.[0-9]+)?")  # a number
+_ENV = re.compile(r"\b(?:str)?env(?:subst)?\b|\$ENV|input_filename|\bload")
+# The value of a variable that a program looks up a file by (a language, a zone) leads nowhere else.
+_SETTING = re.compile(r"(?!.*\.\.)(?:[\w@.+=,-][\w@.+=,:/-]*)?")
+_BASHISM = re.compile(r"\$'|\[\[|[<>]\(|&>|\|&|<<<")
+_SHELL_OPTIONS = table.words("-e -u -x -l --login -eu -ex -euo -o")
+_STARRED = table.NEUTRAL | {"find"}  # it looks at its own
 _FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _FIND_WRITES = frozenset({"-fprint", "-fprint0", "-fprintf", "-fls"})
 
@@ -40,14 +51,17 @@ def parts_of(command: str) -> tuple[Part, ...] | Unread:
         return script
     found = _Parts()
     found.take(script, 0)
-    return tuple(found.parts)
+    return settled_in_turn(found.parts, found.grown, found.loops)
 
 
 class _Parts:
     def __init__(self) -> None:
         self.parts: list[Part] = []
+        self.grown: list[tuple[int, str | None]] = []
+        self.loops = False
 
     def take(self, script: Script, depth: int) -> None:
+        self.loops = self.loops or script.loops
         for item in script.items:
             self._item(item, depth)
 
@@ -82,11 +96,18 @@ class _Parts:
             harmless = harmless or plain_variable(item.name)
         # Wherever it is calculated with (zsh: `$y[x]`), a command within it would run.
         held = item.value.value or ""
+        if harmless and item.name.isupper():
+            harmless = item.value.value is not None and _SETTING.fullmatch(held) is not None
         effects = NOTHING if harmless and "$(" not in held and "`" not in held else UNKNOWN
         self.parts.append(Part("assign", f"{item.name}={item.value.text}", (), effects))
 
     def _note(self, words: list[Word], text: str, effects: set[Effect], refs: list[Ref], hosts: list[str]) -> None:
         argv = (_program(words[0].value), *(word.value for word in words[1:]))
+        # A star that is no path here could become an option: a file may be called `--upload-pack=x`.
+        seen = [ref.path for ref in refs if ref.glob and ref.path]
+        stars = [word.value or "" for word in words[1:] if word.glob and argv[0] not in _STARRED]
+        if len(stars) > MOST_STARS or not all(any(path.endswith(star) for path in seen) for star in stars):
+            effects.add("unknown")
         self.parts.append(
             Part("command", text, argv, frozenset(effects) | names_tell(words), tuple(refs), tuple(hosts))
         )
@@ -115,7 +136,8 @@ class _Parts:
                 if (len(args) > 1 and values[0] != "--") or values[-1:] == ["-"]:
                     effects.add("unknown")
             case "git":
-                words = self._git(words, effects, refs, places)
+                words, grows = git_parts(words, effects, refs, hosts, places)
+                self.grown += [(len(self.parts), each) for each in grows]
             case "find":
                 self._find(args, effects, refs, places, depth)
             case "env":
@@ -126,8 +148,10 @@ class _Parts:
             case "gh":
                 effects |= {"secrets"} if known[:1] == ["auth"] else {"network"}
                 looks = len(known) > 1 and known[0] in _GH and known[1] in _GH_READS
-                if not looks and known[:1] != ["auth"]:
+                if not looks and known[:2] not in (["auth", "status"], ["auth", "token"]):
                     effects.add("unknown")
+                if any(_ENV.search(value) for value in known):
+                    effects.add("secrets")
             case "sed":
                 sed(args, effects, refs, places)
             case "awk" | "gawk" | "mawk":
@@ -143,10 +167,7 @@ class _Parts:
             case "hostname":
                 effects.add("privilege" if known else "read")
             case "printf":
-                # To zsh, `%d` calculates, and calculating can run commands.
-                counts = re.search(r"%[^%sbqc\n]*[diouxXeEfFgGaA*]", known[0]) if known else None
-                plain = all(_PRINTS.fullmatch(value or "$") for value in values[1:])
-                if not known or values[0] is None or values[0].startswith("-") or (counts and not plain):
+                if not values or values[0] is None or not prints(values[0], values[1:]):
                     effects.add("unknown")
             case "test" | "[":
                 sums = any(value in NUMBERS or value == "-t" for value in known)
@@ -159,9 +180,10 @@ class _Parts:
                     if key in ("if", "of"):
                         use: Use = "write" if key == "of" else "read"
                         refs += [named(value, use, place) for place in places]
-            case "tar" | "unzip" | "zip" | "patch" | "gzip" | "gunzip" | "bzip2" | "xz" | "zstd" | "7z" | "make":
-                effects |= {"write_inside", "unknown"} if name != "make" else {"unknown"}
+            case "tar" | "unzip" | "zip" | "patch" | "gzip" | "gunzip" | "bzip2" | "xz" | "zstd" | "7z":
+                effects |= {"write_inside", "unknown"}
                 refs += refs_of(args, "read", places)
+                self.grown.append((len(self.parts), None))
             case _ if name in table.NUMBERED:
                 if not all(value.isdecimal() for value in known):
                     effects.add("unknown")
@@ -176,10 +198,12 @@ class _Parts:
                 effects.add("read")
                 if says(args, table.READERS[name]) or (name in table.NO_PLUS and any(v[:1] == "+" for v in known)):
                     effects.add("unknown")
-                if name in ("jq", "yq") and any(
-                    re.search(r"\b(?:str)?env(?:subst)?\b|\$ENV|input_filename|\bload", value) for value in known
-                ):
+                if name in ("jq", "yq") and any(_ENV.search(value) for value in known):
                     effects.add("secrets")
+                if name == "yq" and any(re.search(r"eval\s*\(|\bsystem\b", value) for value in known):
+                    effects.add("unknown")
+                if name == "date" and any(not value.startswith(("+", "-")) for value in known[:1]):
+                    effects.add("unknown")  # `date 0101…` sets the clock
                 if name == "ps" and any(re.match(r"-?[A-DF-Za-z]*[eE]", v) and v not in _PS for v in known):
                     effects.add("secrets")  # `ps eww` shows what the variables of others hold
                 refs += refs_of(args, "sweep" if name in _SWEEPS and sweeps(name, args) else "read", places)
@@ -190,7 +214,7 @@ class _Parts:
                 if len(plain) > 1 or says(args, "-r -revert"):
                     refs += refs_of(args, "write", places)
             case _ if name in table.WRITERS:
-                self._writer(name, args, effects, refs, places)
+                self.grown += [(len(self.parts), each) for each in writes(name, args, effects, refs, places)]
             case _ if name in table.DELETERS:
                 effects.add("delete")
                 refs += refs_of(args, "delete", places)
@@ -198,81 +222,12 @@ class _Parts:
                 effects |= table.ALWAYS[name]
                 hosts += [h for value in known if (h := host_of(value))]
             case _ if name in table.PACKAGES:
-                verbs = [value for value in known if not value.startswith("-")]
-                installs = (not verbs and name in ("npm", "yarn", "pnpm", "bun")) or set(verbs) & table.PACKAGES[
-                    name
-                ]
-                effects |= {"install", "network"} if installs else {"unknown"}
+                packages(name, known, effects)
+                refs += [Ref(under(place, "."), "stand") for place in places if "unknown" in effects]
             case _:
                 effects.add("unknown")
+                refs += [Ref(under(place, "."), "stand") for place in places]
         self._note(words, text, effects, refs, hosts)
-
-    def _writer(self, name: str, args: list[Word], effects: set[Effect], refs: list[Ref], places: Places) -> None:
-        refs += refs_of(args[1:] if name == "chmod" else args, "write", places)
-        if not refs:
-            effects.add("unknown")
-        if says(args, table.WRITERS[name]) and name != "cp":
-            effects.add("unknown")
-        if name == "ln" and any(".." in (word.value or "") for word in args):
-            effects.add("unknown")  # a link's target is meant from where the link lies
-        if name == "chmod" and re.search(
-            r"[ugo]*\+[rwx]*s|^[2467][0-7]{3}$", (args[0].value or "") if args else ""
-        ):
-            effects.add("privilege")
-        if name == "cp":
-            # What is copied is only read; the last one is written, or the folder of -t.
-            refs[:] = [Ref(r.path, "read", r.glob) for r in refs]
-            last = [word for word in args if not (word.value or "").startswith("-")][-1:]
-            into = [word for word in args if re.match(r"-[^-]*t|--t", word.value or "")]
-            refs += refs_of(args if into else last, "write", places)
-        if name == "install" and any((word.value or "").startswith("-m") for word in args):
-            effects.add("privilege")
-
-    def _git(self, words: list[Word], effects: set[Effect], refs: list[Ref], places: Places) -> list[Word]:
-        """Global options first; the part is then called by its subcommand alone (`git push`)."""
-        rest = words[1:]
-        while rest and (rest[0].value or "").startswith("-"):
-            option = rest[0].value or ""
-            if option == "-C" and len(rest) > 1:
-                refs += [ref_of(rest[1], "enter", place) for place in places]
-                places = tuple(under(place, rest[1].value or "") for place in places)
-                rest = rest[2:]
-            elif option in ("--no-pager", "--no-optional-locks", "--literal-pathspecs", "-P"):
-                rest = rest[1:]
-            elif option in ("-c", "--config-env", "--git-dir", "--work-tree", "--namespace", "--exec-path"):
-                effects.add("unknown")
-                rest = rest[2:] if option != "--exec-path" else rest[1:]
-            else:
-                effects.add("unknown")
-                rest = rest[1:]
-        said = [word.value for word in rest]
-        effects |= effects_git.effects([value if value is not None else "\0" for value in said])
-        if said[:1] == [None]:
-            effects.add("unknown")
-        verb = said[0] if said else ""
-        if verb in (
-            "show",
-            "cat-file",
-            "diff",
-            "log",
-            "grep",
-            "blame",
-            "add",
-            "rm",
-            "clean",
-            "checkout",
-            "restore",
-        ):
-            use: Use = "delete" if verb == "rm" else "read"
-            named = [
-                Word(w.text, (w.value or "").rsplit(":", 1)[-1] if w.value else None, w.glob) for w in rest[1:]
-            ]
-            refs += [r for r in refs_of(named, use, places) if r.path is not None]
-        plain = [v for v in said if v and not v.startswith("-")]
-        if verb in ("clone", "init", "mv") and len(plain) > (1 if verb == "init" else 2):
-            refs += refs_of(rest[-1:], "write", places)
-            effects -= {"write_outside"} if verb == "clone" else set()
-        return [words[0], *rest]
 
     def _find(self, args: list[Word], effects: set[Effect], refs: list[Ref], places: Places, depth: int) -> None:
         effects.add("read")
@@ -285,14 +240,14 @@ class _Parts:
                 if inner:
                     self._simple(inner, " ".join(w.text for w in inner), (None,), depth + 1)
                 at = end
-            elif value == "-delete":
+            elif value == "-delete" and "delete" not in effects:
                 effects.add("delete")
                 here = [w for w in args[:at] if not (w.value or "").startswith("-")]
-                refs += refs_of(here or [Word(".", ".")], "delete", places)
+                refs += refs_of(here or [Word(".", ".")], "weed", places)
             elif value in _FIND_WRITES and at + 1 < len(args):
                 refs += [ref_of(args[at + 1], "write", place) for place in places]
-            elif value in ("-files0-from",):
-                effects.add("unknown")
+            elif value in ("-files0-from",) or (args[at].glob and "." not in value):
+                effects.add("unknown")  # an unquoted `*` may find a file that is called -delete
             at += 1
         first = next((n for n, w in enumerate(args) if (w.value or "").startswith(("-", "(", "!"))), len(args))
         refs += refs_of(args[:first], "read", places)
@@ -346,27 +301,27 @@ class _Parts:
     def _shell(self, name: str, args: list[Word], effects: set[Effect], places: Places, depth: int) -> None:
         """`bash -c '…'` is parsed like the rest; a script, or what comes through a pipe, is anybody's guess."""
         rest = list(args)
-        while rest and rest[0].value in (
-            "-e",
-            "-u",
-            "-x",
-            "-l",
-            "--login",
-            "-eu",
-            "-ex",
-            "-euo",
-            "-o",
-            "pipefail",
+        while (
+            rest
+            and name != "eval"
+            and rest[0].value in ("-e", "-u", "-x", "-l", "--login", "-eu", "-ex", "-euo", "-o")
         ):
-            rest = rest[1:]
+            # The word behind -o is its own; alone it would be a script of that name.
+            option = (rest[0].value or "").endswith("o")
+            if option and (len(rest) < 2 or rest[1].value != "pipefail"):
+                break
+            rest = rest[2:] if option else rest[1:]
         inline = name == "eval" or (bool(rest) and re.fullmatch(r"-[euxl]*c", rest[0].value or "") is not None)
         said = rest if name == "eval" else rest[1:2]
         more = bool(rest[2:]) and name != "eval"
         if not inline or not said or more or any(word.value is None for word in said):
             effects.add("unknown")
             return
-        script = parse(" ".join(word.value or "" for word in said), places)
-        if isinstance(script, Unread) or depth >= DEEPEST:
+        text = " ".join(word.value or "" for word in said)
+        script = parse(text, places)
+        # What only bash and zsh know is read otherwise by other shells: `[[ a || ./x ]]` runs ./x there.
+        plain = name in ("bash", "zsh", "eval") or not _BASHISM.search(text)
+        if isinstance(script, Unread) or depth >= DEEPEST or not plain:
             effects.add("unknown")
         else:
             self.take(script, depth + 1)
@@ -399,7 +354,7 @@ def _behind_options(name: str, rest: list[Word]) -> tuple[list[Word] | None, str
             return rest[1:], mark
         if option in flags or (name == "nice" and option[1:].isdecimal()):
             rest = rest[1:]
-        elif option in valued and len(rest) > 1:
+        elif option in valued and len(rest) > 1 and rest[1].value is not None and not rest[1].glob:
             mark = (rest[1].value or "") if option == "-I" else mark
             if option == "-I" and not mark:
                 return None, ""

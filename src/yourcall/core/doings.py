@@ -8,7 +8,7 @@ from __future__ import annotations
 from yourcall.core.asked import Asked
 from yourcall.core.commands import parts_of
 from yourcall.core.effects import Effect, Part, Ref, Use
-from yourcall.core.shell import Unread
+from yourcall.core.shell_items import Unread
 
 
 def parts(asked: Asked) -> tuple[Part, ...] | Unread:

@@ -26,8 +26,10 @@ Effect = Literal[
 ]
 EFFECTS: tuple[Effect, ...] = get_args(Effect)
 
-# `sweep`: it reads everything below, too.
-Use = Literal["read", "sweep", "write", "delete", "enter"]
+# `sweep`: it reads everything below, too. `weed`: it deletes some of what lies below. `stand`: what it does
+# depends on the folder it runs in; `repo`: and on the repository that git finds from there.
+Use = Literal["read", "sweep", "write", "delete", "weed", "enter", "stand", "repo"]
+STANDS = ("stand", "repo")
 Effects = frozenset[Effect]
 NOTHING: Effects = frozenset()
 UNKNOWN: Effects = frozenset({"unknown"})
@@ -63,25 +65,36 @@ class Facts(Struct, frozen=True):
     resolved: Mapping[Ref, tuple[str, ...]] = {}
 
 
-_SECRET = re.compile(
-    r"(?:^|/)(?:\.env(?!\.(?:example|sample|template|dist)$)(?:\.[^/]*)?|\.envrc|_?\.?netrc|\.npmrc|\.pypirc|\.pgpass|\.my\.cnf"
-    r"|\.git-credentials|\.vault-token|\.htpasswd|(?:aws_|gcloud_|\.)?credentials(?:\.[^/]*)?|secrets?(?:\.[^/]*)?"
-    r"|id_(?:rsa|dsa|ecdsa|ed25519)[^/]*|[^/]*\.(?:pem|key|p12|pfx|jks|keystore|kdbx|gpg|age)"
-    r"|\.(?:ssh|aws|gnupg|kube|azure|password-store)(?:/.*)?|\.docker/config\.json|\.config/(?:gh|gcloud|op|sops)(?:/.*)?"
-    r"|\.(?:claude|codex|gemini)/(?:\.credentials\.json|auth\.json|oauth_creds\.json)|\.claude\.json"
-    r"|\.[a-z_]*history|\.bw|shadow-?|gshadow-?|sudoers(?:\.d/.*)?|environ|keychains?(?:/.*)?|\.yourcall/yourcall\.db.*)$",
-    re.IGNORECASE,
+# Names of files and folders, in any folder, that hold keys, tokens or what was said to somebody else.
+_KEPT_NAMES = (
+    r"\.env(?!\.(?:example|sample|template|dist)$)(?:\.[^/]*)?|[^/]+\.env|\.flaskenv|\.envrc|_?\.?netrc|\.npmrc|\.pypirc"
+    r"|\.pgpass|\.my\.cnf|\.git-credentials|\.vault-token|\.htpasswd|\.dockercfg|\.s3cfg|\.boto|\.databrickscfg"
+    r"|(?:aws_|gcloud_|\.)?credentials(?:\.[^/]*)?|\.?secrets?(?:\.[^/]*)?|auth\.json|kubeconfig"
+    r"|service[-_]account[^/]*\.json|client_secret[^/]*\.json|wallet\.dat|[^/]*\.tfstate(?:\.backup)?"
+    r"|id_(?:rsa|dsa|ecdsa|ed25519)[^/]*|[^/]*\.(?:pem|key|p12|pfx|jks|keystore|kdbx|gpg|age|keyring)"
+    r"|\.(?:ssh|aws|gnupg|kube|azure|password-store|mozilla|vault)(?:/.*)?|keychains?(?:/.*)?|keyrings(?:/.*)?"
+    r"|\.[a-z_]*history|fish_history|\.lesshst|\.viminfo|\.bw|shadow-?|gshadow-?|sudoers(?:\.d/.*)?|environ"
 )
+_KEPT_PLACES = (
+    r"\.docker/config\.json|\.config/(?:gh|gcloud|op|sops|hub|rclone|github-copilot|google-chrome|chromium)(?:/.*)?"
+    r"|\.(?:m2/settings(?:-security)?\.xml|gradle/gradle\.properties|huggingface/token|fly/config\.yml)"
+    r"|\.(?:claude|codex|gemini)/(?:\.credentials\.json|auth\.json|oauth_creds\.json|history\.jsonl|(?:projects|sessions)/.*)"
+    r"|\.claude\.json|\.yourcall/(?:yourcall\.db.*|uploads/.*|codex/.*)|proc/[^/]+/(?:task/[^/]+/)?mem|dev/k?mem"
+)
+_SECRET = re.compile(rf"(?:^|/)(?:{_KEPT_NAMES}|{_KEPT_PLACES})$", re.IGNORECASE)
 
 # Written to, these run or decide something later: not what "in the project" means to anybody.
 _RESERVED = re.compile(
-    r"(?:^|/)(?:\.git|\.hg|\.yourcall|\.claude|\.codex|\.gemini|\.vscode|\.idea|\.husky|\.devcontainer)(?:/|$)"
-    r"|(?:^|/)(?:\.envrc|\.mcp\.json|\.gitconfig|\.gitmodules)$",
+    r"(?:^|/)(?:\.git|\.hg|\.svn|\.yourcall|\.claude|\.codex|\.gemini|\.agents|\.cursor|\.vscode|\.zed|\.idea|\.husky|\.lefthook"
+    r"|\.devcontainer|\.cargo|\.mvn|\.yarn|\.mise|\.direnv)(?:/|$)"
+    r"|(?:^|/)(?:\.envrc|\.mcp\.json|\.claude\.json|\.gitconfig|\.gitmodules|\.devcontainer\.json|\.pre-commit-config\.ya?ml"
+    r"|\.?lefthook(?:-local)?\.ya?ml|\.yarnrc(?:\.yml)?|\.pnp\.[a-z.]+|\.pnpmfile\.[a-z]+|\.?bunfig\.toml|rust-toolchain(?:\.toml)?"
+    r"|\.tool-versions|\.?mise\.toml|\.ripgreprc|\.bazelrc|\.exrc|\.n?vimrc|\.(?:bash|zsh)[a-z_]*|\.z?profile|\.zlog(?:in|out))$",
     re.IGNORECASE,
 )
 
 # Writing to these writes nothing.
-_NOWHERE = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/1", "/dev/fd/2"})
+NOWHERE = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/1", "/dev/fd/2"})
 
 _SECRET_NAME = re.compile(
     r"TOKEN|SECRET|PASSW|API_?KEY|PRIVATE|CREDENTIAL|AUTH|ACCESS_KEY|SESSION_KEY", re.IGNORECASE
@@ -109,7 +122,7 @@ def settled(part: Part, facts: Facts) -> Part:
             continue
         for path in found:
             effects |= _of_path(ref, path, facts)
-        paths += found
+        paths += found if ref.use not in STANDS else ()
     return Part(
         part.kind, part.text, part.argv, frozenset(effects), part.refs, part.hosts, tuple(dict.fromkeys(paths))
     )
@@ -123,9 +136,9 @@ def _lost(use: Use) -> set[Effect]:
     match use:
         case "read" | "sweep" | "enter":
             return {"unknown"}
-        case "write":
+        case "write" | "stand" | "repo":
             return {"write_outside", "unknown"}
-        case "delete":
+        case "delete" | "weed":
             return {"delete", "write_outside", "unknown"}
 
 
@@ -135,17 +148,21 @@ def _of_path(ref: Ref, path: str, facts: Facts) -> set[Effect]:
     match ref.use:
         case "enter":
             return set() if ours else {"unknown"}
+        case "stand" | "repo":
+            # Somewhere else it is another project's script that runs, and nobody has said yes to that.
+            return set() if ours or not facts.root else {"write_outside", "unknown"}
         case "read":
             return {"read", *secret}
         case "sweep":
             # Below the home, but for the project, lie keys and tokens of all kinds.
             home = facts.home and not ours and (inside(path, facts.home) or inside(facts.home, path))
             return {"read", *secret, "secrets"} if home else {"read", *secret}
-        case "write" if path in _NOWHERE:
+        case "write" if path in NOWHERE:
             return set()
-        case "write" | "delete":
+        case "write" | "delete" | "weed":
             reserved = ours and _RESERVED.search(path[len(facts.root) :])
-            here: set[Effect] = {"write_inside"} if ours and not reserved else {"write_outside"}
-            if ref.use == "delete":
+            razed = ref.use == "delete" and path == facts.root  # its .git and all
+            here: set[Effect] = {"write_inside"} if ours and not reserved and not razed else {"write_outside"}
+            if ref.use != "write":
                 here = {"delete", *(here - {"write_inside"})}
             return here | secret

@@ -17,7 +17,7 @@ _READ = words(
     "verify-commit verify-tag show-branch range-diff version help fsck ls-remote"
 )
 _WRITE = words(
-    "add commit mv switch merge cherry-pick revert apply am init bisect notes stage pull "
+    "add commit mv switch merge cherry-pick revert init bisect notes stage pull "
     "fetch clone push checkout restore rm clean stash tag branch remote reset rebase worktree "
     "sparse-checkout"
 )
@@ -28,12 +28,12 @@ _REWRITE = words("rebase reset filter-branch filter-repo replace update-ref")
 _PROGRAMS = words(
         "--upload-pack --receive-pack --exec --ext-diff --textconv --open-files-in-pager --config "
         "--template --strategy --extcmd --tool --gpg-sign --edit --edit-description --patch --interactive "
-        "--output --unsafe-paths --separate-git-dir"
+        "--output --unsafe-paths --separate-git-dir --no-verify --repo --bare --mirror"
     )  # fmt: skip
 
 _ELSEWHERE = ("--output", "--unsafe-paths", "--separate-git-dir")
 # The same by one letter, alone or among others (`-nOless`).
-_RUNNING = {"grep": "O", "clone": "cu", "merge": "s", "pull": "s", "rebase": "s"}
+_RUNNING = {"grep": "O", "clone": "cu", "merge": "s", "pull": "s", "rebase": "s", "commit": "n"}
 
 
 def effects(said: list[str]) -> Effects:
@@ -43,6 +43,8 @@ def effects(said: list[str]) -> Effects:
     name, *rest = said
     found = set(_of(name, rest))
     long = [word.split("=", 1)[0] for word in rest if word.startswith("--") and len(word) > 2]
+    if name in _READ:
+        long = [word for word in long if word != "--patch"]  # it shows one there; elsewhere it asks for one
     if any(_short_for(word, program) for word in long for program in _PROGRAMS):
         found |= {"unknown"}
         if any(_short_for(word, option) for word in long for option in _ELSEWHERE):
@@ -55,8 +57,8 @@ def effects(said: list[str]) -> Effects:
 
 
 def _short_for(word: str, option: str) -> bool:
-    """Git takes any beginning that is unique; `--no-…` only takes something away."""
-    return len(word) > 3 and option.startswith(word)
+    """Git takes any beginning that is unique."""
+    return len(word) > 2 and word not in ("--no", "--no-") and option.startswith(word)
 
 
 def _has(rest: list[str], short: str, *long: str) -> bool:
@@ -66,7 +68,7 @@ def _has(rest: list[str], short: str, *long: str) -> bool:
             return False
         if word.startswith("--"):
             name = word.split("=", 1)[0]
-            if any(each.startswith(name) and len(name) > 3 for each in long):
+            if any(each.startswith(name) and len(name) > 2 for each in long):
                 return True
         elif word.startswith("-") and any(letter in word[1:] for letter in short):
             return True
@@ -149,7 +151,9 @@ def _of(name: str, rest: list[str]) -> set[Effect]:
                 "history_rewrite"
             }  # fmt: skip
         case "reflog":
-            return {"history_rewrite"} if plain and plain[0] in ("expire", "delete") else {"read"}
+            return {"history_rewrite"} if {"expire", "delete", "drop", "write"} & set(plain) else {"read"}
+        case "apply" | "am":
+            return {"write_inside", "unknown"}  # a patch writes what is written in it, dotfiles too
         case "gc" | "prune" | "repack":
             return {"history_rewrite"}
         case "config":

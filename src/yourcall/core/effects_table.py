@@ -26,7 +26,7 @@ READERS: dict[str, str] = {
             "cmp ls dir vdir stat du df pwd realpath readlink md5sum sha1sum sha224sum sha256sum "
             "sha384sum sha512sum b2sum cksum sum od hexdump strings base32 grep egrep fgrep "
             "uname whoami id groups uptime nproc which whereis type tty cal free getconf locale "
-            "ps pgrep lsof numfmt pr tsort clear tput hexyl ncal users who w logname dircolors test "
+            "ps pgrep numfmt pr tsort clear tput hexyl ncal users who w logname dircolors test "
             "lscpu lsblk pstree"
         ),
         "",
@@ -44,7 +44,8 @@ READERS: dict[str, str] = {
     "tree": "-o -R --output",
     "yq": "-i --inplace -s --split-exp",
     "jq": "",
-    "less": "-o -O --log-file --LOG-FILE -k --lesskey-file --lesskey-src --lesskey-content -T --tag-file",
+    "lsof": "-D",
+    "less": "--cmd -o -O --log-file --LOG-FILE -k --lesskey-file --lesskey-src --lesskey-content -T --tag-file",
     "more": "",
     "printf": "-v",
     "tail": "",
@@ -62,14 +63,14 @@ WRITERS: dict[str, str] = {
     "touch": "-r --reference",
     "tee": "",
     "truncate": "-r --reference",
-    "cp": "-P -d -a --no-dereference --archive --preserve -s --symbolic-link -R -r --recursive --parents",
-    "mv": "",
+    "cp": "",  # it has rules of its own: core/copying.py
+    "mv": "-b --backup -S --suffix",
     "mkfifo": "",
-    "split": "--filter",
-    "csplit": "",
+    "split": "--filter --additional-suffix",
+    "csplit": "-b --suffix-format",
     "chmod": "--reference",
-    "ln": "",
-    "install": "--strip-program -o --owner -g --group",
+    "ln": "-b --backup -S --suffix",
+    "install": "--strip-program -o --owner -g --group -b --backup -S --suffix",
     "mktemp": "",
 }
 DELETERS = frozenset({"rm", "rmdir", "unlink", "shred", "trash", "trash-put"})
@@ -125,6 +126,18 @@ PACKAGES: dict[str, frozenset[str]] = {
     "deno": frozenset(["install", "add", "cache"]),
 }
 
+# These run what they have got.
+RUNNING_VERBS = words("exec x dlx create init tool run link self python")
+# How something is installed, and nothing about what or where.
+INSTALL_OPTIONS = words(
+    "-D -E -O -P -S -U -q -y -v -r -c -e --save --save-dev --save-exact --save-optional --save-peer --no-save "
+    "--dev --yes --quiet --silent --verbose --frozen-lockfile --no-frozen-lockfile --immutable --no-audit "
+    "--no-fund --legacy-peer-deps --prefer-offline --offline --ignore-scripts --production --omit --include "
+    "--no-optional --upgrade --requirement --constraint --editable --no-cache-dir --no-deps --pre --group "
+    "--extra --all-extras --locked --frozen --no-dev --features --all-features --release --no-input "
+    "--no-progress --disable-pip-version-check"
+)
+
 # Asked only for their version or their options, these say them; each in its own words: `bash -v` runs what it
 # reads, `node version` a file of that name, `pytest -v` the tests.
 _ASKED_LONG = words(
@@ -144,7 +157,7 @@ VERSION_WORDS: dict[str, frozenset[str]] = {
 HARMLESS_VARIABLES = words(
     "LANG LANGUAGE TZ NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE CI TERM COLUMNS LINES "
     "NODE_ENV RUST_BACKTRACE RUST_LOG PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE "
-    "GIT_TERMINAL_PROMPT DEBIAN_FRONTEND HUSKY"
+    "GIT_TERMINAL_PROMPT DEBIAN_FRONTEND"
 )
 # Small letters, and still read by programs or by zsh.
 TIED = words(

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from typing import Literal
+from urllib.parse import unquote
 
 from yourcall.core.arguments import host_of, named, ref_of
 from yourcall.core.effects import Effect, Ref, Use
 from yourcall.core.effects_table import words
-from yourcall.core.shell import Places, under
+from yourcall.core.shell_items import Places
 from yourcall.core.shell_words import Word
 
 # What an option's value is: nothing to us, a file that is written or sent, `@file` among it, a part of a form, a
@@ -30,7 +31,7 @@ _CURL = _options(
         "--location --include --head --verbose --insecure --globoff --get --no-buffer --progress-bar --compressed "
         "--ipv4 --ipv6 --http1.1 --http2 --tlsv1.2 --tlsv1.3 --no-progress-meter --retry-connrefused "
         "--retry-all-errors",
-        "save": "-O -J --remote-name --remote-header-name --remote-name-all",
+        "save": "-O --remote-name --remote-name-all",
         "value": "-X -A -e -m -r -C --request --user-agent --referer --max-time --connect-timeout --retry "
         "--retry-delay --retry-max-time --data-raw --form-string --range --continue-at --max-redirs --limit-rate "
         "-u --user",
@@ -54,7 +55,8 @@ _WGET = _options(
         "send": "--post-file --body-file",
     }
 )
-_BESIDES = ("-D", "-c", "--dump-header", "--cookie-jar")
+_INTO = {"curl": ("-o", "--output"), "wget": ("-O", "--output-document")}
+_FOLDERS = ("--output-dir", "-P", "--directory-prefix")
 
 
 def fetches(
@@ -63,6 +65,8 @@ def fetches(
     effects.add("network")
     table = _CURL if name == "curl" else _WGET
     saves, spoken, plain = name == "wget", False, False
+    folders: list[Word] = [Word(".", ".")]
+    addresses: list[str] = []
     rest = list(args)
     while rest:
         word = rest.pop(0)
@@ -70,6 +74,7 @@ def fetches(
         if value is None:
             effects.add("unknown")
         elif plain or not value.startswith("-") or value == "-":
+            addresses.append(value)
             _address(value, effects, hosts)
         elif value == "--":
             plain = True
@@ -82,10 +87,16 @@ def fetches(
                 if given is None or given.value is None:
                     effects.add("unknown")
                     continue
-                spoken = spoken or (role == "write" and option not in _BESIDES)
+                spoken = spoken or option in _INTO[name]
+                folders = [given] if option in _FOLDERS else folders
+                addresses += [given.value] if role == "address" else []
                 _given(role, given, effects, refs, hosts, places)
     if saves and not spoken:
-        refs += [Ref(under(place, "."), "write") for place in places]
+        # It is called as the address ends; wget reads `%2E` as a dot.
+        for address in addresses:
+            name = unquote(re.split(r"[?#]", address)[0].rstrip("/").rpartition("/")[2])
+            target = [Word(name, f"{folders[0].value}/{name}", tilde=folders[0].tilde)]
+            refs += [ref_of(word, "write", place) for word in target for place in places]
     if not hosts:
         effects.add("unknown")
 
@@ -117,13 +128,15 @@ def _given(
     value = word.value or ""
     match role:
         case "write" | "send" if value != "-":
+            if re.search(r"[{}\[\]#]", value):
+                effects.add("unknown")  # curl makes several names of it
             use: Use = "write" if role == "write" else "read"
             refs += [ref_of(word, use, place) for place in places]
         case "at" if "@" in value:
             refs += [named(value.split("@", 1)[1], "read", place) for place in places]
         case "form":
             _, sign, said = value.partition("=")
-            if not sign:
+            if not sign or "\\" in said:
                 effects.add("unknown")
             elif said[:1] in ("@", "<"):
                 files = [each.strip('"') for each in re.split(r"[;,]", said[1:])]
@@ -143,7 +156,7 @@ def _given(
 
 def _address(value: str, effects: set[Effect], hosts: list[str]) -> None:
     host = host_of(value)
-    if host and not value.startswith("file:"):
+    if host:
         hosts.append(host)
     else:
         effects.add("unknown")

@@ -1,4 +1,4 @@
-"""Programs with a language of their own: sed, awk.
+"""Programs with a language of their own: sed, awk, printf.
 
 Rule: what their arguments make them do is told only where it is sure; a script that could run, write or read
 something else is `unknown`.
@@ -10,7 +10,7 @@ import re
 
 from yourcall.core.arguments import refs_of
 from yourcall.core.effects import Effect, Ref
-from yourcall.core.shell import Places
+from yourcall.core.shell_items import Places
 from yourcall.core.shell_words import Word
 
 # One command of sed that only prints, deletes lines or substitutes text; `e`, `w`, `r` and their flags are others.
@@ -23,14 +23,19 @@ _SED = re.compile(
 _SED_BRACKETS = re.compile(
     r"s(?P<d>[/|,#@:])(?:\[\^?[^\]\[\\\n]+\]|\\.|(?!(?P=d))[^\\\n\[])*(?P=d)(?:(?!(?P=d))[^\\\n]|\\.)*(?P=d)[gpiI0-9]*"
 )
+# A file's name that is also a script of sed which writes a file: `w.mcp.json`, `/x/w y`, `s/a/b/w y`.
+_ON_A_MAC = re.compile(r"(?:/[^/]*/|[0-9$,+~!\s])*w|s(.).*\1.*\1|.*[\s;{}\\]", re.DOTALL)
 _AWK = re.compile(r"system|getline|[|>@`]|ENVIRON|ARG[VC]")
+
+_NUMBER = re.compile(r"-?[0-9]*(?:\.[0-9]+)?")
+_PRINTF = re.compile(r"%(?:%|\([^)]*\)T|[-+ #0]*[0-9]*(?:\.[0-9]+)?([a-zA-Z]))|%")
 
 
 def sed(args: list[Word], effects: set[Effect], refs: list[Ref], places: Places) -> None:
     effects.add("read")
     scripts: list[str | None] = []
     files: list[Word] = []
-    writes = False
+    writes, suffix = False, ""
     at = 0
     while at < len(args):
         value = args[at].value
@@ -44,6 +49,7 @@ def sed(args: list[Word], effects: set[Effect], refs: list[Ref], places: Places)
                 pass
             elif re.match(r"-[nErsuz]*i|--in-place", value):
                 writes = True
+                suffix = re.sub(r"-[nErsuz]*i|--in-place=?", "", value, count=1)
                 if "/" in value or "*" in value:
                     effects |= {"write_outside", "unknown"}  # the old text is kept there
             else:
@@ -62,6 +68,10 @@ def sed(args: list[Word], effects: set[Effect], refs: list[Ref], places: Places)
         elif not any(all(_SED.fullmatch(each.strip()) for each in way) for way in pieces):
             effects.add("unknown")
     refs += refs_of(files, "write" if writes else "read", places)
+    if writes and suffix:
+        refs += refs_of([Word(w.text, (w.value or "") + suffix, w.glob, w.tilde) for w in files], "write", places)
+    elif writes and len(files) > 1 and _ON_A_MAC.match(files[0].value or ""):
+        effects.add("unknown")  # there the first word is a suffix, and the next one the script
 
 
 def _bracketed(script: str) -> bool:
@@ -85,4 +95,18 @@ def awk(args: list[Word], effects: set[Effect], refs: list[Ref], places: Places)
             return
     if not rest or rest[0].value is None or _AWK.search(rest[0].value):
         effects.add("unknown")
+    if any((word.value or "").startswith("/inet") for word in rest):
+        effects |= {"network", "unknown"}  # gawk opens a connection of that name
     refs += refs_of(rest[1:], "read", places)
+
+
+def prints(layout: str, values: list[str | None]) -> bool:
+    """Does `printf` only print? To zsh `%d` calculates, and calculating can run commands; `%n` sets a variable."""
+    if layout.startswith("-") or "*" in layout:
+        return False
+    kinds = [found[1] or ("" if len(found[0]) > 1 else "?") for found in _PRINTF.finditer(layout)]
+    takes = [kind for kind in kinds if kind]
+    if any(kind not in "sbqcdiouxXeEfFgGaA" for kind in takes):
+        return False
+    pairs = zip(values, takes * (len(values) // max(1, len(takes)) + 1), strict=False)
+    return all(kind in "sbqc" or _NUMBER.fullmatch(value or "$") for value, kind in pairs)

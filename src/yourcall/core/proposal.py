@@ -12,7 +12,7 @@ from yourcall.core.asked import Asked
 from yourcall.core.doings import parts
 from yourcall.core.effects import Effect, Facts, Part, inside, settled
 from yourcall.core.rules import Do, Rule, Scene, covers
-from yourcall.core.shell import Unread
+from yourcall.core.shell_items import Unread
 from yourcall.model import Refused
 
 # Their second word says what they do.

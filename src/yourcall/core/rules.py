@@ -16,7 +16,8 @@ from msgspec import Struct
 from yourcall.core.asked import Asked
 from yourcall.core.commands import parts_of
 from yourcall.core.effects import EFFECTS, Effect, Effects, Part
-from yourcall.core.shell import Unread
+from yourcall.core.effects_table import READERS, WRITERS
+from yourcall.core.shell_items import Unread
 
 Do = Literal["allow", "deny", "ask", "hold"]
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -133,7 +134,7 @@ def covers(rule: Rule, part: Part, asked: Asked, scene: Scene) -> bool:
         return False  # mcp__a__b__c: whose is it, a's or that of a server called a__b?
     if rule.path and not (part.paths and all(_path(rule.path, path, scene) for path in part.paths)):
         return False
-    if rule.host and not (part.hosts and all(_any(rule.host, host) for host in part.hosts)):
+    if rule.host and not (part.hosts and all(_host(rule.host, host) for host in part.hosts)):
         return False
     if part.kind == "tool":
         if rule.command:
@@ -168,7 +169,7 @@ def touches(rule: Rule, part: Part, asked: Asked, scene: Scene) -> bool:
         return False
     if rule.path and not any(_path(rule.path, path, scene) for path in part.paths):
         return False
-    return not rule.host or any(_any(rule.host, host) for host in part.hosts)
+    return not rule.host or any(_host(rule.host, host) for host in part.hosts)
 
 
 def specific(rule: Rule) -> int:
@@ -191,7 +192,8 @@ def words(pattern: str) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def _usual(pattern: str) -> Effects:
     """What the bare command does: a rule for `git log` must not allow `git log --output=…`."""
-    bare = " ".join("'x'" if word == "*" else _quoted(word) for word in words(pattern))
+    said = words(pattern)
+    bare = " ".join("'anything'" if word == "*" else _quoted(word) for word in said)
     found = parts_of(bare)
     if isinstance(found, Unread) or len([p for p in found if p.kind == "command"]) != 1:
         return frozenset({"unknown"})
@@ -202,17 +204,21 @@ def _usual(pattern: str) -> Effects:
                 effects.add("read")
             case "write":
                 effects.add("write_inside")
-            case "delete" | "enter":
+            case _:
                 pass
+    program = found[0].argv[0] if found[0].argv else ""
+    if program in _TABLED or (program == "git" and said[1:2] in ((), ("*",))):
+        effects -= {"unknown"}  # it is only not known yet what it is told
     if effects & {"read", "delete"} or not effects:
         effects.add("read")
-    if not found[0].refs and found[0].argv and found[0].argv[0] in _WRITING:
-        effects -= {"unknown"}
+    if program in _WRITING:
         effects |= {"write_inside", "read"}
     return frozenset(effects)
 
 
 _WRITING = frozenset({"mkdir", "touch", "tee", "cp", "mv"})
+# They do more than read only if their words say so.
+_TABLED = frozenset([*WRITERS, *READERS, "sed", "awk", "gawk", "mawk", "find", "curl", "wget", "gh"])
 
 
 def _quoted(word: str) -> str:
@@ -222,7 +228,7 @@ def _quoted(word: str) -> str:
 def _begins(pattern: str, part: Part, whole: bool) -> bool:
     """The words of the pattern, in their places; further ones are allowed unless it is `whole`. All are known."""
     wanted = words(pattern)
-    if "unknown" in part.effects and not all(_tame(word or "") for word in _behind(part.argv[len(wanted) :])):
+    if "unknown" in part.effects and not _all_tame(wanted, part.argv):
         return False
     if part.kind != "command" or len(part.argv) < len(wanted) or None in part.argv:
         return False
@@ -231,15 +237,27 @@ def _begins(pattern: str, part: Part, whole: bool) -> bool:
     return all(w == "*" or w == got for w, got in zip(wanted, part.argv, strict=False))
 
 
-def _behind(more: tuple[str | None, ...]) -> tuple[str | None, ...]:
-    """The words that may still be the program's own options: those before a `--`."""
-    return more[: more.index("--")] if "--" in more else more
+def _all_tame(wanted: tuple[str, ...], argv: tuple[str | None, ...]) -> bool:
+    """Of a program that nobody here knows: the words that the rule does not name."""
+    free = [got for w, got in zip(wanted, argv, strict=False) if w == "*"]
+    more = list(argv[len(wanted) :])
+    own = more.index("--") if "--" in more else len(more)
+    return all(_tame(word or "") for word in free + more[:own]) and all(_near(word or "") for word in more[own:])
 
 
 def _tame(word: str) -> bool:
-    """Of a program that nobody here knows: no option (`npm test --prefix /x` runs other scripts), no setting
-    (`make SHELL=x`), and nothing that lies elsewhere."""
-    return not word.startswith(("-", "/", "~", "+")) and "=" not in word and ".." not in word
+    """No option (`npm test --prefix /x` runs other scripts), no setting (`make SHELL=x`), nothing elsewhere."""
+    return not word.startswith(("-", "+")) and "=" not in word and _near(word)
+
+
+def _near(word: str) -> bool:
+    """Nothing that lies elsewhere, no file of further words (`@x`), no pattern that may become an option."""
+    return _FAR.match(word) is None
+
+
+_FAR = re.compile(
+    r"(?:.*[=:,])?(?:/|~|\.\.(?:/|$))|.*/\.\.(?:/|$)|.*://|@|.*\w@\w|[*?\[]|[A-Za-z_]\w*[:+?!]*=", re.DOTALL
+)
 
 
 def _contains(pattern: str, part: Part) -> bool:
@@ -295,6 +313,10 @@ def _exactly(path: str) -> str:
 
 def _at_home(pattern: str, scene: Scene) -> str:
     return scene.home + pattern[1:] if pattern == "~" or pattern.startswith("~/") else pattern
+
+
+def _host(patterns: tuple[str, ...], host: str) -> bool:
+    return any(_like(pattern.lower()).fullmatch(host.lower()) for pattern in patterns)
 
 
 def _any(patterns: tuple[str, ...], value: str) -> bool:

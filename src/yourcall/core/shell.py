@@ -9,65 +9,25 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from yourcall.core import shell_tokens, shell_words
+from yourcall.core.shell_items import (
+    HERE,
+    After,
+    Assign,
+    Item,
+    Places,
+    Redirect,
+    Script,
+    Simple,
+    Test,
+    Unread,
+    both,
+    moved,
+)
 from yourcall.core.shell_words import Word
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
-
-# Where a command may run, written from the folder the script starts in; None: nobody knows.
-Places = tuple[str | None, ...]
-
-HERE: Places = (".",)
-# `cd` in one branch or another: more possibilities than this are as good as unknown.
-MOST_PLACES = 6
-
-
-class Assign(Struct, frozen=True):
-    """`NAME=value`. `lasting`: for the rest of the script; else for one command."""
-
-    name: str
-    value: Word
-    lasting: bool
-
-
-class Redirect(Struct, frozen=True):
-    op: str
-    target: Word
-    places: Places = HERE
-
-
-class Simple(Struct, frozen=True):
-    """One command with its words. `piped`: it reads what another one writes."""
-
-    words: tuple[Word, ...]
-    text: str
-    places: Places = HERE
-    piped: bool = False
-
-
-class Test(Struct, frozen=True):
-    """`[ … ]` or `[[ … ]]`; `plain`: it only compares. `words` are what it looks at."""
-
-    text: str
-    plain: bool
-    words: tuple[Word, ...] = ()
-    places: Places = HERE
-
-
-Item = Simple | Redirect | Assign | Test
-
-
-class Script(Struct, frozen=True):
-    items: tuple[Item, ...]
-
-
-class Unread(Struct, frozen=True):
-    """It could not be taken apart for sure; `why` goes into a sentence."""
-
-    why: str
 
 
 class _Unread(Exception):
@@ -98,14 +58,7 @@ def parse(text: str, places: Places = HERE) -> Script | Unread:
         walk.statements(root.children, places)
     except _Unread as error:
         return Unread(str(error))
-    return Script(tuple(walk.items))
-
-
-class _After(Struct, frozen=True):
-    """Where the shell may stand when a statement went well, and in any case."""
-
-    ok: Places
-    any: Places
+    return Script(tuple(walk.items), walk.loops)
 
 
 def _set(text: str) -> frozenset[str]:
@@ -115,6 +68,7 @@ def _set(text: str) -> frozenset[str]:
 _DATA = frozenset({"regex", "extglob_pattern", "variable_name", "special_variable_name", "heredoc_content"})
 _TRIM = frozenset({":-", "-", ":+", "+", "#", "##", "%", "%%", "/", "//", "^", "^^", ",", ",,"})
 _LITERAL = frozenset({"word", "number", "raw_string", "ansi_c_string", "string_content"})
+_ARROWS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
 _COMPARES = frozenset({"=", "==", "!=", "!"})
 _TESTS = _set("-a -b -c -d -e -f -g -h -k -n -o -p -r -s -t -u -w -x -z -G -L -N -O -S -nt -ot -ef")
 NUMBERS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
@@ -123,13 +77,15 @@ NUMBERS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 class _Walk:
     def __init__(self, source: bytes) -> None:
         self.items: list[Item] = []
+        self.loops = False
+        self.strayed = False
         self._source = source
 
     # -- statements
 
-    def statements(self, nodes: list[Node], places: Places) -> _After:
+    def statements(self, nodes: list[Node], places: Places) -> After:
         """One after the other, whatever becomes of each."""
-        now = _After(places, places)
+        now = After(places, places)
         for at, node in enumerate(nodes):
             if not node.is_named or node.type == "comment":
                 if node.type not in (";", "&", "\n", ";;", "comment"):
@@ -140,16 +96,15 @@ class _Walk:
             now = now if behind else after  # what runs behind moves nobody else
         return now
 
-    def statement(self, node: Node, places: Places, piped: bool = False) -> _After:
-        still = _After(places, places)
+    def statement(self, node: Node, places: Places, piped: bool = False) -> After:
+        still = After(places, places)
         match node.type:
             case "command":
                 return self._command(node, places, piped)
             case "list":
                 return self._list(node, places)
             case "pipeline":
-                self._pipeline(node, places, piped)
-                return still
+                return self._pipeline(node, places, piped)
             case "redirected_statement":
                 return self._redirected(node, places, piped)
             case "subshell":
@@ -161,7 +116,7 @@ class _Walk:
                 return self.statements(_inside(node, "{", "}"), places)
             case "negated_command":
                 after = self.statement(node.children[-1], places, piped)
-                return _After(after.any, after.any)
+                return After(after.any, after.any)
             case "if_statement" | "while_statement" | "for_statement" | "case_statement":
                 return self._compound(node, places)
             case "test_command":
@@ -185,15 +140,15 @@ class _Walk:
             case _:
                 raise _Unread(f"it holds a {node.type.replace('_', ' ')}")
 
-    def _list(self, node: Node, places: Places) -> _After:
+    def _list(self, node: Node, places: Places) -> After:
         left, sign, right = self._three(node)
         before = self.statement(left, places)
         if sign == "&&":
             after = self.statement(right, before.ok)
-            return _After(after.ok, _both(before.any, after.any))
+            return After(after.ok, both(before.any, after.any))
         if sign == "||":
             after = self.statement(right, before.any)
-            return _After(_both(before.ok, after.ok), _both(before.any, after.any))
+            return After(both(before.ok, after.ok), both(before.any, after.any))
         raise _Unread(f"{sign!r} joins two commands")
 
     def _three(self, node: Node) -> tuple[Node, str, Node]:
@@ -202,31 +157,37 @@ class _Walk:
             raise _Unread("a list of commands is not whole")
         return children[0], children[1].type, children[2]
 
-    def _pipeline(self, node: Node, places: Places, piped: bool) -> None:
+    def _pipeline(self, node: Node, places: Places, piped: bool) -> After:
+        last = places
         for child in node.children:
             if child.type in ("|", "|&", "comment", "\n"):
                 continue
-            self.statement(child, places, piped)
+            last = self.statement(child, places, piped).any
             piped = True
+        # To zsh, the last one runs in the shell itself, and a `cd` there moves it.
+        maybe = both(places, last)
+        return After(maybe, maybe)
 
-    def _redirected(self, node: Node, places: Places, piped: bool) -> _After:
-        after = _After(places, places)
-        body: Node | None = None
-        more: list[Word] = []
-        for child in node.children:
-            if child.type in ("file_redirect", "heredoc_redirect", "herestring_redirect"):
-                more += self._redirect(child, places)
-            elif body is None:
-                body = child
-            else:
-                raise _Unread("a redirection with two commands")
-        if body is None:
-            if more:
+    def _redirected(self, node: Node, places: Places, piped: bool) -> After:
+        arrows = [child for child in node.children if child.type in _ARROWS]
+        bodies = [child for child in node.children if child.type not in _ARROWS]
+        if len(bodies) > 1:
+            raise _Unread("a redirection with two commands")
+        if not bodies:
+            if [word for arrow in arrows for word in self._redirect(arrow, places)]:
                 raise _Unread("a command begins with a redirection")
-            return after
-        if more and body.type != "command":
-            raise _Unread("words follow a redirection")
-        return self._command(body, places, piped, more) if more else self.statement(body, places, piped)
+            return After(places, places)
+        (body,) = bodies
+        if body.type == "command":
+            more = [word for arrow in arrows for word in self._redirect(arrow, places)]
+            after = self._command(body, places, piped, more)
+        else:
+            # `cd x && echo > y`: the grammar hangs the arrow on both, a shell on the last, wherever that runs.
+            after = self.statement(body, places, piped)
+            if [word for arrow in arrows for word in self._redirect(arrow, both(places, after.any))]:
+                raise _Unread("words follow a redirection")
+        strayed, self.strayed = self.strayed, False
+        return After((None,), (None,)) if strayed else after
 
     def _redirect(self, node: Node, places: Places) -> list[Word]:
         """Note it; what else stands in the node: further words of the command (`> file word`)."""
@@ -258,35 +219,37 @@ class _Walk:
                 case "file_redirect" | "herestring_redirect":
                     more += self._redirect(part, places)
                 case "pipeline":
-                    self._pipeline(part, places, piped=True)
+                    self.strayed |= self._pipeline(part, places, piped=True).any != places
                 case "&&" | "||":
                     continue
                 case "command" | "list" | "subshell" | "redirected_statement":
                     self.statement(part, (None,))
+                    self.strayed = True  # `cat <<E && cd x`: it stands behind the mark, and runs after the command
                 case "word" | "raw_string" | "string" | "concatenation" | "number" | "simple_expansion":
                     more.append(self.word(part, places))
                 case other:
                     raise _Unread(f"a {other.replace('_', ' ')} behind a here-document")
         return more
 
-    def _compound(self, node: Node, places: Places) -> _After:
+    def _compound(self, node: Node, places: Places) -> After:
         """if, while, until, for, select, case: every branch may run, or none; a loop runs any number of times."""
         loops = node.type in ("while_statement", "for_statement")
+        self.loops = self.loops or loops
         reached = self._branches(node, places)
         if loops and reached != places:
             # Where the second round begins depends on the first: only what needs no place stays known.
             self._branches(node, (None,))
-            return _After((None,), (None,))
-        return _After(reached, reached)
+            return After((None,), (None,))
+        return After(reached, reached)
 
     def _branches(self, node: Node, places: Places) -> Places:
         now = places
         for child in node.children:
             match child.type:
                 case "do_group" | "elif_clause" | "else_clause":
-                    now = _both(now, self._branches(child, now))
+                    now = both(now, self._branches(child, now))
                 case "case_item":
-                    now = _both(now, self._case(child, now))
+                    now = both(now, self._case(child, now))
                 case "variable_name":
                     self.items.append(Assign(_text(child), shell_words.unknown(_text(child)), lasting=True))
                 case "comment":
@@ -297,7 +260,7 @@ class _Walk:
                 case kind if kind in _WORDS:
                     self.word(child, now)
                 case _:
-                    now = _both(now, self.statement(child, now).any)
+                    now = both(now, self.statement(child, now).any)
         return now
 
     def _case(self, node: Node, places: Places) -> Places:
@@ -310,14 +273,14 @@ class _Walk:
                 if child.type not in _DATA:
                     self.word(child, now)
             elif child.is_named and child.type != "comment":
-                now = _both(now, self.statement(child, now).any)
+                now = both(now, self.statement(child, now).any)
             elif child.type not in ("|", ";", ";;", "(", "\n", "comment", "&"):
                 raise _Unread("a case falls through")
         return now
 
     # -- commands
 
-    def _command(self, node: Node, places: Places, piped: bool, more: list[Word] | None = None) -> _After:
+    def _command(self, node: Node, places: Places, piped: bool, more: list[Word] | None = None) -> After:
         words: list[Word] = []
         for child in node.children:
             match child.type:
@@ -337,7 +300,7 @@ class _Walk:
             raise _Unread("a command without a name")
         simple = Simple(tuple(words), _text(node), places, piped)
         self.items.append(simple)
-        return _moved(simple)
+        return moved(simple)
 
     def _assign(self, node: Node, places: Places, lasting: bool, exported: bool = False) -> None:
         name, *rest = node.children
@@ -468,52 +431,6 @@ _WORDS = frozenset(
     {"word", "number", "raw_string", "ansi_c_string", "string", "concatenation", "simple_expansion", "expansion"}
     | {"command_substitution", "process_substitution", "arithmetic_expansion"}
 )
-
-
-def _moved(simple: Simple) -> _After:
-    """`cd` and its like: where the following commands run."""
-    places = simple.places
-    name = simple.words[0].value
-    still = _After(places, places)
-    if (
-        name not in ("cd", "pushd", "popd", "eval", "source", ".", "builtin", "command", "time")
-        and name is not None
-    ):
-        return still
-    lost = _After((None,), (None,))
-    if name != "cd":
-        # `command -v x` moves nobody; whatever else may run `cd` under another name.
-        asks = len(simple.words) > 1 and simple.words[1].value in ("-v", "-V")
-        inner = simple.words[1].value if len(simple.words) > 1 else None
-        stays = name == "command" and (
-            asks or inner not in ("cd", "eval", "source", ".", "builtin", "command", None)
-        )
-        return still if stays else lost
-    target = list(simple.words[1:])
-    if target and target[0].value == "--":
-        target = target[1:]
-    if not target:
-        to: str | None = "~"
-    elif len(target) > 1 or target[0].glob or not target[0].value or target[0].value.startswith("-"):
-        return lost
-    elif target[0].value.startswith("~") and not target[0].tilde:
-        to = "./" + target[0].value
-    else:
-        to = target[0].value
-    there = tuple(dict.fromkeys(under(place, to) for place in places))
-    return _After(there, _both(places, there))
-
-
-def under(place: str | None, path: str) -> str | None:
-    """A path as it is meant from a place; `~` and `/` are the same everywhere."""
-    if path.startswith(("/", "~/")) or path == "~":
-        return path
-    return None if place is None else path if place == "." else f"{place}/{path}"
-
-
-def _both(one: Places, other: Places) -> Places:
-    together = tuple(dict.fromkeys((*one, *other)))
-    return (None,) if None in together or len(together) > MOST_PLACES else together
 
 
 def _inside(node: Node, first: str, last: str) -> list[Node]:

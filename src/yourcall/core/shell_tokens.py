@@ -38,7 +38,7 @@ _LEAVES: dict[str, re.Pattern[bytes]] = {
     "variable_name": re.compile(rb"[A-Za-z_][A-Za-z0-9_]*|[0-9]"),
     "special_variable_name": re.compile(rb"[*@?!#$0_-]"),
     "comment": re.compile(rb"#[^\n]*"),
-    "file_descriptor": re.compile(rb"[0-9]{1,2}"),
+    "file_descriptor": re.compile(rb"[0-9]"),  # two digits are a word to zsh and dash
     "test_operator": re.compile(rb"-[a-zA-Z]{1,2}"),
     "regex": re.compile(rb"[^\s$`(){}'\"\\<>;&|]*"),  # the pattern of ${name%pattern}
     "heredoc_start": re.compile(rb"[A-Za-z_][A-Za-z0-9_]*|'[A-Za-z_][A-Za-z0-9_]*'|\"[A-Za-z_][A-Za-z0-9_]*\""),

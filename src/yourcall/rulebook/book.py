@@ -24,7 +24,7 @@ from yourcall.core.policy import Guard, Ruling, answer_of, decide
 from yourcall.core.proposal import like
 from yourcall.core.rules import Do, Rule
 from yourcall.core.rules_text import Book, named
-from yourcall.core.shell import Unread
+from yourcall.core.shell_items import Unread
 from yourcall.model import Prompt, Refused
 from yourcall.rulebook.cover import Told
 from yourcall.rulebook.files import Files

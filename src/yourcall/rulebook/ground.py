@@ -6,22 +6,21 @@ as unknown.
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 import socket
 import time
 from collections.abc import Iterable
 from functools import cache
-from itertools import islice
 from pathlib import Path
 
-from yourcall.core.effects import Facts, Part, Ref
+from yourcall.core.effects import NOWHERE, Facts, Part, Ref
 from yourcall.core.rules import Scene
 from yourcall.model import Prompt
+from yourcall.rulebook.patterns import matching
 
-# A pattern that matches more than this is not looked at one by one.
-MOST_MATCHES = 500
+# To follow one takes 20 µs, and an agent waits: a command that names more is for a person to read.
+MOST_PATHS = 400
 
 _ANCHORED = re.compile(r"(?:^|/)\./[^/]*[*?\[]")
 
@@ -51,7 +50,15 @@ def _around(folder: str, home: str) -> bool:
 def facts_of(parts: Iterable[Part], cwd: str, root: str, home: str) -> Facts:
     """Every path that is named, followed to its end."""
     refs = {ref for part in parts for ref in part.refs if ref.path is not None}
-    resolved = {ref: found for ref in refs if (found := _followed(ref, cwd, home))}
+    if len(refs) > MOST_PATHS:
+        return Facts(root, home)
+    resolved: dict[Ref, tuple[str, ...]] = {}
+    left = MOST_PATHS
+    for ref in refs:
+        found = _followed(ref, cwd, home) if left > 0 else ()
+        left -= len(found)
+        if found:
+            resolved[ref] = found
     return Facts(root, home, resolved)
 
 
@@ -60,22 +67,36 @@ def _followed(ref: Ref, cwd: str, home: str) -> tuple[str, ...]:
     if path == "~" or path.startswith("~/"):
         path = home + path[1:]
     whole = os.path.join(cwd, path)
+    if whole in NOWHERE:
+        return (whole,)  # where our own output goes is not where a command's does
     try:
         # As it stands it may be a file too: a quoted star is only a star.
         ends = [os.path.realpath(whole)]
         if ".." in path:
             # `cd link/..` leads back to where the link lies, `cat link/../x` to where it points: both are meant.
             ends.append(os.path.realpath(os.path.normpath(whole)))
+        if ref.use == "repo" and any(_odd_repository(end) for end in ends):
+            return ()
         if ref.glob:
-            found = list(islice(glob.iglob(whole, include_hidden=True, recursive=False), MOST_MATCHES + 1))
+            found = matching(path, cwd)
             # A file named like an option is one to the command that gets it (`*/x`: `-o/x`); `./*` is none.
-            options = not _ANCHORED.search(path) and any("/-" in each[len(cwd) :] for each in found)
-            if len(found) > MOST_MATCHES or options:
+            if found is None or (not _ANCHORED.search(path) and any("/-" in each[len(cwd) :] for each in found)):
                 return ()
             ends += [os.path.realpath(each) for each in found]
     except (OSError, ValueError):
         return ()
     return tuple(dict.fromkeys(ends))
+
+
+def _odd_repository(folder: str) -> bool:
+    """Would git, from here, find a folder that is itself a repository (HEAD, objects, refs)? Such a one can come
+    with a project, or be written by anybody, and its settings name programs that git runs."""
+    for here in (folder, *map(str, Path(folder).parents)):
+        if os.path.lexists(os.path.join(here, ".git")):
+            return False
+        if all(os.path.exists(os.path.join(here, name)) for name in ("HEAD", "objects", "refs")):
+            return True
+    return False
 
 
 @cache

@@ -1,0 +1,64 @@
+"""What programs that write the paths they are told do: cp, mv, mkdir, touch, chmod and their like.
+
+Rule: where a copy lands is a path of its own (`cp a/.x .` writes `./.x`); an option that could name another one
+(a suffix, a folder to fill) makes the command `unknown`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from yourcall.core import effects_table as table
+from yourcall.core.arguments import refs_of, says
+from yourcall.core.effects import Effect, Ref
+from yourcall.core.shell_items import Places, under
+from yourcall.core.shell_words import Word
+
+_SETUID = re.compile(r"[+=][rwxXt]*s|^0*[2-7][0-7]{3}$")
+_RECURSIVE = "-r -R -a --recursive --archive"
+_PLAIN_COPY = re.compile(
+    r"-[fiLHnpPruvRadxl]+|--(?:force|interactive|no-clobber|recursive|archive|verbose|update|dereference|no-dereference)"
+)
+
+
+def writes(name: str, args: list[Word], effects: set[Effect], refs: list[Ref], places: Places) -> list[str | None]:
+    """What it makes grow: folders in which there may be anything after it."""
+    if name == "cp":
+        return _copies(args, effects, refs, places)
+    refs += refs_of(args[1:] if name == "chmod" else args, "write", places)
+    if not refs or says(args, table.WRITERS[name]):
+        effects.add("unknown")
+    if name == "ln" and any(".." in (word.value or "") for word in args):
+        effects.add("unknown")  # a link's target is meant from where the link lies
+    if name == "chmod" and any(_SETUID.search(word.value or "") for word in args):
+        effects.add("privilege")
+    if name == "install" and any((word.value or "").startswith("-m") for word in args):
+        effects.add("privilege")
+    return [under(place, word.value or "") for word in _plain(args) for place in places] if name == "mv" else []
+
+
+def _plain(args: list[Word]) -> list[Word]:
+    return [word for word in args if not (word.value or "").startswith("-")]
+
+
+def _copies(args: list[Word], effects: set[Effect], refs: list[Ref], places: Places) -> list[str | None]:
+    """What is copied is only read; the last one is written, or the folder of -t."""
+    plain, deep = _plain(args), says(args, _RECURSIVE)
+    refs += refs_of(args, "read", places)
+    if len(plain) < 2 or not all(_PLAIN_COPY.fullmatch(word.value or "") for word in args if word not in plain):
+        effects.add("unknown")
+        refs += refs_of(args, "write", places)
+        return [None]
+    *sources, last = plain
+    landing = [last]
+    for word in sources:
+        name = (word.value or "").rstrip("/").rpartition("/")[2]
+        # `cp -r a/. b` fills b with whatever there is, dotfiles too; so does `a/` on a Mac.
+        if deep and (name in ("", ".", "..") or (word.value or "").endswith("/")):
+            effects.add("unknown")
+        folder = (last.value or "").rstrip("/") or "/"
+        landing.append(Word(last.text, f"{folder}/{name}", word.glob or last.glob, last.tilde))
+    if deep and any((word.value or "").casefold().endswith(".git") for word in sources):
+        effects.add("unknown")  # a repository of its own, with whatever settings it has
+    refs += refs_of(landing, "write", places)
+    return [under(place, last.value or "") for place in places] if deep else []

@@ -1,0 +1,121 @@
+"""What a git command names: the folders it enters, the files it reads or writes, the machines it talks to.
+
+Rule: an address in place of a remote's name is somebody else's repository, so it makes the command `unknown`; an
+option before the subcommand that could change what git runs stays among the words, and no rule for the
+subcommand matches it.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote
+
+from yourcall.core import effects_git
+from yourcall.core.arguments import ref_of, refs_of
+from yourcall.core.effects import Effect, Ref, Use
+from yourcall.core.effects_table import words
+from yourcall.core.shell_items import Places, under
+from yourcall.core.shell_words import Word
+
+_PLAIN_GLOBALS = words("--no-pager --no-optional-locks --literal-pathspecs -P")
+_READS = words("show cat-file diff log grep blame add rm clean checkout restore apply am config")
+# Their `-F file` and `-t file` become a message that is pushed some day.
+_MESSAGES = words("commit tag notes merge")
+# They bring files that nobody has looked at, links among them.
+GROWS = words(
+    "pull checkout switch merge rebase reset cherry-pick revert stash restore am apply bisect read-tree "
+    "sparse-checkout submodule worktree"
+)
+# `host.name:path` too; without a dot it is a branch and where it goes.
+_ADDRESS = re.compile(r"(?:[A-Za-z][\w+.-]*://|[^/\s:]+@[^/\s:]+:|[./~]|[^/\s:]*\.[^/\s:]*:).*", re.DOTALL)
+_HOST = re.compile(r"(?:[a-z]+://(?:[^/@\s]*@)?|[^/\s:]+@)([A-Za-z0-9_.-]+)(?:[:/].*)?", re.DOTALL)
+
+
+def git_parts(
+    words: list[Word], effects: set[Effect], refs: list[Ref], hosts: list[str], places: Places
+) -> tuple[list[Word], tuple[str | None, ...]]:
+    """The words by which a rule knows the command (`git push`), and what it makes grow: None is everything."""
+    rest = words[1:]
+    odd = False
+    while rest and (rest[0].value or "").startswith("-"):
+        option = rest[0].value or ""
+        if option == "-C" and len(rest) > 1:
+            refs += [ref_of(rest[1], "enter", place) for place in places]
+            places = tuple(under(place, rest[1].value or "") for place in places)
+            rest = rest[2:]
+        elif option in _PLAIN_GLOBALS:
+            rest = rest[1:]
+        else:
+            odd = True
+            valued = option in ("-c", "--config-env", "--git-dir", "--work-tree", "--namespace")
+            rest = rest[2:] if valued else rest[1:]
+    if odd:
+        effects.add("unknown")
+    said = [word.value for word in rest]
+    effects |= effects_git.effects([value if value is not None else "\0" for value in said])
+    if said[:1] == [None]:
+        effects.add("unknown")
+    verb = said[0] if said and said[0] else ""
+    refs += [Ref(under(place, "."), "repo") for place in places]
+    grows = _named(verb, rest[1:], effects, refs, hosts, places)
+    return (words if odd else [words[0], *rest]), grows
+
+
+def _named(
+    verb: str, args: list[Word], effects: set[Effect], refs: list[Ref], hosts: list[str], places: Places
+) -> tuple[str | None, ...]:
+    plain = [word for word in args if word.value and not word.value.startswith("-")]
+    if verb in _READS:
+        use: Use = "delete" if verb == "rm" else "sweep" if verb == "grep" and _outside(args) else "read"
+        named = [Word(w.text, w.value.rsplit(":", 1)[-1] if w.value else None, w.glob, w.tilde) for w in args]
+        refs += [ref for ref in refs_of(named, use, places) if ref.path is not None]
+        if verb in ("checkout", "restore"):
+            refs += [ref for ref in refs_of(plain, "write", places) if ref.path is not None]
+    if verb in _MESSAGES:
+        refs += refs_of(_message_files(args), "read", places)
+    if verb in ("push", "fetch", "pull", "ls-remote"):
+        first = (plain[0].value or "") if plain else ""
+        if ":" in first or any(_address(word.value or "") for word in plain):
+            effects.add("unknown")
+    if verb in ("push", "fetch", "pull", "ls-remote", "clone", "remote", "submodule"):
+        hosts += [found[1].lower() for word in plain if (found := _HOST.fullmatch(word.value or ""))]
+    if verb in ("mv", "init"):
+        refs += refs_of(plain, "write", places)
+    if verb == "clone":
+        # Without a folder's name it is taken from the address.
+        into = [Word(name, name) for word in plain if (name := _folder_of(word.value or ""))]
+        refs += refs_of(into + plain[1:], "write", places)
+        effects -= {"write_outside"}
+        return tuple(under(place, word.value or "") for word in into + plain[1:] for place in places)
+    return (None,) if verb in GROWS else ()
+
+
+def _outside(args: list[Word]) -> bool:
+    """Does `git grep` look at what git does not know?"""
+    return any((word.value or "").startswith("--no-i") or word.value == "--untracked" for word in args)
+
+
+def _address(value: str) -> bool:
+    """Another repository than one that has a name here; `.` is this one."""
+    return value != "." and _ADDRESS.fullmatch(value) is not None
+
+
+def _folder_of(address: str) -> str:
+    """Where `git clone` puts what it gets from there."""
+    name = re.split(r"[/:]", re.sub(r"(?:/+\.git)?/*$", "", address))[-1]
+    return unquote(re.sub(r"\.(?:git|bundle)$", "", name))
+
+
+def _message_files(args: list[Word]) -> list[Word]:
+    """What `-F`, `--file`, `-t` and `--template` name, however they are written."""
+    found: list[Word] = []
+    for at, word in enumerate(args):
+        value = word.value or ""
+        after = args[at + 1 : at + 2]
+        if value.startswith("--"):
+            name, sign, tail = value.partition("=")
+            if len(name) > 2 and any(option.startswith(name) for option in ("--file", "--template")):
+                found += [Word(tail, tail)] if sign else after
+        elif value.startswith("-") and (letters := re.match(r"-[A-Za-z]*?[Ft](.*)", value, re.DOTALL)):
+            found += [Word(letters[1], letters[1]), *([] if letters[1] else after)]
+    return [word for word in found if word.value]

@@ -1,0 +1,54 @@
+"""Rules that people really write, and somebody who writes the model's text against them."""
+
+from __future__ import annotations
+
+import pytest
+from hostile_commands import (
+    EVERYDAY,
+    FRIENDLY,
+    GENEROUS,
+    HOSTILE,
+    HOSTILE_TOOLS,
+    OTHER_HOSTS,
+    OTHER_HOSTS_TOOLS,
+)
+from shell_facts import facts, shell
+
+from yourcall.core.asked import Asked
+from yourcall.core.policy import Ruling, decide
+from yourcall.core.rules import Rule, Scene, problem
+
+SCENE = Scene(agent="claude", root="/p", home="/h")
+COMMANDS = [command for commands in HOSTILE.values() for command in commands]
+
+
+def ruled(rules: tuple[Rule, ...], asked: Asked) -> Ruling:
+    return decide(rules, asked, facts(asked), SCENE)
+
+
+def test_the_rules_are_ones_that_could_be_written_and_the_attacks_are_many() -> None:
+    assert [problem(rule) for rule in GENEROUS] == [""] * len(GENEROUS)
+    assert len(set(COMMANDS)) == len(COMMANDS) >= 300
+    assert len(set(FRIENDLY)) == len(FRIENDLY) >= 60
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_nothing_hostile_is_allowed(command: str) -> None:
+    ruling = ruled(GENEROUS, shell(command))
+    assert ruling.do != "allow", [(each.part.text, sorted(each.part.effects), each.rule) for each in ruling.parts]
+
+
+@pytest.mark.parametrize("name", HOSTILE_TOOLS)
+def test_no_hostile_tool_call_is_allowed(name: str) -> None:
+    assert ruled(GENEROUS, HOSTILE_TOOLS[name]).do != "allow"
+
+
+@pytest.mark.parametrize("command", FRIENDLY)
+def test_what_people_expect_to_pass_does(command: str) -> None:
+    ruling = ruled(EVERYDAY, shell(command))
+    assert ruling.do == "allow", ruling.why
+
+
+@pytest.mark.parametrize("asked", [*map(shell, OTHER_HOSTS), *OTHER_HOSTS_TOOLS.values()])
+def test_a_rule_for_one_host_allows_no_other(asked: Asked) -> None:
+    assert ruled(EVERYDAY, asked).do != "allow"
