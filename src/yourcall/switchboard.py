@@ -94,7 +94,9 @@ class Switchboard:
         self.started = Started(self, AGENTS.get, _policy(config), {CODEX.name: _codex_policy(config)})
         self.asks = Asks(self, store)
         self.codex = CodexServers(self, CODEX, self._codex_sockets)
-        self.rules = Rules(store.path.parent, store, AGENTS.get, lambda: self.config.rules.per_minute)
+        self.rules = Rules(
+            store.path.parent, store, AGENTS.get, lambda: self.config.rules.per_minute, self._folder_of
+        )
         self._tasks: set[asyncio.Task[object]] = set()
 
     @property
@@ -129,6 +131,10 @@ class Switchboard:
             log.exception("the rules failed; prompt %s waits for a person", prompt.id)
             return event, None
         return replace(event, prompt=told.prompt), told.answer
+
+    def _folder_of(self, session_id: str) -> str:
+        session = self.state.sessions.get(session_id)
+        return session.cwd if session is not None else ""
 
     async def _hasty(self, event: PromptRaised) -> None:
         """A plan that comes again too soon after "outline first" is refused without asking the person again."""

@@ -14,7 +14,7 @@ AskedKind = Literal["command", "read", "write", "fetch", "mcp", "other"]
 
 class Asked(Struct, frozen=True):
     """`tool` is the agent's own name for it. `unboxed`: it asks to leave the agent's sandbox. `deep`: it reads
-    what lies below its paths, too."""
+    what lies below its paths, too. `deletes`: those of its paths that are gone afterwards."""
 
     tool: str
     kind: AskedKind = "other"
@@ -24,3 +24,4 @@ class Asked(Struct, frozen=True):
     server: str = ""
     unboxed: bool = False
     deep: bool = False
+    deletes: tuple[str, ...] = ()

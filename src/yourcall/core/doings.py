@@ -27,6 +27,7 @@ def parts(asked: Asked) -> tuple[Part, ...] | Unread:
             # A search without a path looks at the folder it runs in.
             named = asked.paths or ((".",) if use == "read" else ())
             refs = tuple(Ref(path, "sweep" if asked.deep and use == "read" else use) for path in named)
+            refs += tuple(Ref(path, "delete") for path in asked.deletes)
             effects: frozenset[Effect] = frozenset(
                 {"read"} if use == "read" else {"unknown"} if not refs else set()
             )

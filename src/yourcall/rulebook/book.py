@@ -69,12 +69,18 @@ class Saving(Struct, frozen=True):
 
 class Rulebook:
     def __init__(
-        self, home: Path, shelf: Shelf, agents: Callable[[str], Agent | None], burst: Callable[[], int]
+        self,
+        home: Path,
+        shelf: Shelf,
+        agents: Callable[[str], Agent | None],
+        burst: Callable[[], int],
+        folder: Callable[[str], str] = lambda _: "",
     ) -> None:
         self.files = Files(home)
         self._shelf = shelf
         self._agents = agents
         self._burst = burst
+        self._folder = folder
         self._user = os.path.realpath(Path.home())
         self._allowed: deque[float] = deque()
         self._used: Counter[str] = Counter()
@@ -142,12 +148,14 @@ class Rulebook:
         return facts_of(() if isinstance(found, Unread) else found, cwd, root, self._user)
 
     def _root(self, prompt: Prompt) -> str:
-
+        """The project of its session. A request's own folder may be the model's to choose (Codex): it counts only
+        where nothing is known of the session."""
         root = self._roots.get(prompt.session_id)
         if root is None:
             if len(self._roots) > 5_000:
                 self._roots.clear()
-            root = self._roots[prompt.session_id] = project_of(prompt.cwd, self._user)
+            folder = self._folder(prompt.session_id) or prompt.cwd
+            root = self._roots[prompt.session_id] = project_of(folder, self._user)
         return root
 
     def _uses(self, rules: tuple[Rule, ...]) -> dict[str, int]:

@@ -31,10 +31,16 @@ class Told(Struct, frozen=True):
 
 class Rules:
     def __init__(
-        self, home: Path, shelf: Shelf, agents: Callable[[str], Agent | None], burst: Callable[[], int]
+        self,
+        home: Path,
+        shelf: Shelf,
+        agents: Callable[[str], Agent | None],
+        burst: Callable[[], int],
+        folder: Callable[[str], str] = lambda _: "",
     ) -> None:
+        """`folder`: where a session, by its id, was started."""
         self._home = home
-        self._given = (home, shelf, agents, burst)
+        self._given = (home, shelf, agents, burst, folder)
 
     @property
     def paused(self) -> bool:

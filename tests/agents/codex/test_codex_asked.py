@@ -52,3 +52,28 @@ def test_whatever_asks_for_more_is_nothing_that_a_class_allows(found: Asked | No
 @pytest.mark.parametrize("data", [b"", b"{}", b"[1]", b'{"method": 1}', b"\xff", b'{"method": "x", "params": 3}'])
 def test_what_cannot_be_read_is_about_nothing(data: bytes) -> None:
     assert asked(data) is None or asked(data) == Asked("x")
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["./bash -lc ls", "/tmp/bash -c ls", "src/zsh -lc ls", "sh -c ls", "/bin/sh -lc ls", "bash -lc ls x"],
+)
+def test_only_a_shell_that_everybody_knows_is_taken_off(command: str) -> None:
+    """The model chooses the shell: its own `./bash` may do anything with `ls`."""
+    assert about(COMMAND, command=command) == Asked("Bash", "command", command=command)
+
+
+def test_a_file_is_also_where_it_goes_and_what_is_gone_is_deleted() -> None:
+    changes = {
+        "changes": [
+            {"path": "/p/src/a", "kind": {"type": "update", "move_path": "/p/.git/hooks/pre-commit"}},
+            {"path": "/p/src/b", "kind": {"type": "delete"}},
+            {"path": "/p/src/c", "kind": {"type": "update", "move_path": None}},
+        ]
+    }
+    assert about(CHANGE, "apply_patch", changes) == Asked(
+        "apply_patch",
+        "write",
+        paths=("/p/src/a", "/p/src/b", "/p/src/c", "/p/.git/hooks/pre-commit"),
+        deletes=("/p/src/a", "/p/src/b"),
+    )

@@ -5,6 +5,7 @@ Rule: only tools whose input we know are more than `other`; what is odd about an
 
 from __future__ import annotations
 
+import re
 from urllib.parse import urlsplit
 
 import msgspec
@@ -13,6 +14,7 @@ from msgspec import Raw, Struct
 from yourcall.agents.claude.actions import Fields, input_of, paths, text_of
 from yourcall.core.asked import Asked, AskedKind
 
+_HOST = re.compile(r"[a-z0-9_][a-z0-9_.-]*")
 _READS = frozenset({"Read", "Glob", "Grep", "LS", "NotebookRead"})
 _WRITES = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write"})
 
@@ -43,9 +45,21 @@ def asked(request: bytes) -> Asked | None:
         case "WebFetch":
             return Asked(tool, "fetch", hosts=_host(fields))
         case _ if kind != "other":
-            return Asked(tool, kind, paths=paths(fields), deep=tool == "Grep")
+            return Asked(tool, kind, paths=_paths(tool, fields), deep=tool == "Grep")
         case _:
             return Asked(tool)
+
+
+def _paths(tool: str, fields: Fields) -> tuple[str, ...]:
+    """Every path that the call could mean, whichever of its fields the tool looks at; and where a search goes that
+    its pattern leads elsewhere, or to a file by name."""
+    every = [*paths(fields), *(text_of(fields, name) for name in ("file_path", "notebook_path", "path"))]
+    if tool in ("Glob", "Grep"):
+        pattern = text_of(fields, "pattern" if tool == "Glob" else "glob")
+        fixed = pattern.split("*", 1)[0].split("?", 1)[0]
+        # Only named besides the folder it is searched in, not instead of it.
+        every += [] if not fixed else [fixed] if any(every) else [".", fixed]
+    return tuple(dict.fromkeys(path for path in every if path))
 
 
 def _host(fields: Fields) -> tuple[str, ...]:
@@ -57,4 +71,4 @@ def _host(fields: Fields) -> tuple[str, ...]:
     except ValueError:
         return ()
     plain = url.isascii() and found.username is None and "\\" not in url and found.scheme in ("http", "https")
-    return (host.rstrip("."),) if plain and host else ()
+    return (host.rstrip("."),) if plain and _HOST.fullmatch(host) else ()

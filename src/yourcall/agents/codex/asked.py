@@ -11,16 +11,12 @@ from msgspec import Struct
 
 from yourcall.agents.codex import words
 from yourcall.agents.codex.asks import CHANGE, COMMAND, Params, Request
-from yourcall.agents.codex.wire import decoded
+from yourcall.agents.codex.wire import Change, decoded
 from yourcall.core.asked import Asked
 
 
-class _Change(Struct, frozen=True):
-    path: str = ""
-
-
 class _Changes(Struct, frozen=True):
-    changes: list[_Change] = []
+    changes: list[Change] = []
 
 
 def asked(request: bytes) -> Asked | None:
@@ -40,6 +36,11 @@ def asked(request: bytes) -> Asked | None:
             changes = msgspec.json.decode(found.tool_input, type=_Changes).changes
         except (ValueError, RecursionError):
             return None
-        paths = tuple(change.path for change in changes)
-        return Asked(found.tool_name or "apply_patch", "write", paths=paths) if paths and all(paths) else None
+        if not changes or not all(change.path for change in changes):
+            return None
+        # A file that is moved is written where it goes, and gone where it was.
+        moved = [change.kind.move_path for change in changes if change.kind.move_path]
+        gone = tuple(c.path for c in changes if c.kind.type == "delete" or c.kind.move_path)
+        paths = tuple(dict.fromkeys([*(change.path for change in changes), *moved]))
+        return Asked(found.tool_name or "apply_patch", "write", paths=paths, deletes=gone)
     return Asked(found.tool_name or found.method)

@@ -6,6 +6,7 @@ add ourselves states the exact scope.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 
@@ -62,14 +63,17 @@ def paragraphs(*parts: str) -> str:
     return cut("\n\n".join(part for part in parts if part.strip()))
 
 
+_SHELL = re.compile(r"(?:(?:/usr(?:/local)?|/opt/homebrew)?/bin/)?(?:ba|z)sh")
+
+
 def unwrapped(command: str) -> str:
-    """`/bin/bash -lc 'touch x'` is how Codex runs `touch x`; anything else stays as it is."""
+    """`/bin/bash -lc 'touch x'` is how Codex runs `touch x`; anything else stays as it is: the shell is the
+    model's to choose (`./bash -lc ls`), and `sh` reads some commands otherwise."""
     try:
         words = shlex.split(command)
     except ValueError:
         return command
-    shell = words[0].rsplit("/", 1)[-1] if words else ""
-    wrapped = len(words) == 3 and shell in ("bash", "zsh", "sh") and words[1] in ("-lc", "-c")
+    wrapped = len(words) == 3 and _SHELL.fullmatch(words[0]) and words[1] in ("-lc", "-c")
     return words[2] if wrapped else command
 
 

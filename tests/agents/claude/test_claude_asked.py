@@ -1,0 +1,65 @@
+"""What Claude's requests are about, for the rules: every path and host that the call could mean."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from yourcall.agents.claude.asked import asked
+from yourcall.core.asked import Asked
+
+
+def about(tool: str, **fields: object) -> Asked | None:
+    return asked(json.dumps({"tool_name": tool, "tool_input": fields}).encode())
+
+
+def test_a_call_is_about_every_path_that_it_names() -> None:
+    assert about("Write", file_path="/p/a", content="x") == Asked("Write", "write", paths=("/p/a",))
+    both = about("NotebookEdit", file_path="/p/src/a", notebook_path="/p/.claude/x.ipynb")
+    assert both == Asked("NotebookEdit", "write", paths=("/p/src/a", "/p/.claude/x.ipynb"))
+    edits = [{"file_path": "/p/b"}, {"old_string": "x"}]
+    assert about("MultiEdit", file_path="/p/a", edits=edits) == Asked("MultiEdit", "write", paths=("/p/a", "/p/b"))
+
+
+def test_a_search_goes_where_its_pattern_leads() -> None:
+    assert about("Grep", pattern="key") == Asked("Grep", "read", deep=True)
+    assert about("Grep", pattern="key", glob="*.py", path="src") == Asked(
+        "Grep", "read", paths=("src",), deep=True
+    )
+    assert about("Grep", pattern="key", glob=".env") == Asked("Grep", "read", paths=(".", ".env"), deep=True)
+    assert about("Glob", pattern="**/*.ts") == Asked("Glob", "read")
+    assert about("Glob", pattern="/h/.ssh/*") == Asked("Glob", "read", paths=(".", "/h/.ssh/"))
+    assert about("Glob", pattern="../*", path="src") == Asked("Glob", "read", paths=("src", "../"))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://docs.example.com@evil.example/",
+        "https://docs.example.com\\@evil.example/",
+        "https://evil.example%2f.docs.example.com/",
+        "file://docs.example.com/etc/passwd",
+        "https://döcs.example.com/",
+        "https:///x",
+        "docs.example.com",
+        "https://[::1]/",
+        "https://a b.example.com/",
+    ],
+)
+def test_an_address_that_is_dressed_up_has_no_host(url: str) -> None:
+    assert about("WebFetch", url=url) == Asked("WebFetch", "fetch")
+
+
+def test_a_plain_address_has_one() -> None:
+    assert about("WebFetch", url="HTTPS://Docs.Example.com:443/x?y#z") == Asked(
+        "WebFetch", "fetch", hosts=("docs.example.com",)
+    )
+
+
+def test_what_is_not_known_is_other() -> None:
+    assert about("PowerShell", command="ls") == Asked("PowerShell")
+    assert about("Bash", command="ls", dangerouslyDisableSandbox=True) == Asked(
+        "Bash", "command", command="ls", unboxed=True
+    )
+    assert about("Bash", script="ls") == Asked("Bash")

@@ -1,0 +1,46 @@
+"""The project is the session's, never the folder that a model names in one request."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from yourcall.agents.codex.agent import CODEX
+from yourcall.model import Option, Prompt, Question
+from yourcall.rulebook.book import Rulebook
+
+QUESTION = Question("decision", "?", (Option("allow", "Yes", "allow_once"), Option("deny", "No", "deny")))
+
+
+class _Empty:
+    def body(self, id: str, /) -> bytes | None:
+        del id
+        return None
+
+    def prompts(self, *, open_only: bool, limit: int, before: float | None = None) -> list[Prompt]:
+        del open_only, limit, before
+        return []
+
+
+def test_a_request_in_a_folder_of_the_models_choice_is_outside(tmp_path: Path) -> None:
+    shop, other, home = (tmp_path / name for name in ("shop", "other", "yourcall"))
+    for folder in (shop / ".git", other, home):
+        folder.mkdir(parents=True)
+    (home / "rules.toml").write_text('[in]\ndo = "allow"\neffect = ["read", "write_inside"]\n')
+    book = Rulebook(home, _Empty(), {"codex": CODEX}.get, lambda: 0, lambda _: str(shop))
+    request = json.dumps(
+        {"method": "item/commandExecution/requestApproval", "params": {"command": "touch x"}, "tool_name": "Bash"}
+    ).encode()
+    for number, (cwd, allowed) in enumerate([(other, False), (shop, True)]):
+        prompt = Prompt(
+            f"p{number}",
+            "permission",
+            "codex",
+            "s1",
+            str(cwd),
+            "touch x",
+            1.0,
+            questions=(QUESTION,),
+            link="socket",
+        )
+        assert (book.told(prompt, request, 1.0).answer is not None) is allowed
