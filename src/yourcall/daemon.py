@@ -106,7 +106,8 @@ async def _serve(home: Path, store: Store, config: Config, announce: Callable[[L
     presence = Presence(lambda: board.state.sessions.values(), board.tmux)
     # A phone cannot follow a link to this machine's own loopback.
     reached = public_url or ("" if bind in ("127.0.0.1", "::1", "localhost") else url)
-    desk = Desk(board.loop, voice, board.started, board.rules, talks)
+    uploads = Uploads(home / "uploads")
+    desk = Desk(board.loop, voice, board.started, board.rules, talks, uploads)
     telling = Telling(home, board.loop, store, config, presence, desk, reached)
     mirror, workspaces = Mirror(board.tmux), Workspaces(home)
     tools = Tools(board.loop, talks, voice, board.started, mirror, workspaces, set())
@@ -122,7 +123,7 @@ async def _serve(home: Path, store: Store, config: Config, announce: Callable[[L
         asks=board.asks,
         mirror=mirror,
         rpc_tools=tools,
-        uploads=Uploads(home / "uploads"),
+        uploads=uploads,
         rules=board.rules,
     )
     remote, local = app(local=False), app(local=True, stop=stop.set)

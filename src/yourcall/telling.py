@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from yourcall.channels.buttons import with_tokens
-from yourcall.channels.channel import Channel, Sent, World
+from yourcall.channels.channel import Channel, Sent, TwoWay, World
 from yourcall.channels.configured import PUSH, make_channel, secrets_for, with_push
 from yourcall.channels.needs import Desk, Memory
 from yourcall.channels.notices import notice
@@ -195,7 +195,8 @@ class Telling:
         for each in self._channels:
             does = self._running().conditions.get(each.name, Condition())
             kind, rung = self._kinds[each.name], each.abilities.rung
-            found.append(Known(each.name, kind, rung, len(each.targets()), does.worked_at, does.problem))
+            problem = _deaf(each) or does.problem
+            found.append(Known(each.name, kind, rung, len(each.targets()), does.worked_at, problem))
         return found
 
     async def test(self, name: str, wait: float) -> list[Trial] | Refused:
@@ -205,7 +206,7 @@ class Telling:
             return Refused(f"There is no channel {name!r}. See which there are with: yourcall channels")
         trials = [self._try(each, target, wait) for each in chosen for target in each.targets()]
         silent = [
-            Trial(channel.name, self._kinds[channel.name], "", False, _nobody(self._kinds[channel.name]))
+            Trial(channel.name, self._kinds[channel.name], "", False, _nobody(self._kinds[channel.name], channel))
             for channel in chosen
             if not channel.targets() and (name or channel.name != PUSH)
         ]
@@ -223,6 +224,8 @@ class Telling:
                     done = await channel.send(target, shown)
             except TimeoutError:
                 return Trial(channel.name, kind, target, False, "no answer in time")
+            except Exception as error:  # one channel's bug must not hide how the others do
+                return Trial(channel.name, kind, target, False, f"it failed ({type(error).__name__})")
             if not isinstance(done, Sent):
                 return Trial(channel.name, kind, target, False, done.why)
             if any(button.token for button in shown.buttons) and wait:
@@ -236,7 +239,7 @@ class Telling:
                 await channel.update(target, done.receipt, over)
             elif channel.abilities.withdraw and wait:
                 await channel.withdraw(target, done.receipt, over)
-            return Trial(channel.name, kind, target, True, "", tapped.is_set())
+            return Trial(channel.name, kind, target, True, _deaf(channel), tapped.is_set())
         finally:
             del self._tests[prompt.id]
             await self._store.drop_taps(prompt.id)
@@ -260,6 +263,7 @@ class Telling:
                 home=self._home,
                 devices=self._devices,
                 url=self._url,
+                titles_only=config.notify.titles_only,
             )
             channels.append(make_channel(name, each, world))
         self._kinds = {name: each.kind for name, each in configured.items()}
@@ -300,13 +304,17 @@ class Telling:
         return self._http
 
 
-def _nobody(kind: str) -> str:
+def _deaf(channel: Channel) -> str:
+    return f"nobody is heard there: {channel.deaf}" if isinstance(channel, TwoWay) and channel.deaf else ""
+
+
+def _nobody(kind: str, channel: Channel) -> str:
     words = {
         PUSH: "no phone has subscribed; turn notifications on in the app, under Devices",
         "desktop": "this machine has no desktop that yourcall could reach",
         "apprise": "there is no address in secrets.toml",
     }
-    return words.get(kind, "nobody is paired yet")
+    return _deaf(channel) or words.get(kind, "nobody is paired yet")
 
 
 def _test_prompt(home: Path) -> Prompt:

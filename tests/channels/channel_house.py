@@ -6,12 +6,15 @@ Everything runs on the test's own event loop; nothing sleeps to wait.
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
+from msgspec.structs import replace
 
 from yourcall.channels.channel import Abilities, Carried, Channel, Notice, Sent, World
 from yourcall.channels.needs import Desk
@@ -28,7 +31,7 @@ from yourcall.events import (
     SessionSeen,
 )
 from yourcall.loop import Loop
-from yourcall.model import Answer, Option, Prompt, Question, Session
+from yourcall.model import Answer, Option, Prompt, Question, Session, Tool
 from yourcall.store.sqlite import Store
 
 T = TypeVar("T")
@@ -183,11 +186,13 @@ class House:
         )
         prompt = Prompt(
             id=id, kind="permission", agent="claude", session_id="s1", cwd="/home/me/shop", title="npm test",
-            opened_at=now, questions=(QUESTION,), held=True,
+            opened_at=now, questions=(QUESTION,), held=True, tool=Tool("Bash"),
         )  # fmt: skip
         for name, value in more.items():
             prompt = type(prompt)(**{**{f: getattr(prompt, f) for f in prompt.__struct_fields__}, name: value})
-        await self.post(PromptRaised(now, prompt))
+        asked = json.dumps({"tool_input": {"command": prompt.title}}).encode()
+        prompt = replace(prompt, request=sha256(asked).hexdigest())
+        await self.loop.post(PromptRaised(now, prompt), {prompt.request: asked})
         return prompt
 
     async def answer(self, id: str = "p1", option: str = "allow") -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from channel_house import Board, House, Lives, in_house
 from msgspec.structs import replace
 
-from yourcall.channels.channel import Failed, Gone, Later, Unclear
+from yourcall.channels.channel import Failed, Gone, Later, Notice, Unclear
 from yourcall.core.escalate import Notify
 from yourcall.model import Receipt
 
@@ -342,9 +342,18 @@ def test_titles_only_says_nothing_of_the_agents_words(lives: Lives) -> None:
         await house.until(lambda: board.shown)
         (notice,) = board.shown.values()
         assert "rm" not in repr(notice).replace("permission", "")
-        assert [button.label for button in notice.buttons] == ["Allow", "Deny"]
+        assert [button.label for button in notice.buttons] == ["Deny"], "a yes to this takes more than a tap"
+        await house.answer()
+        await house.confirm()
+        await house.until(lambda: notice_of(board).standing == "over")
+        assert notice_of(board).outcome == "Done (cli)", "an option's label is a word of the agent's"
 
     lives(story)
+
+
+def notice_of(board: Board) -> Notice:
+    (notice,) = board.shown.values()
+    return notice
 
 
 def test_a_storm_of_changes_is_followed_from_the_rows(lives: Lives) -> None:

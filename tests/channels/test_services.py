@@ -29,11 +29,11 @@ def test_ntfy_shows_one_notification_with_two_buttons_and_deletes_it(lives: Live
     async def story(house: House) -> None:
         with NtfyService() as service:
             house.start(ntfy.make("phone", ntfy.Settings("abc", server=service.url), house.world()), url=URL)
-            await house.ask(title="deploy --token abcdefgh", body="deploy --token abcdefgh")
+            await house.ask(title="npm test --token abcdefgh", body="npm test --token abcdefgh")
             await house.until(lambda: service.shown)
             (shown,) = service.shown.values()
             assert shown["title"] == "Claude asks for permission in shop"
-            assert shown["message"] == "deploy --token •••"
+            assert shown["message"] == "npm test --token •••"
             assert shown["click"] == f"{URL}/#/p/p1"
             assert [action["label"] for action in shown["actions"]] == ["Allow", "Deny"], "never: always"
             tokens = [json.loads(action["body"])["token"] for action in shown["actions"]]

@@ -35,7 +35,9 @@ class Stage:
         self.desk: Desk | None = None
 
     def life(self, notify: Notify | None = None, **more: Any) -> Runner:
-        world: World = replace(self.house.world({"token": TOKEN, "code": CODE}), keep=self.keep)
+        bare = bool(notify and notify.titles_only)
+        secrets = {"token": self.server.token, "code": CODE}
+        world: World = replace(self.house.world(secrets), keep=self.keep, titles_only=bare)
         self.channel = telegram.Telegram("telegram", telegram.Settings(server=self.server.url, **more), world)
         return self.house.start(self.channel, notify=notify, desk=self.desk)
 
@@ -87,9 +89,9 @@ def test_a_prompt_is_a_message_with_buttons_and_is_edited_to_its_outcome(acts: A
     async def story(stage: Stage) -> None:
         stage.life()
         await stage.pair()
-        await stage.house.ask(title="deploy --token abcdefgh", body="deploy --token abcdefgh")
+        await stage.house.ask(title="npm test --token abcdefgh", body="npm test --token abcdefgh")
         message = await stage.prompt()
-        assert "deploy --token •••" in stage.text(message)
+        assert "npm test --token •••" in stage.text(message)
         assert "abcdefgh" not in stage.text(message)
         assert stage.server.labels(message) == ["✅ Allow", "✅ Always", "❌ Deny"]
         query = stage.server.tap(message, "✅ Allow")
@@ -159,7 +161,11 @@ def test_too_many_codes_are_not_even_looked_at(acts: Acts) -> None:
         for number in range(30):
             stage.server.say(f"/pair AAAA-{number:04}", chat=8, user=8)
         stage.server.say(f"/pair {CODE}", chat=8, user=8)
-        await stage.see(lambda: any("Too many" in m["text"] for m in stage.server.shown(8)))
+        stage.server.say(f"/pair {CODE}", chat=9, user=9)
+        await stage.see(lambda: any("Too many" in m["text"] for m in stage.server.shown(9)))
+        assert not any("Too many" in m["text"] for m in stage.server.shown(8)), (
+            "it was told that its code is wrong"
+        )
         assert not stage.channel.targets()
         stage.house.ahead += 3700
         stage.server.say(f"/pair {CODE}", chat=8, user=8)
@@ -355,7 +361,10 @@ def test_questions_that_changed_since_are_not_answered_by_an_old_button(acts: Ac
         assert "changed" in toast["text"]
         assert stage.row().state == "open"
         await stage.see(lambda: stage.server.labels(message) == ["✅ Delete", "❌ Deny", "✅ Always"])
-        stage.server.tap(message, "✅ Delete")
+        toast = await stage.toast(stage.server.tap(message, "✅ Delete"))
+        assert toast["text"] == "What the tool gets cannot be shown. Say it twice."
+        await stage.see(lambda: stage.server.labels(message) == ["Yes, I am sure", "Not yet"])
+        stage.server.tap(message, "Yes, I am sure")
         await stage.see(lambda: stage.row().state == "answering")
 
     acts(story)
@@ -732,8 +741,8 @@ def test_a_running_turn_is_one_message_that_grows_and_survives_a_restart(acts: A
         stage.server.say("now the docs", reply_to=await stage.prompt())
         await stage.see(lambda: stage.row("r1").state == "answering")
         await is_now("working")
-        writes(type="tool_use", id="t1", name="Bash", input={"command": "deploy --token abcdefgh @here"})
-        await stage.see(lambda: turns() and "… Bash: deploy --token •••" in turns()[0], "the first step")
+        writes(type="tool_use", id="t1", name="Bash", input={"command": "npm test --token abcdefgh @here"})
+        await stage.see(lambda: turns() and "… Bash: npm test --token •••" in turns()[0], "the first step")
         await stage.see(lambda: any(b'"message_id":1' in fact for fact in stage.keep.facts.values()), "on record")
         await house.stop()
         stage.life(Notify(digest_s=0))

@@ -81,9 +81,9 @@ def tap(action: dict[str, Any]) -> tuple[int, dict[str, Any]]:
 
 
 def test_a_tap_answers_the_held_request_once(ntfy: NtfyService, yc: Daemon, agent: Agent) -> None:
-    line = agent.bash("tapaaaaaa2", "deploy --token=abcdefgh")
+    line = agent.bash("tapaaaaaa2", "npm test --token=abcdefgh")
     told = shown(ntfy)
-    assert told["message"] == "deploy --token=•••"
+    assert told["message"] == "npm test --token=•••"
     allow, deny = told["actions"]
     status, said = tap(allow)
     assert (status, said["result"]) in ((202, "taken"), (202, "sent"), (200, "confirmed"))

@@ -17,9 +17,9 @@ from scripted_claude import Held, ScriptedClaude
 from kit.poll import until
 from kit.terminal import Pane, Pty, Ptys, Tmux, alive
 from kit.yourcall import COMMAND, Yourcall
-from yourcall.cli.inbox_danger import in_command
 from yourcall.cli.inbox_form import Draft, objection
 from yourcall.cli.views import Question
+from yourcall.core.danger import in_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

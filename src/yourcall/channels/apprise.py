@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -56,7 +57,14 @@ def _notify(url: str, title: str, text: str) -> Carried:
     made: Any = cast("Any", import_module("apprise")).Apprise()
     if not made.add(url):
         return Failed("Apprise does not understand one of the addresses; try it with: apprise -vv URL")
-    return Sent() if made.notify(title=title, body=text) else Later("Apprise could not deliver it")
+    # Said to be plain text, or an e-mail would take it for markup.
+    sent = made.notify(title=_inert(title), body=_inert(text), body_format="text")
+    return Sent() if sent else Later("Apprise could not deliver it")
+
+
+def _inert(text: str) -> str:
+    """No word of an agent's calls everybody: chats take these for a mention or a link."""
+    return re.sub(r"([@<])(?=[\w!@#&])", "\\1\u200b", text)
 
 
 def make(name: str, settings: Settings, world: World) -> Channel:

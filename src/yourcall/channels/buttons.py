@@ -21,6 +21,9 @@ TAP = "/api/tap"
 async def with_tokens(made: Notice, channel: Channel, prompt: Prompt, taps: Taps, now: float) -> Notice:
     """The notice with as many live buttons as fit; without any where nobody could be reached by them."""
     able = channel.abilities
+    if made.danger and not able.twice:
+        # A yes to what is dangerous, or not to be seen whole, takes more than a tap in passing; a no does not.
+        made = replace(made, buttons=tuple(each for each in made.buttons if each.effect != "allow_once"))
     # Half of the choices would read like all of them.
     if not made.buttons or len(made.buttons) > able.buttons or not (made.url or able.knows_who):
         return replace(made, buttons=())

@@ -39,7 +39,7 @@ class Abilities(Struct, frozen=True):
     stays and is brought to its outcome. `withdraw`: it can be taken back, so it goes as soon as somebody answers.
     `replaces`: sending the same notice again shows one, not two; only then is a send whose end nobody saw
     repeated. `knows_who`: whoever taps a button is known there (a paired device, a paired chat), so buttons need
-    no token.
+    no token. `twice`: a yes to what is dangerous is asked for a second time there.
     """
 
     rung: Rung
@@ -49,6 +49,7 @@ class Abilities(Struct, frozen=True):
     withdraw: bool = False
     replaces: bool = False
     knows_who: bool = False
+    twice: bool = False
 
 
 class Button(Struct, frozen=True):
@@ -71,7 +72,7 @@ class Notice(Struct, frozen=True):
     plain text of others' making: whoever renders markup escapes it. `prompts` are the rows behind it, masked as
     well, for channels that show more: one, or several in a digest. `input`: the tool's input, masked, as JSON
     text. `reminder` counts how often this was told before; `version` grows whenever something happens to its
-    prompts.
+    prompts. `danger`: why a yes has to be said twice, in our own words.
     """
 
     id: str
@@ -89,6 +90,7 @@ class Notice(Struct, frozen=True):
     input: str = ""
     reminder: int = 0
     version: int = 0
+    danger: str = ""
 
 
 class Sent(Struct, frozen=True):
@@ -145,8 +147,13 @@ class Channel(Protocol):
 
 @runtime_checkable
 class TwoWay(Protocol):
-    """People speak here, too. `listen` runs as long as the daemon; after an error it is called again."""
+    """People speak here, too. `listen` runs as long as the daemon; after an error it is called again.
 
+    `deaf`: why nobody is heard there now; empty if all is well.
+    """
+
+    @property
+    def deaf(self) -> str: ...
     async def listen(self, desk: Desk) -> None: ...
 
 
@@ -160,7 +167,7 @@ class Keep(Protocol):
 
 class World(Struct, frozen=True):
     """What a channel is made with. `url` is where people reach us; empty if only this machine can. `devices`: the
-    ids of those that are paired now.
+    ids of those that are paired now. `titles_only`: no word of an agent's may leave the house.
 
     `http()` is a shared client, made at its first use: importing it costs more than starting without channels.
     """
@@ -173,3 +180,4 @@ class World(Struct, frozen=True):
     home: Path
     devices: Callable[[], Collection[str]]
     url: str = ""
+    titles_only: bool = False

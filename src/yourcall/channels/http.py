@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 # A service that asks for more patience than this is asked again after it, all the same.
 LONGEST_WAIT_S = 3600.0
 
+# A hundred updates of Telegram are about a megabyte; whoever says more wants something else.
+LARGEST_REPLY = 8 << 20
+
 
 async def request(
     world: World,
@@ -25,13 +28,24 @@ async def request(
     content: bytes | None = None,
     headers: Mapping[str, str] | None = None,
     patience: float | None = None,
+    most: int = LARGEST_REPLY,
 ) -> httpx.Response | Later | Unclear | Failed:
-    """`patience`: seconds to wait for the answer, if not as long as usual."""
+    """`patience`: seconds to wait for the answer, if not as long as usual. `most`: bytes of it."""
     import httpx
 
     limit = httpx.USE_CLIENT_DEFAULT if patience is None else httpx.Timeout(patience)
+    # Packed, a small reply could become a very large one.
+    all_headers = {"Accept-Encoding": "identity", **(headers or {})}
     try:
-        return await world.http().request(method, url, content=content, headers=dict(headers or {}), timeout=limit)
+        async with world.http().stream(method, url, content=content, headers=all_headers, timeout=limit) as reply:
+            said = bytearray()
+            async for chunk in reply.aiter_bytes():
+                said += chunk
+                if len(said) > most:
+                    return Unclear("it answered without an end")
+            return httpx.Response(
+                reply.status_code, headers=reply.headers, content=bytes(said), request=reply.request
+            )
     except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError) as error:
         return Later(f"cannot be reached ({type(error).__name__})")
     except httpx.TransportError as error:

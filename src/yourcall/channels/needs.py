@@ -6,6 +6,7 @@ Rule: a channel that listens may do what a paired device may do, and nothing tha
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Literal, Protocol, Self
 
@@ -20,6 +21,7 @@ class Rows(Protocol):
     def live(self) -> tuple[list[Prompt], list[Session]]: ...
     def prompt(self, id: str, /) -> Prompt | None: ...
     def session(self, id: str, /) -> Session | None: ...
+    def ended(self, limit: int, /) -> list[Session]: ...
     def body(self, id: str, /) -> bytes | None: ...
 
 
@@ -86,6 +88,12 @@ class Records(Protocol):
     ) -> Page | Refused: ...
 
 
+class Uploads(Protocol):
+    """Where files of people's are kept for an agent to read: the path, and how many bytes."""
+
+    async def keep(self, name: str, chunks: AsyncIterator[bytes], /) -> tuple[Path, int] | Refused: ...
+
+
 class Desk(Struct, frozen=True):
     """Everything a two-way channel may do. In an answer, `by` is the person's name there, `via` the channel's."""
 
@@ -94,6 +102,7 @@ class Desk(Struct, frozen=True):
     starting: Starting
     rules: Rules | None = None
     records: Records | None = None
+    uploads: Uploads | None = None
 
 
 class Receipts(Protocol):

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import PurePath
+from typing import Any
 from urllib.parse import quote
 
 import msgspec
 from msgspec.structs import replace
 
 from yourcall.channels.channel import Button, Notice, Standing
+from yourcall.core.danger import danger
 from yourcall.core.identity import over
 from yourcall.core.lifecycle import CLOSED, IN_FLIGHT
 from yourcall.core.redact import masked, masked_json, masked_prompt
@@ -58,17 +61,20 @@ def notice(
         title=_short(_title(prompts), LONGEST_TITLE),
         text="" if titles_only else _short(_text(shown), LONGEST_TEXT),
         standing=standing(prompts),
-        outcome=outcome(first) if len(prompts) == 1 else "",
+        outcome=outcome(first, titles_only) if len(prompts) == 1 else "",
         agent=first.agent,
         project=project,
         url=_link(url, first) if url else "",
         prompts=shown,
         input="" if titles_only else masked_json(_input(body)),
         reminder=reminder,
+        danger=danger_of(first, body) if first.state == "open" else "",
         version=sum(len(prompt.history) for prompt in prompts),
     )
     if made.standing != "open" or len(prompts) > 1:
         return made
+    if not made.danger and made.text.endswith("…"):
+        made = replace(made, danger="It does not fit here: read all of it first.")
     buttons = [
         Button(_short(masked(option.label), 40), option.effect, question.id, option.id)
         for question, option in offered(first)
@@ -99,10 +105,13 @@ def _standing(prompt: Prompt) -> Standing:
     return "open" if prompt.state == "open" else "moving"
 
 
-def outcome(prompt: Prompt) -> str:
-    """What became of it, never more than is known."""
+def outcome(prompt: Prompt, titles_only: bool = False) -> str:
+    """What became of it, never more than is known; with `titles_only` without what was chosen, and why."""
+    if prompt.state == "open":
+        return came_back(prompt, titles_only)
     by = prompt.answer.by if prompt.answer is not None else ""
-    said = ", ".join(masked(option.label) for option in chosen(prompt, prompt.answer)) if prompt.answer else ""
+    picked = chosen(prompt, prompt.answer) if prompt.answer and not titles_only else []
+    said = ", ".join(masked(option.label) for option in picked)
     what = f"{by}: {said}" if said else by
     word: dict[PromptState, str] = {
         "answering": f"Sending ({what})",
@@ -115,6 +124,24 @@ def outcome(prompt: Prompt) -> str:
         "unsure": "It is not known how this ended" if prompt.state not in IN_FLIGHT else "",
     }
     return word.get(prompt.state, "")
+
+
+def came_back(prompt: Prompt, titles_only: bool = False) -> str:
+    """That an answer was given and did not get through, and why; empty if it waits for its first."""
+    again = [two for one, two in pairwise(prompt.history) if one.state != "open" and two.state == "open"]
+    if not again:
+        return ""
+    why = "" if titles_only else _short(masked(again[-1].detail.removeprefix("bounced: ")), 200)
+    return f"An answer came back{f': {why}' if why else ''}"
+
+
+def danger_of(prompt: Prompt, body: bytes | None) -> str:
+    """Why a yes has to be said twice; `body`: what the agent sent, verbatim."""
+    try:
+        fields = msgspec.json.decode(_input(body), type=dict[str, Any])
+    except (ValueError, RecursionError):
+        fields = None
+    return danger(prompt.kind, prompt.tool.name if prompt.tool else None, fields, prompt.hold)
 
 
 def _title(prompts: Sequence[Prompt]) -> str:
@@ -131,6 +158,8 @@ def _text(prompts: Sequence[Prompt]) -> str:
     first = prompts[0]
     asked = [question.text for question in first.questions if question.text not in ("", first.title)]
     parts = [first.title, first.body, *(asked if first.kind in ("question", "elicitation") else [])]
+    if first.state == "open" and (back := came_back(first)):
+        parts.insert(0, back)
     if not first.held and first.state == "open":
         parts.append("It can only be answered at the desk.")
     return "\n".join(dict.fromkeys(part for part in parts if part))
@@ -160,6 +189,11 @@ def _input(body: bytes | None) -> bytes:
         return b""
 
 
+def visible(text: str) -> str:
+    """What hides in a text, or turns it around, by its number: a space in its place would be a lie."""
+    return "".join(char if char in "\n\t" or char.isprintable() else f"<U+{ord(char):04X}>" for char in text)
+
+
 def _short(text: str, most: int) -> str:
-    plain = "".join(char if char == "\n" or char.isprintable() else " " for char in text).strip()
+    plain = visible(text.replace("\r\n", "\n")).replace("\t", " ").strip()
     return plain if len(plain) <= most else plain[: most - 1].rstrip() + "…"

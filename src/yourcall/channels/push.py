@@ -112,12 +112,13 @@ class Push:
         return [device_id for device_id in sorted(self._world.keep.all()) if device_id in paired]
 
     async def send(self, target: str, notice: Notice) -> Carried:
-        return await self._push(target, notice.id, message(notice), "high")
+        return await self._push(target, notice.id, fitting(message(notice)), "high")
 
     async def update(self, target: str, receipt: str, notice: Notice) -> Carried:
         return await self.send(target, notice)
 
     async def withdraw(self, target: str, receipt: str, notice: Notice) -> Carried:
+        # Our own id has 40 letters at most, and 300 bytes of outcome grow to 1,800 at worst.
         word = {"withdraw": notice.id, "outcome": cut(notice.outcome, LONGEST_TITLE)}
         return await self._push(target, notice.id, word, "normal")
 
@@ -190,6 +191,22 @@ def message(notice: Notice) -> dict[str, Any]:
             if len(button.question) + len(button.option) < 400
         ],
     }
+
+
+def fitting(word: dict[str, Any]) -> dict[str, Any]:
+    """The message so that it fits one record, however much its letters grow on the way (a quote is two).
+
+    What is left out is in the app; half of the ways to answer would read like all of them.
+    """
+    from yourcall.channels.webpush import LONGEST_TEXT as ROOM
+
+    short = {"text": cut(str(word["text"]), LONGEST_TEXT // 4)}
+    steps: list[dict[str, Any]] = [{}, short, {"buttons": []}, {"text": "", "title": "An agent waits for you"}]
+    for less in steps:
+        word = {**word, **less}
+        if len(msgspec.json.encode(word)) <= ROOM:
+            return word
+    return {**word, "prompt": ""}
 
 
 def make(name: str, settings: Settings, world: World) -> Channel:

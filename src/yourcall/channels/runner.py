@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Literal
 
@@ -171,6 +172,7 @@ class Runner:
         if not posts or not any(prompt.state == "open" for prompt in self._prompts.values()):
             return None
         now = self._clock()
+        time.tzset()  # whoever travels has other quiet hours, and the zone is otherwise read once
         local = time.localtime(now)
         minute = local.tm_hour * 60 + local.tm_min
         person_at = await self._person_at()
@@ -181,7 +183,9 @@ class Runner:
             for target in self.channels[tell.channel].targets():
                 old = self._rows.get((tell.notice, tell.channel, target))
                 new = old or Receipt(tell.notice, tell.channel, target, tell.prompts)
-                rows.append(replace(new, state="due", at=now, times=tell.times, why=""))
+                # What never got through was not told: its reminders are still to come.
+                times = old.times if old and old.state in ("due", "trying") and not old.receipt else tell.times
+                rows.append(replace(new, state="due", at=now, times=times, why=""))
         if rows:
             await self._ledger.put_receipts(rows)
             for row in rows:
@@ -354,8 +358,10 @@ class Runner:
         except TimeoutError:
             done = Unclear(f"no answer within {PATIENCE_S:g} seconds")
         except Exception as error:
-            log.exception("the channel %s failed", channel.name)
-            done = Later(words(error), LONGEST_PAUSE_S)
+            # Where, not what: an address may be part of its words. How far it got, nobody knows.
+            where = "".join(traceback.format_tb(error.__traceback__)[-3:])
+            log.error("the channel %s failed: %s\n%s", channel.name, words(error), where)
+            done = Unclear(words(error))
         if isinstance(done, Sent):
             self.conditions[channel.name] = Condition(self._clock())
         else:

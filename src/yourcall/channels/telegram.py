@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from hashlib import sha256
 from typing import Annotated, Any
 
@@ -18,7 +19,19 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from yourcall.channels.channel import Abilities, Carried, Channel, Failed, Gone, Later, Notice, Rung, Sent, World
+from yourcall.channels.channel import (
+    Abilities,
+    Carried,
+    Channel,
+    Failed,
+    Gone,
+    Later,
+    Notice,
+    Rung,
+    Sent,
+    Unclear,
+    World,
+)
 from yourcall.channels.needs import Desk
 from yourcall.channels.notices import notice as notice_of
 from yourcall.channels.telegram_api import Api, Refusal, Said, Trouble, carried
@@ -31,6 +44,8 @@ from yourcall.model import Prompt
 log = logging.getLogger(__name__)
 
 SECRETS = ("token", "code")
+
+LACKS = "there is no token: put it into secrets.toml, under [{}]"
 
 # More ways to answer than any prompt has: they are rows under a message, not keys on a lock screen.
 MOST_BUTTONS = 40
@@ -65,7 +80,9 @@ class _Topic(Struct):
 class Telegram:
     def __init__(self, name: str, settings: Settings, world: World) -> None:
         self.name = name
-        self.abilities = Abilities(settings.rung, buttons=MOST_BUTTONS, free_text=True, edit=True, knows_who=True)
+        self.abilities = Abilities(
+            settings.rung, buttons=MOST_BUTTONS, free_text=True, edit=True, knows_who=True, twice=True
+        )
         self.settings = settings
         self.world = world
         self.has_token = bool(world.secrets.get("token"))
@@ -76,6 +93,7 @@ class Telegram:
         self._locks: dict[tuple[str, int], asyncio.Lock] = {}
         self._sending: dict[int, asyncio.Lock] = {}
         self._topics = asyncio.Lock()
+        self.deaf = "" if self.has_token else LACKS.format(name)
         self._no_topics: dict[str, float] = {}
 
     def targets(self) -> Sequence[str]:
@@ -85,7 +103,11 @@ class Telegram:
         from yourcall.channels.telegram_listen import Listener
 
         self._desk = desk
-        await Listener(self, desk).run()
+        try:
+            await Listener(self, desk).run()
+        except Exception as error:
+            self.deaf = f"it stopped listening ({type(error).__name__}), and tries again"
+            raise
 
     # --- notices -------------------------------------------------------------------------------------------------
 
@@ -95,7 +117,6 @@ class Telegram:
             return Gone("this chat is not paired any more")
         for prompt in notice.prompts:
             await self.book.name_prompt(prompt.id)
-        await self._note_bare(notice)
         first = notice.prompts[0] if notice.prompts else None
         thread = await self.thread(chat, first.cwd, notice.project) if first else 0
         message, files = told(notice, self._draft(target, notice))
@@ -124,8 +145,11 @@ class Telegram:
         if not receipt.isdecimal():
             return Sent(receipt)
         target, message_id = str(chat.id), int(receipt)
+        before = self._notices.get((target, message_id))
         self._notices[target, message_id] = notice
         end = await self.show(chat, message_id)
+        if end is None and before is not None and (before.standing, notice.standing) == ("moving", "open"):
+            await self._came_back(chat, message_id, notice)
         if notice.standing == "over" and end is None:
             self._notices.pop((target, message_id), None)
             self._locks.pop((target, message_id), None)
@@ -139,15 +163,24 @@ class Telegram:
 
     def notice_at(self, target: str, message_id: int, prompt: Prompt) -> Notice:
         """What that message shows; after a restart worked out again."""
-        known = self._notices.get((target, message_id))
-        bare = bool(self.book.number("bare"))
-        return known or notice_of(prompt.id, [prompt], url=self.world.url, titles_only=bare)
+        return self._notices.get((target, message_id)) or self.fresh(prompt)
 
-    async def _note_bare(self, notice: Notice) -> None:
-        """Whether no word of an agent's is to be shown: what is worked out again after a restart keeps to it."""
-        bare = all(not (prompt.title or prompt.body or prompt.questions) for prompt in notice.prompts)
-        if notice.prompts and bare != bool(self.book.number("bare")):
-            await self.book.put_number("bare", int(bare))
+    def fresh(self, prompt: Prompt) -> Notice:
+        body = self._desk.loop.store.body(prompt.request) if self._desk and prompt.request else None
+        return notice_of(prompt.id, [prompt], url=self.world.url, titles_only=self.world.titles_only, body=body)
+
+    async def catch_up(self, chat: Chat, message_id: int, prompt: Prompt) -> None:
+        """Somebody tapped what is over: a message whose sending nobody saw the end of loses its buttons then."""
+        notice = self.fresh(prompt)
+        if notice.standing == "over" and (str(chat.id), message_id) not in self._notices:
+            await self.edit(chat, message_id, told(notice)[0])
+
+    async def _came_back(self, chat: Chat, message_id: int, notice: Notice) -> None:
+        """An edit makes no sound, and whoever tapped has put the phone away."""
+        spans = [Span(notice.outcome or "An answer came back", "code"), Span(". Answer the message above again.")]
+        end = await self.say(chat, compose(spans), reply_to=message_id)
+        if isinstance(end, int):
+            await self.book.place(str(chat.id), end, self.book.placed(chat.id, message_id) or Placed())
 
     def renew(self, chat: Chat, message_id: int, prompt: Prompt) -> None:
         """What is asked has changed without a word that others show: the message is to show it."""
@@ -206,6 +239,9 @@ class Telegram:
         if reply_to:
             fields["reply_parameters"] = {"message_id": reply_to, "allow_sending_without_reply": True}
         end = await self.api.call("sendMessage", fields)
+        if isinstance(end, Refusal) and keys and _about_link(end):
+            fields["reply_markup"] = {"inline_keyboard": _without_links(keys)}
+            end = await self.api.call("sendMessage", fields)
         if isinstance(end, Refusal) and "message thread not found" in end.words.lower() and thread:
             await self._forget_thread(chat, thread)
             del fields["message_thread_id"]
@@ -214,7 +250,10 @@ class Telegram:
             await self.book.move_chat(str(chat.id), end.moved_to)
             end = await self.api.call("sendMessage", {**fields, "chat_id": end.moved_to})
         if isinstance(end, Said):
-            return msgspec.json.decode(end.result, type=_Sent).message_id
+            try:
+                return msgspec.json.decode(end.result, type=_Sent).message_id
+            except msgspec.DecodeError:
+                return Unclear("it took the message, and did not say which it is")
         return await self._ended(chat, end)
 
     async def reply(self, chat: Chat, spans: Sequence[Span], reply_to: int, thread: int = 0) -> int:
@@ -234,17 +273,18 @@ class Telegram:
     async def edit(
         self, chat: Chat, message_id: int, message: Message, keys: list[list[dict[str, Any]]] | None = None
     ) -> Trouble | None:
-        end = await self.api.call(
-            "editMessageText",
-            {
-                "chat_id": chat.id,
-                "message_id": message_id,
-                "text": message.text,
-                "entities": message.entities,
-                "link_preview_options": {"is_disabled": True},
-                "reply_markup": {"inline_keyboard": keys or []},
-            },
-        )
+        fields: dict[str, Any] = {
+            "chat_id": chat.id,
+            "message_id": message_id,
+            "text": message.text,
+            "entities": message.entities,
+            "link_preview_options": {"is_disabled": True},
+            "reply_markup": {"inline_keyboard": keys or []},
+        }
+        end = await self.api.call("editMessageText", fields)
+        if isinstance(end, Refusal) and keys and _about_link(end):
+            fields["reply_markup"] = {"inline_keyboard": _without_links(keys)}
+            end = await self.api.call("editMessageText", fields)
         if isinstance(end, Said):
             return None
         if isinstance(end, Refusal):
@@ -280,11 +320,9 @@ class Telegram:
             await self.world.sleep(max(end.after_s, 1.0))
             end = await self.api.call("sendDocument", fields, file=content)
         if isinstance(end, Said):
-            await self.book.place(
-                str(chat.id),
-                msgspec.json.decode(end.result, type=_Sent).message_id,
-                self.book.placed(chat.id, reply_to) or Placed(),
-            )
+            with suppress(msgspec.DecodeError):  # without its id, nobody can reply to it; that is all
+                message_id = msgspec.json.decode(end.result, type=_Sent).message_id
+                await self.book.place(str(chat.id), message_id, self.book.placed(chat.id, reply_to) or Placed())
         else:
             log.warning("%s: a file could not be sent: %s", self.name, carried(end).why)
 
@@ -306,7 +344,10 @@ class Telegram:
                     self._no_topics[str(chat.id)] = self.world.clock() + NO_TOPICS_S
                     log.warning("%s: no topic could be made: %s", self.name, end.words[:120])
                 return 0
-            thread = msgspec.json.decode(end.result, type=_Topic).message_thread_id
+            try:
+                thread = msgspec.json.decode(end.result, type=_Topic).message_thread_id
+            except msgspec.DecodeError:
+                return 0
             await self.book.put_number(name, thread)
             return thread
 
@@ -318,6 +359,16 @@ class Telegram:
     async def note_forum(self, chat: Chat, forum: bool) -> None:
         if chat.forum != forum:
             await self.book.put_chat(replace(chat, forum=forum))
+
+
+def _about_link(end: Refusal) -> bool:
+    """Telegram takes no link to a host without a dot, and refuses the whole message for it."""
+    return "url" in end.words.lower()
+
+
+def _without_links(keys: list[list[dict[str, Any]]]) -> list[list[dict[str, Any]]]:
+    rows = [[key for key in row if "url" not in key] for row in keys]
+    return [row for row in rows if row]
 
 
 def make(name: str, settings: Settings, world: World) -> Channel:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import secrets
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct
@@ -20,6 +21,9 @@ LONGEST_DATA = 64
 
 # A reply may take this much longer than the long poll it ends.
 SLACK_S = 15.0
+
+# Between two pieces of a file.
+FILE_S = 30.0
 
 # How Telegram words that a chat is closed to us for good.
 _GONE = (
@@ -63,10 +67,15 @@ class _Reply(Struct):
     parameters: _More = msgspec.field(default_factory=_More)
 
 
+class _File(Struct):
+    file_path: str
+
+
 class Api:
     def __init__(self, world: World, server: str, token: str) -> None:
         self._world = world
         self._base = f"{server.rstrip('/')}/bot{token}"
+        self._files = f"{server.rstrip('/')}/file/bot{token}"
 
     async def call(
         self,
@@ -104,6 +113,22 @@ class Api:
         if code == 401 or (code == 404 and said.description == "Not Found"):
             return Failed("Telegram does not know this bot: check the token in secrets.toml")
         return Refusal(code, said.description, said.parameters.migrate_to_chat_id)
+
+    async def download(self, file_id: str, most: int) -> bytes | Refusal | Trouble:
+        """A file that somebody sent."""
+        end = await self.call("getFile", {"file_id": file_id})
+        if not isinstance(end, Said):
+            return end
+        try:
+            path = msgspec.json.decode(end.result, type=_File).file_path
+        except msgspec.DecodeError:
+            return Failed("it did not say where the file is")
+        place = f"{self._files}/{quote(path)}"
+        reply = await request(self._world, "GET", place, patience=FILE_S, most=most)
+        if isinstance(reply, Struct):
+            return reply
+        wrong = trouble(reply)
+        return reply.content if wrong is None or isinstance(wrong, Sent) else wrong
 
 
 def carried(end: Refusal | Trouble) -> Trouble:

@@ -89,6 +89,15 @@ class Book:
         self._wrong: list[float] = []
         self._placed = 0
 
+    async def belongs_to(self, bot: str) -> None:
+        """Update numbers, messages and chats are one bot's own: with another one the book begins anew."""
+        known = self._read("bot", str)
+        if known not in (None, bot):
+            for name in self._keep.all():
+                await self._keep.put(name, None)
+        if known != bot:
+            await self._write("bot", bot)
+
     # --- who is paired -------------------------------------------------------------------------------------------
 
     def chats(self) -> dict[str, Chat]:
@@ -106,7 +115,7 @@ class Book:
         """Empty if it worked; else why not."""
         now = self._clock()
         self._wrong = [at for at in self._wrong if at > now - TRIES_S]
-        if len(self._wrong) >= MOST_TRIES:
+        if self.tried_too_often:
             return "Too many wrong codes were tried. Wait an hour."
         told, used = code_hash(code), self._read("used", list[str]) or []
         invites = [one for one in self._read("invites", list[Invite]) or [] if one.until > now]
@@ -121,6 +130,10 @@ class Book:
         await self._write("senders", {**senders, str(user_id): name})
         await self.put_chat(self.chat(chat.id) or chat)
         return ""
+
+    @property
+    def tried_too_often(self) -> bool:
+        return len(self._wrong) >= MOST_TRIES
 
     async def invite(self) -> str:
         code = new_code()

@@ -12,12 +12,13 @@ from msgspec.structs import replace
 
 from yourcall.agents.talk import Wish
 from yourcall.channels.needs import Desk
+from yourcall.channels.notices import WORDS
 from yourcall.channels.telegram_book import INVITE_S, Chat, Placed
 from yourcall.channels.telegram_progress import BEGINNING, Mark, Progress
 from yourcall.channels.telegram_text import Span, short
-from yourcall.channels.telegram_voice import find, listed, name_of, run_of, speak
+from yourcall.channels.telegram_voice import find, find_ended, listed, name_of, resumable, run_of, speak
 from yourcall.core.redact import masked
-from yourcall.model import Refused, Session, Verdict
+from yourcall.model import Prompt, Refused, Session, Verdict
 
 if TYPE_CHECKING:
     from yourcall.channels.telegram import Telegram
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 COMMANDS: dict[str, str] = {
     "list": "what runs, and what waits",
     "start": "[agent] folder, then what to do: start a session",
-    "resume": "session, then what to do: go on with one that ended",
+    "resume": "session, then what to do: go on with one that ended; alone it lists them",
     "steer": "session, then your words: speak to it",
     "interrupt": "session: stop its turn",
     "stop": "session: end one that was started from here",
@@ -38,6 +39,7 @@ COMMANDS: dict[str, str] = {
 
 AGENTS = ("claude", "codex", "gemini")
 MOST_LISTED = 20
+MOST_RESUMED = 10
 
 # One line of a list; more of them fit into a message then.
 LONGEST_LINE = 120
@@ -96,10 +98,14 @@ class Commands:
                 Span("\n"),
             ]
             if asks:
-                spans += [Span("   waits: "), Span(short(masked(asks[0].title), LONGEST_LINE), "code"), Span("\n")]
+                spans += [Span("   waits: "), Span(self._asked(asks[0]), "code"), Span("\n")]
         if len(alive) > MOST_LISTED:
             spans.append(Span(f"and {len(alive) - MOST_LISTED} more"))
         return spans
+
+    def _asked(self, prompt: Prompt) -> str:
+        bare = self._telegram.world.titles_only
+        return WORDS[prompt.kind] if bare else short(masked(prompt.title), LONGEST_LINE)
 
     async def _start(self, said: str, chat: Chat, thread: int) -> list[Span]:
         agent, rest = "claude", said
@@ -123,13 +129,27 @@ class Commands:
 
     async def _resume(self, said: str, chat: Chat, thread: int) -> list[Span]:
         word, what = _two(said)
+        if not word:
+            return self._ended_ones()
         if not what:
             return [Span("Say which and what: "), Span("/resume 1a2b3c4d go on", "code")]
-        before = run_of(self._desk, word) or run_of(self._desk, self._progress.ended_like(word))
-        if before is None:
-            return [Span("There is no such session; give its whole id.")]
+        before = find_ended(self._desk, word)
+        if isinstance(before, Refused):
+            return [Span(before.reason, "code")]
         wish = Wish(before.cwd, what, chat.mode, resume=before.id)
         return await self._begin(before.agent, wish, chat, thread)
+
+    def _ended_ones(self) -> list[Span]:
+        over = resumable(self._desk, MOST_RESUMED)
+        if not over:
+            return [Span("No session has ended here yet.")]
+        spans = [Span("To go on with one: "), Span("/resume 1 go on", "code"), Span("\n")]
+        for number, session in enumerate(over, 1):
+            ago = span_of(self._telegram.world.clock() - session.seen_at)
+            spans += [Span(f"{number}. "), Span(name_of(session), "code"), Span(" · ")]
+            spans += [Span(f"{session.agent}, {ago} ago", "code"), Span(" · "), Span(session.id[:8], "code")]
+            spans.append(Span("\n"))
+        return spans
 
     async def _begin(self, agent: str, wish: Wish, chat: Chat, thread: int) -> list[Span]:
         mark = await self._progress.mark(wish.resume) if wish.resume else BEGINNING
@@ -213,4 +233,11 @@ def _two(said: str) -> tuple[str, str]:
 def _ended(verdict: Verdict) -> list[Span]:
     word = {"confirmed": "Done", "accepted": "Taken", "sent": "Sent", "taken": "On its way", "unsure": "Not sure"}
     spans = [Span(word.get(verdict.result, "Not done"))]
-    return [*spans, Span(": "), Span(verdict.detail, "code")] if verdict.detail else spans
+    return [*spans, Span(": "), Span(masked(verdict.detail), "code")] if verdict.detail else spans
+
+
+def span_of(seconds: float) -> str:
+    for unit, length in (("d", 86_400), ("h", 3600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds // length:.0f} {unit}"
+    return "a moment"

@@ -17,8 +17,9 @@ from msgspec.structs import replace
 from yourcall.channels.channel import Notice
 from yourcall.model import Option, Prompt, Question
 
-# choose this · tick it · turn to this page · send all · yes, twice · not after all
-Verb = Literal["c", "t", "p", "s", "y", "n"]
+# choose this · tick it · untick it · turn to this page · send all · yes, twice · not after all
+Verb = Literal["c", "t", "u", "p", "s", "y", "n"]
+_VERBS = frozenset(("c", "t", "u", "p", "s", "y", "n"))
 
 ALL = "all"
 
@@ -46,7 +47,7 @@ class Draft(Struct, frozen=True):
 
 
 class Press(Struct, frozen=True):
-    """What a button's data says. `what`: the option's key, or a page's number."""
+    """What a button's data says. `what`: the option's key, a page's number, or a hash of all that is sent."""
 
     prompt: str
     offer: str
@@ -75,7 +76,7 @@ def offer_key(questions: Sequence[Question]) -> str:
 
 def read_press(data: str) -> Press | None:
     parts = data.split(".")
-    if len(parts) != 4 or parts[2] not in ("c", "t", "p", "s", "y", "n"):
+    if len(parts) != 4 or parts[2] not in _VERBS:
         return None
     return Press(parts[0], parts[1], parts[2], parts[3])
 
@@ -96,7 +97,7 @@ def pressed(prompt: Prompt, draft: Draft, press: Press) -> Draft | None:
             return replace(draft, page=min(page, len(prompt.questions) - 1), sure_of="")
         case "n":
             return replace(draft, sure_of="")
-        case "t" | "c":
+        case "t" | "u" | "c":
             found = find_option(prompt, press.what)
             if found is None:
                 return None
@@ -105,7 +106,9 @@ def pressed(prompt: Prompt, draft: Draft, press: Press) -> Draft | None:
             if press.verb == "c":
                 page = min(prompt.questions.index(question) + 1, len(prompt.questions) - 1)
                 return replace(draft, page=page, choices={**draft.choices, question.id: (option.id,)})
-            now = tuple(each for each in had if each != option.id) if option.id in had else (*had, option.id)
+            # Not turned over, but set: the same tap twice is one tick.
+            others = tuple(each for each in had if each != option.id)
+            now = (*others, option.id) if press.verb == "t" else others
             return replace(draft, choices={**draft.choices, question.id: now})
         case _:
             return draft
@@ -121,6 +124,26 @@ def written(prompt: Prompt, draft: Draft, text: str) -> Draft | None:
     return replace(draft, texts={**draft.texts, question.id: text}, page=after)
 
 
+def as_shown(draft: Draft, press: Press) -> bool:
+    """The button sends what its person saw: somebody else may have chosen otherwise since."""
+    match press.verb:
+        case "s":
+            return press.what == draft_key(draft)
+        case "y":
+            return press.what == _sure_key(draft)
+        case _:
+            return True
+
+
+def draft_key(draft: Draft) -> str:
+    """Everything that is chosen and written."""
+    return _short_hash(msgspec.json.encode((draft.choices, draft.texts), order="sorted").decode(), 10)
+
+
+def _sure_key(draft: Draft) -> str:
+    return _short_hash(f"{draft.sure_of}.{draft_key(draft)}", 10)
+
+
 def settles(prompt: Prompt, press: Press) -> bool:
     """This button is the whole answer: the one question's, or a no to everything."""
     if press.verb in ("s", "y"):
@@ -133,7 +156,7 @@ def answer_of(
     prompt: Prompt, draft: Draft, press: Press
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str], bool]:
     """Choices, texts and whether it was said twice."""
-    key = draft.sure_of if press.verb == "y" else press.what
+    key = draft.sure_of if press.verb == "y" else "" if press.verb == "s" else press.what
     found = find_option(prompt, key) if key else None
     texts = {name: text for name, text in draft.texts.items() if text}
     choices = {name: picked for name, picked in draft.choices.items() if picked}
@@ -164,7 +187,7 @@ def keyboard(notice: Notice, draft: Draft, offer: str) -> list[list[dict[str, An
     if not prompt.held:
         return link
     if draft.sure_of:
-        return [[button("Yes, I am sure", "y"), button("Not yet", "n")]]
+        return [[button("Yes, I am sure", "y", _sure_key(draft)), button("Not yet", "n")]]
     if not prompt.questions:  # titles only: a plain yes or no is all that is offered
         plain = [button(_MARKS[b.effect] + b.label, "c", option_key(b.question, b.option)) for b in notice.buttons]
         return ([plain] if plain else []) + link
@@ -187,14 +210,14 @@ def _page(prompt: Prompt, draft: Draft, button: Any) -> list[list[dict[str, Any]
         [
             button(
                 (_MARKS[o.effect] if o.effect in _ENDS else marks[o.id not in had]) + o.label,
-                "t" if question.multi_select and o.effect not in _ENDS else "c",
+                ("u" if o.id in had else "t") if question.multi_select and o.effect not in _ENDS else "c",
                 option_key(question, o),
             )
             for o in question.options
         ]
     )
     turn = [button("‹ Back", "p", str(page - 1))] if page else []
-    turn += [button("Next ›", "p", str(page + 1))] if page < last else [button("Submit", "s")]
+    turn += [button("Next ›", "p", str(page + 1))] if page < last else [button("Submit", "s", draft_key(draft))]
     return [*rows, turn]
 
 

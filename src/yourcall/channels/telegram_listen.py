@@ -10,14 +10,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
 
-from yourcall.channels.channel import Failed, Later
 from yourcall.channels.needs import Desk
-from yourcall.channels.telegram_api import Refusal, Said, carried
+from yourcall.channels.notices import danger_of
+from yourcall.channels.telegram_api import Said
 from yourcall.channels.telegram_book import Chat, Placed, Undone
 from yourcall.channels.telegram_commands import COMMANDS, Commands
 from yourcall.channels.telegram_draft import (
@@ -25,6 +26,7 @@ from yourcall.channels.telegram_draft import (
     Press,
     allows,
     answer_of,
+    as_shown,
     offer_key,
     paged,
     pressed,
@@ -32,24 +34,20 @@ from yourcall.channels.telegram_draft import (
     settles,
     written,
 )
+from yourcall.channels.telegram_files import ONLY_WORDS, fetched, not_taken
+from yourcall.channels.telegram_poll import poll
 from yourcall.channels.telegram_progress import BEGINNING, Progress
 from yourcall.channels.telegram_text import Span, clean
 from yourcall.channels.telegram_voice import speak
-from yourcall.channels.telegram_wire import Heard, Me, Numbered, RepliedTo, Tapped, Update
-from yourcall.core.redact import masked_prompt
+from yourcall.channels.telegram_wire import Attached, Heard, Me, RepliedTo, Tapped, Update
+from yourcall.core.redact import masked, masked_prompt
 from yourcall.core.safety import too_late
-from yourcall.model import Answer, Prompt, Verdict
+from yourcall.model import Answer, Prompt, Refused, Verdict
 
 if TYPE_CHECKING:
     from yourcall.channels.telegram import Telegram
 
 log = logging.getLogger(__name__)
-
-# Telegram holds an empty poll open for so long; its own most is not said, and proxies cut at a minute.
-POLL_S = 50
-CONFLICT_S = 30.0
-WRONG_TOKEN_S = 60.0
-PAUSE_S = 2.0
 
 # An instruction that lay unread for longer may not hold any more: its giver is asked again.
 STALE_S = 900.0
@@ -58,7 +56,6 @@ STALE_S = 900.0
 MOST_STRANGERS = 1000
 
 
-CONFLICT = "another program reads this bot's messages, or a webhook is set: use a bot of its own"
 RESTARTED = "I was restarted in the middle of this, and did not do it again. Say it again if it was not done."
 
 
@@ -70,24 +67,22 @@ class Listener:
         self._me = ""
         self._strangers: set[int] = set()
         self._tasks: set[asyncio.Task[object]] = set()
-        self._said_wrong = ""
         self.progress = Progress(telegram, desk)
         self._commands = Commands(telegram, desk, self.progress)
 
     async def run(self) -> None:
         if not self._telegram.has_token:
-            log.error(
-                "%s has no token: put it into secrets.toml, under [%s]", self._telegram.name, self._telegram.name
-            )
+            log.error("%s: %s", self._telegram.name, self._telegram.deaf)
             await asyncio.Event().wait()
+        # A token begins with the bot's number, which is no secret.
+        await self._book.belongs_to(self._telegram.world.secrets["token"].partition(":")[0])
         try:
             if self._telegram.settings.progress:
                 self._spawn(self.progress.run())
             await self._book.tidy()
             await self._own_up()
             await self._introduce()
-            while True:
-                await self._poll()
+            await poll(self._telegram, self._do)
         finally:
             for task in self._tasks:
                 task.cancel()
@@ -96,7 +91,8 @@ class Listener:
     async def _introduce(self) -> None:
         me = await self._telegram.api.call("getMe", {})
         if isinstance(me, Said):
-            self._me = msgspec.json.decode(me.result, type=Me).username
+            with suppress(msgspec.DecodeError):
+                self._me = msgspec.json.decode(me.result, type=Me).username
         told = [{"command": name, "description": words} for name, words in COMMANDS.items()]
         await self._telegram.api.call("setMyCommands", {"commands": told})
 
@@ -124,52 +120,6 @@ class Listener:
         self._spawn(whole())
 
     # --- reading -------------------------------------------------------------------------------------------------
-
-    async def _poll(self) -> None:
-        offset = self._book.number("offset")
-        asked: dict[str, Any] = {"timeout": POLL_S, "allowed_updates": ["message", "callback_query"]}
-        end = await self._telegram.api.call(
-            "getUpdates", {**asked, "offset": offset} if offset else asked, poll_s=POLL_S
-        )
-        if isinstance(end, Said):
-            self._said_wrong = ""
-            for raw in msgspec.json.decode(end.result, type=list[msgspec.Raw]):
-                await self._take(raw)
-            return
-        wait = PAUSE_S
-        if isinstance(end, Refusal) and end.code == 409:
-            # Once is our own poll of a moment ago; it goes by itself.
-            wait = CONFLICT_S if self._said_wrong == CONFLICT else PAUSE_S
-            self._complain(CONFLICT)
-        elif isinstance(end, Refusal | Failed):
-            self._complain(carried(end).why)
-            wait = WRONG_TOKEN_S
-        elif isinstance(end, Later):
-            self._complain(end.why)
-            wait = max(PAUSE_S, end.after_s)
-        await self._telegram.world.sleep(wait)
-
-    def _complain(self, why: str) -> None:
-        if why != self._said_wrong:
-            log.warning("%s: %s", self._telegram.name, why)
-            self._said_wrong = why
-
-    async def _take(self, raw: msgspec.Raw) -> None:
-        try:
-            number = msgspec.json.decode(raw, type=Numbered).update_id
-        except msgspec.DecodeError:
-            return
-        if number < self._book.number("offset"):
-            return  # told twice
-        try:
-            update = msgspec.json.decode(raw, type=Update)
-            await self._do(update)
-        except msgspec.DecodeError:
-            log.info("%s: an update of an unknown shape was passed over", self._telegram.name)
-        except Exception as error:
-            # One that cannot be handled must not come again and again. No words: somebody else wrote them.
-            log.error("%s: an update could not be handled: %s", self._telegram.name, type(error).__name__)
-        await self._book.put_number("offset", number + 1)
 
     async def _do(self, update: Update) -> None:
         if update.callback_query is not None:
@@ -201,6 +151,8 @@ class Listener:
         late = too_late(row) if row else Verdict("too_late", "this is over")
         if row is None or late is not None:
             self._toast(tapped, _sentence(late.detail if late else ""), alert=True)
+            if row is not None:
+                self._spawn(self._telegram.catch_up(chat, where.message_id, row))
             return
         if offer_key(masked_prompt(row).questions) != press.offer:
             self._toast(tapped, "What is asked has changed since. Read it again.", alert=True)
@@ -215,6 +167,10 @@ class Listener:
         self, number: int, tapped: Tapped, chat: Chat, message_id: int, row: Prompt, press: Press, by: str
     ) -> None:
         draft = self._book.draft(chat.id, row.id)
+        if not as_shown(draft, press):
+            self._toast(tapped, "What is chosen has changed since. Read it again.", alert=True)
+            self._show(chat, message_id, row)
+            return
         if not settles(row, press):
             after = pressed(row, draft, press)
             self._toast(tapped, "" if after else "This button is too old.")
@@ -223,9 +179,13 @@ class Listener:
                 self._show(chat, message_id, row)
             return
         choices, texts, sure = answer_of(row, draft, press)
-        if row.hold and not sure and allows(row, choices):
-            self._toast(tapped, "A rule wants this to be said twice.")
-            await self._book.put_draft(chat.id, row.id, replace(draft, sure_of=press.what or ALL))
+        body = self._desk.loop.store.body(row.request) if row.request else None
+        danger = danger_of(row, body) if allows(row, choices) else ""
+        if danger and not sure:
+            self._toast(tapped, f"{danger} Say it twice.")
+            await self._book.put_draft(
+                chat.id, row.id, replace(draft, sure_of=ALL if press.verb == "s" else press.what)
+            )
             self._show(chat, message_id, row)
             return
         self._toast(tapped, "Sending…")
@@ -243,12 +203,15 @@ class Listener:
         sure: bool = False,
         thread: int = 0,
     ) -> None:
-        answer = Answer(f"tg{number}-{row.id}"[:64], by, self._telegram.name, choices, texts, sure=sure)
+        name = self._telegram.name  # two bots may count alike
+        answer = Answer(f"{name}{number}-{row.id}"[:64], by, name, choices, texts, sure=sure)
         goes_on = row.kind in ("ready", "problem")
         mark = await self.progress.mark(row.session_id) if goes_on else BEGINNING
         verdict, _ = await self._desk.loop.answer(row.id, answer, 0)
         if verdict.result in ("refused", "too_late", "unsure"):
-            self._tell(chat, message_id, thread, "Not sent: ", verdict.detail or "it was refused")
+            # It may repeat the agent's own words.
+            why = "" if self._telegram.world.titles_only else masked(verdict.detail)
+            self._tell(chat, message_id, thread, "Not sent: ", why or "it was refused")
         elif goes_on:
             await self.progress.follow(chat, row.session_id, thread, mark)
 
@@ -256,8 +219,9 @@ class Listener:
 
     async def _hear(self, number: int, heard: Heard, begun: bool) -> None:
         sender, where = heard.sender, heard.chat
-        if sender is None or sender.is_bot or heard.sender_chat is not None or not heard.text:
+        if sender is None or sender.is_bot or heard.sender_chat is not None:
             return
+        heard = replace(heard, text=heard.text or heard.caption)
         name, _, rest = heard.text.partition(" ") if heard.text.startswith("/") else ("", "", "")
         command, _, addressed = name.split("\n")[0].removeprefix("/").partition("@")
         if addressed and addressed.lower() != self._me.lower():
@@ -271,6 +235,11 @@ class Listener:
             await self._stranger(heard)
             return
         await self._telegram.note_forum(chat, where.is_forum)
+        file = heard.document or (heard.photo[-1] if heard.photo else None)
+        if not file and not heard.text:
+            if not_taken(heard) and (chat.private or heard.reply_to_message):
+                self._tell(chat, heard.message_id, thread, ONLY_WORDS)
+            return
         if begun:
             self._tell(chat, heard.message_id, thread, RESTARTED)
             return
@@ -278,6 +247,15 @@ class Listener:
             words = "This came while yourcall was away. Say it again if it still holds."
             self._tell(chat, heard.message_id, thread, words)
             return
+        if file is not None and (chat.private or command or heard.reply_to_message):
+            work = self._with_file(number, heard, file, chat, by, thread)
+            await self._begin(number, chat, heard.message_id, thread, work)
+            return
+        await self._act(number, heard, chat, by, thread)
+
+    async def _act(self, number: int, heard: Heard, chat: Chat, by: str, thread: int) -> None:
+        name = heard.text.partition(" ")[0] if heard.text.startswith("/") else ""
+        command = name.split("\n")[0].removeprefix("/").partition("@")[0]
         if command:
             said = heard.text.removeprefix(name.split("\n")[0]).strip()
             # Starting a session takes a minute; taps must not wait for it.
@@ -285,6 +263,21 @@ class Listener:
             await self._begin(number, chat, heard.message_id, thread, work)
             return
         await self._words(number, heard, chat, by, thread)
+
+    async def _with_file(
+        self, number: int, heard: Heard, file: Attached, chat: Chat, by: str, thread: int
+    ) -> None:
+        """A picture or a file, with its words: it is stored, and the agent is told where."""
+        if heard.media_group_id and not heard.text:
+            self._tell(chat, heard.message_id, thread, "Not taken: send further pictures one by one, with words.")
+            return
+        kept = await fetched(self._telegram.api, self._desk.uploads, file)
+        if isinstance(kept, Refused):
+            self._tell(chat, heard.message_id, thread, "Not taken: ", kept.reason)
+            return
+        words = f"{heard.text}\n\nThe file for this:\n{kept}".strip()
+        # Below zero: this work has the number itself, and what follows from it is another.
+        await self._act(-number, replace(heard, text=words), chat, by, thread)
 
     async def _words(self, number: int, heard: Heard, chat: Chat, by: str, thread: int) -> None:
         replied = heard.reply_to_message
@@ -362,6 +355,10 @@ class Listener:
         name = " ".join(clean(heard.sender.first_name).split())[:40] or "somebody"
         wrong = await self._book.pair(code, chat, heard.sender.id, name)
         words = wrong or "Paired. What waits for you is told here from now on. All commands: /help"
+        if wrong and self._book.tried_too_often and where.id in self._strangers:
+            return  # it was said; whoever goes on guessing must not use up what the bot may send
+        if wrong and len(self._strangers) < MOST_STRANGERS:
+            self._strangers.add(where.id)
         self._tell(chat, heard.message_id, thread, words)
 
     async def _stranger(self, heard: Heard) -> None:

@@ -86,16 +86,6 @@ class Progress:
                 await self._telegram.edit(chat, before.message_id, compose(spans))
         await self._put(new)
 
-    def ended_like(self, word: str) -> str:
-        """The id of a followed session that begins like this, whether it lives or not."""
-        alike = {each.session for each in self._all() if len(word) >= 4 and each.session.startswith(word)}
-        alike |= {
-            chat.current
-            for chat in self._telegram.book.chats().values()
-            if len(word) >= 4 and chat.current.startswith(word)
-        }
-        return alike.pop() if len(alike) == 1 else ""
-
     async def run(self) -> None:
         while True:
             for each in self._all():
@@ -169,6 +159,8 @@ class Progress:
             return None
         word = "Turn over in " if over else "Working in "
         head = [Span(word, "bold"), Span(name_of(session), "code"), Span("\n")]
+        if self._telegram.world.titles_only:
+            return compose(head)
         spans: list[Span] = []
         lines = [_line(action) for action in list(calls.values())[-MOST_ACTIONS:]]
         if len(calls) > MOST_ACTIONS:

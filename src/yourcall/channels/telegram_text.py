@@ -12,7 +12,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from yourcall.channels.channel import Notice
-from yourcall.channels.notices import WORDS
+from yourcall.channels.notices import WORDS, visible
 from yourcall.channels.telegram_api import LONGEST_TEXT
 from yourcall.channels.telegram_draft import Draft, paged
 from yourcall.model import Prompt, Question
@@ -52,8 +52,7 @@ def units(text: str) -> int:
 
 def clean(text: str) -> str:
     """Without what no message may hold, or what turns the rest around: half letters, controls, direction marks."""
-    whole = text.encode("utf-8", "replace").decode("utf-8")
-    return "".join(char if char in "\n\t" or char.isprintable() else " " for char in whole)
+    return visible(text.replace("\r\n", "\n"))
 
 
 def short(text: str, most: int) -> str:
@@ -104,7 +103,11 @@ def told(notice: Notice, draft: Draft | None = None) -> tuple[Message, list[File
     elif notice.prompts:
         said, files = _one(notice, notice.prompts[0], draft or Draft())
         spans += said
-    if notice.standing != "open":
+    if notice.standing == "open" and notice.danger and draft is not None and draft.sure_of:
+        spans += [Span("\n\n"), Span(notice.danger, "bold"), Span(" Are you sure?")]
+    if notice.standing == "open" and notice.outcome:
+        spans += [Span("\n\n• "), Span(notice.outcome, "code")]
+    elif notice.standing != "open":
         spans += [Span("\n\n"), Span(_mark(notice)), Span(notice.outcome or "Nothing is asked any more", "code")]
     return compose(spans), files
 

@@ -17,6 +17,9 @@ _LINKS = frozenset({"stdio", "socket"})
 # As long as whoever wrote it looks at the chat to see whether it arrived.
 TAKEN_S = 5.0
 
+# Nobody goes on with an older one from a chat.
+MOST_ENDED = 500
+
 
 def run_of(desk: Desk, session_id: str) -> Session | None:
     """The session, or what it goes on as; a few steps are enough, and a circle ends."""
@@ -42,6 +45,31 @@ def find(desk: Desk, word: str) -> Session | Refused:
         return alike[0]
     why = f"{len(alike)} sessions are meant by it" if alike else "there is no such session"
     return Refused(f"{word[:40]}: {why}. See /list, and give the number or more of the id.")
+
+
+def find_ended(desk: Desk, word: str) -> Session | Refused:
+    """One to go on with: by its number in the list of /resume, the beginning of its id, or its project's name."""
+    exact = run_of(desk, word)
+    if exact is not None:
+        return exact
+    over = resumable(desk, MOST_ENDED)
+    if word.isdecimal() and len(word) < 3 and 0 < int(word) <= len(over):
+        return over[int(word) - 1]
+    both = [*over, *listed(desk)]
+    alike = [each for each in both if each.id.startswith(word)] if len(word) >= 4 else []
+    if len(alike) == 1:
+        return alike[0]
+    # Of one project's sessions the latest is meant.
+    named = [each for each in over if name_of(each).lower() == word.lower()]
+    if not alike and named:
+        return named[0]
+    why = f"{len(alike)} sessions are meant by it" if alike else "there is no such session"
+    return Refused(f"{word[:40]}: {why}. See /resume, and give the number or more of the id.")
+
+
+def resumable(desk: Desk, most: int) -> list[Session]:
+    """Sessions that are over and did not go on under another id, the latest first."""
+    return [each for each in desk.loop.store.ended(most) if not each.goes_on_as]
 
 
 def listed(desk: Desk) -> list[Session]:

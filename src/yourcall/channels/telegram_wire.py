@@ -5,7 +5,7 @@ Rule: unknown fields are passed over; what is missing is empty.
 
 from __future__ import annotations
 
-from msgspec import Struct, field
+from msgspec import Raw, Struct, field
 
 
 class From(Struct, frozen=True):
@@ -34,6 +34,12 @@ class RepliedTo(Struct, frozen=True):
     reply_markup: Keys | None = None
 
 
+class Attached(Struct, frozen=True):
+    file_id: str
+    file_size: int = 0
+    file_name: str = ""
+
+
 class Heard(Struct, frozen=True):
     message_id: int
     chat: Where
@@ -41,6 +47,17 @@ class Heard(Struct, frozen=True):
     sender_chat: Where | None = None
     date: float = 0.0
     text: str = ""
+    caption: str = ""
+    photo: list[Attached] = []  # the same in several sizes, the largest last
+    document: Attached | None = None
+    media_group_id: str = ""
+    voice: Raw = Raw()
+    audio: Raw = Raw()
+    video: Raw = Raw()
+    video_note: Raw = Raw()
+    sticker: Raw = Raw()
+    location: Raw = Raw()
+    contact: Raw = Raw()
     reply_to_message: RepliedTo | None = None
     message_thread_id: int = 0
     is_topic_message: bool = False

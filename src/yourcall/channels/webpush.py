@@ -28,8 +28,7 @@ def encrypted(
     text: bytes, browser: bytes, auth: bytes, ours: ec.EllipticCurvePrivateKey | None = None, salt: bytes = b""
 ) -> bytes:
     """`text` for the browser with this public key (65 bytes) and secret (16); ValueError if they are none."""
-    if len(text) > LONGEST_TEXT:
-        raise ValueError("the message is too long for one record")
+    assert len(text) <= LONGEST_TEXT, "the message is too long for one record"
     ours, salt = ours or ec.generate_private_key(ec.SECP256R1()), salt or os.urandom(16)
     theirs = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), browser)
     public = point(ours.public_key())

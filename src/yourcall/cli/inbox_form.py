@@ -9,8 +9,9 @@ import json
 import re
 from dataclasses import dataclass, field
 
-from yourcall.cli.inbox_danger import ALLOWS, REFUSES, danger, decision, fields_of, in_command, needs_word
+from yourcall.cli.inbox_danger import ALLOWS, REFUSES, danger, decision, fields_of, needs_word
 from yourcall.cli.views import Option, Prompt, Question
+from yourcall.core.danger import in_command
 
 
 @dataclass

@@ -154,7 +154,11 @@ def _plans(prompt: Prompt, scene: Scene, notify: Notify, receipts: Sequence[Told
     pushed_at = max(since + GRACE_S, min(scene.person_at + notify.desk_s, since + notify.desk_most_s))
     if prompt.kind == "ready":
         pushed_at = max(pushed_at, since + notify.digest_s)
-    told = {each.channel: each for each in receipts if each.live or each.at >= since}
+    told: dict[str, Told] = {}
+    for each in receipts:
+        # One device of a channel that is gone says nothing about the others: what still shows it counts.
+        if (each.live or each.at >= since) and (each.live or each.channel not in told):
+            told[each.channel] = each
     push = [post.channel for post in posts if post.rung == "push"]
     starts = {"desk": since + GRACE_S, "push": pushed_at, "chat": pushed_at}
     if push:

@@ -80,7 +80,7 @@ class Requests:
         return self._settle(asked, outcome, at, in_words(item, outcome))
 
     def _form_over(self, asked: Asked, at: float) -> list[AnyEvent]:
-        """Without an answer of ours it was the desk's; with one, nobody says whose was taken: it stays as it is."""
+        """Without an answer of ours it was the desk's; with one, nobody says whose it took: it stays as it is."""
         if asked.said is None:
             return self._settle(asked, "unknown", at, "the server was answered")
         self._asked.pop(asked.prompt.id, None)

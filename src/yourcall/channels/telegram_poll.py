@@ -1,0 +1,104 @@
+"""Reads what people say and tap in Telegram, one update after the other, by long polling.
+
+Rule: an update is done with before it is marked as read. What is wrong is said where people look for it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from yourcall.channels.channel import Failed, Later
+from yourcall.channels.telegram_api import Refusal, Said, carried
+from yourcall.channels.telegram_wire import Numbered, Update
+
+if TYPE_CHECKING:
+    from yourcall.channels.telegram import Telegram
+
+log = logging.getLogger(__name__)
+
+# Telegram holds an empty poll open for so long; its own most is not said, and proxies cut at a minute.
+POLL_S = 50
+CONFLICT_S = 30.0
+WRONG_TOKEN_S = 60.0
+PAUSE_S = 2.0
+
+# One reply holds a hundred updates; a number further back than some of them is no repetition.
+COUNTS_ON = 1000
+
+CONFLICT = "another program reads this bot's messages, or a webhook is set: use a bot of its own"
+
+
+async def poll(to: Telegram, do: Callable[[Update], Awaitable[None]]) -> None:
+    """Until cancelled."""
+    reader = _Reader(to, do)
+    while True:
+        await reader.read()
+
+
+class _Reader:
+    def __init__(self, to: Telegram, do: Callable[[Update], Awaitable[None]]) -> None:
+        self._to = to
+        self._do = do
+        self._conflict = False
+
+    async def read(self) -> None:
+        offset = self._to.book.number("offset")
+        asked: dict[str, Any] = {"timeout": POLL_S, "allowed_updates": ["message", "callback_query"]}
+        end = await self._to.api.call(
+            "getUpdates", {**asked, "offset": offset} if offset else asked, poll_s=POLL_S
+        )
+        if isinstance(end, Said):
+            try:
+                news = msgspec.json.decode(end.result, type=list[msgspec.Raw])
+            except msgspec.DecodeError:
+                end = Later("it answered something that is not the Bot API")
+            else:
+                self._complain("")
+                taken = [await self._take(raw) for raw in news]
+                if news and not any(taken):
+                    await self._to.world.sleep(PAUSE_S)  # the same again and again must not keep us busy
+                return
+        wait = PAUSE_S
+        if isinstance(end, Refusal) and end.code == 409:
+            # Once is our own poll of a moment ago; it goes by itself.
+            wait = CONFLICT_S if self._conflict else PAUSE_S
+            if self._conflict:
+                self._complain(CONFLICT)
+            self._conflict = True
+        else:
+            self._complain(carried(end).why)
+            if isinstance(end, Refusal | Failed):
+                wait = WRONG_TOKEN_S
+            elif isinstance(end, Later):
+                wait = max(PAUSE_S, end.after_s)
+        await self._to.world.sleep(wait)
+
+    def _complain(self, why: str) -> None:
+        """Kept where people look for it (`yourcall channels`, `doctor`); empty when all is well again."""
+        if why and why != self._to.deaf:
+            log.warning("%s: %s", self._to.name, why)
+        self._to.deaf, self._conflict = why, False
+
+    async def _take(self, raw: msgspec.Raw) -> bool:
+        """Whether it was new."""
+        try:
+            number = msgspec.json.decode(raw, type=Numbered).update_id
+        except msgspec.DecodeError:
+            return False
+        # Told twice, unless Telegram counts anew: after a week without a word it begins somewhere else.
+        if 0 <= self._to.book.number("offset") - 1 - number < COUNTS_ON:
+            return False
+        try:
+            update = msgspec.json.decode(raw, type=Update)
+            await self._do(update)
+        except msgspec.DecodeError:
+            log.info("%s: an update of an unknown shape was passed over", self._to.name)
+        except Exception as error:
+            # One that cannot be handled must not come again and again. No words: somebody else wrote them.
+            log.error("%s: an update could not be handled: %s", self._to.name, type(error).__name__)
+        await self._to.book.put_number("offset", number + 1)
+        return True
