@@ -1,8 +1,9 @@
-"""`lives(story)` runs an async story in a house of its own."""
+"""`lives(story)` runs an async story in a house of its own; `acts(story)` one with a Telegram bot."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,26 @@ import pytest
 if str(Path(__file__).parent) not in sys.path:
     sys.path.insert(0, str(Path(__file__).parent))
 
-from channel_house import Lives, in_house
+from channel_house import House, Lives, in_house
+from telegram_stage import Acts, Stage
+
+from kit.telegram_server import TelegramServer
 
 
 @pytest.fixture
 def lives(tmp_path: Path) -> Lives:
     return lambda story: in_house(story, tmp_path)
+
+
+@pytest.fixture
+def acts(lives: Lives) -> Acts:
+    def run(story: Callable[[Stage], Awaitable[None]]) -> None:
+        async def inside(house: House) -> None:
+            with TelegramServer() as server:
+                stage = Stage(house, server)
+                await story(stage)
+                await house.stop()
+
+        lives(inside)
+
+    return run

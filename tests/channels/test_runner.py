@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 
+import pytest
 from channel_house import Board, House, Lives, in_house
 from msgspec.structs import replace
 
-from yourcall.channels.channel import Failed, Gone, Later, Notice, Unclear
+from yourcall.channels.channel import Carried, Failed, Gone, Later, Notice, Unclear
 from yourcall.core.escalate import Notify
 from yourcall.model import Receipt
 
@@ -198,6 +200,76 @@ def test_a_bug_in_a_channel_harms_nobody_else(lives: Lives) -> None:
     lives(story)
 
 
+def test_what_a_channel_failed_at_in_the_middle_is_not_sent_twice_and_no_word_of_it_is_logged(
+    lives: Lives, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story(house: House) -> None:
+        class Torn(Board):
+            async def send(self, target: str, notice: Notice) -> Carried:
+                await super().send(target, notice)
+                raise RuntimeError(f"https://secret.{notice.agent}/token")
+
+        board = Torn()
+        runner = house.start(board)
+        await house.ask()
+        await house.until(lambda: "board" in runner.conditions)
+        await house.settled()
+        for _ in range(5):
+            house.later(61)
+            await house.settled()
+        assert board.sends == 1
+        assert "secret.claude" not in caplog.text
+        assert "RuntimeError" in caplog.text
+
+    lives(story)
+
+
+def test_what_never_got_through_is_no_reminder_when_it_does(lives: Lives) -> None:
+    async def story(house: House) -> None:
+        board = Board(withdraw=True)
+        board.next += [Later("down", 4000.0)]
+        house.start(board, notify=Notify(repeats=2))
+        await house.ask()
+        await house.until(lambda: board.sends == 1)
+        for _ in range(3):
+            house.later(1000)
+            await house.until(lambda: house.store.receipts()[0].at > house.clock() - 500, what="looked at again")
+        house.later(2000)
+        await house.until(lambda: board.shown)
+        await house.settled()
+        assert [notice.reminder for notice in board.shown.values()] == [0]
+        house.later(1000)
+        await house.until(lambda: [notice.reminder for notice in board.shown.values()] == [1], what="reminded")
+
+    lives(story)
+
+
+def test_quiet_hours_are_those_of_where_the_person_is_now(lives: Lives, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(house: House) -> None:
+        board = Board()
+        there, here = (f"XXX{shift:+d}" for shift in (-_hours_to(house, 12), -_hours_to(house, 2)))
+        monkeypatch.setenv("TZ", here)
+        house.start(board, notify=Notify(quiet="00:00-06:00"))
+        await house.ask()
+        naps = house.naps
+        await house.until(lambda: house.runner._prompts)
+        assert naps == house.naps or not board.sends, "it is two at night"
+        assert not board.deeds
+        monkeypatch.setenv("TZ", there)  # the machine has travelled; nobody has told the C library
+        house.runner.wake()
+        await house.until(lambda: board.shown, what="at noon")
+
+    lives(story)
+    monkeypatch.undo()
+    time.tzset()
+
+
+def _hours_to(house: House, wanted: int) -> int:
+    """East of Greenwich, so that it is this hour there."""
+    hour = time.gmtime(house.clock()).tm_hour
+    return (wanted - hour + 12) % 24 - 12
+
+
 def test_an_answer_that_came_back_is_told_again_where_the_notice_was_taken_away(lives: Lives) -> None:
     async def story(house: House) -> None:
         board, chat = Board(withdraw=True), Board("chat", edit=True)
@@ -211,6 +283,7 @@ def test_an_answer_that_came_back_is_told_again_where_the_notice_was_taken_away(
         await house.until(lambda: board.shown)
         assert [notice.id for notice in board.shown.values()] == ["p1-1"]
         await house.until(lambda: [n.standing for n in chat.shown.values()] == ["open"])
+        assert notice_of(board).text.startswith("An answer came back: the hook has left\n")
         assert chat.sends == 1, "the same message, with its buttons back"
 
     lives(story)

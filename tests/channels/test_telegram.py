@@ -5,84 +5,21 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from channel_house import ALLOW, ALWAYS, DENY, House, Keep, Lives
+from channel_house import ALLOW, ALWAYS, DENY
 from msgspec.structs import replace
+from telegram_stage import CODE, Acts, Stage
 
-from kit.telegram_server import TOKEN, TelegramServer
-from yourcall.channels import telegram
-from yourcall.channels.channel import World
+from kit.telegram_server import TOKEN
 from yourcall.channels.needs import Desk
-from yourcall.channels.runner import Runner
 from yourcall.core.escalate import Notify
 from yourcall.daemon import AGENTS
 from yourcall.events import AnswerWritten, CallSettled, DialogClosed, DialogReached, HolderLost, SessionSeen
 from yourcall.links.conversations import Conversations
 from yourcall.links.started import Policy, Started
-from yourcall.model import Option, Prompt, Question, Session
-
-CODE = "ABCD-EFGH"
-
-
-class Stage:
-    """One house with one bot. `life()` is another life of the daemon, over the same disk and memory."""
-
-    def __init__(self, house: House, server: TelegramServer) -> None:
-        self.house, self.server, self.keep = house, server, Keep()
-        self.desk: Desk | None = None
-
-    def life(self, notify: Notify | None = None, **more: Any) -> Runner:
-        bare = bool(notify and notify.titles_only)
-        secrets = {"token": self.server.token, "code": CODE}
-        world: World = replace(self.house.world(secrets), keep=self.keep, titles_only=bare)
-        self.channel = telegram.Telegram("telegram", telegram.Settings(server=self.server.url, **more), world)
-        return self.house.start(self.channel, notify=notify, desk=self.desk)
-
-    async def see(self, probe: Callable[[], Any], what: str = "") -> Any:
-        return await self.house.until(probe, 30, what)
-
-    async def pair(self, **who: Any) -> None:
-        chat = who.get("chat", 7)
-        self.server.say(f"/pair {CODE}", **who)
-        await self.see(lambda: any("Paired" in m["text"] for m in self.server.shown(chat)), "paired")
-
-    def prompts(self, chat: int = 7) -> list[dict[str, Any]]:
-        return [m for m in self.server.shown(chat) if "shop" in m["text"]]
-
-    async def prompt(self, chat: int = 7) -> int:
-        (one,) = await self.see(lambda: self.prompts(chat), "a prompt")
-        return one["message_id"]
-
-    def text(self, message_id: int, chat: int = 7) -> str:
-        return self.server.messages[chat, message_id]["text"]
-
-    def row(self, id: str = "p1") -> Prompt:
-        found = self.house.store.prompt(id)
-        assert found is not None
-        return found
-
-    async def toast(self, query: str) -> dict[str, Any]:
-        return await self.see(lambda: self.server.toasts.get(query), "a toast")
-
-
-Acts = Callable[[Callable[[Stage], Awaitable[None]]], None]
-
-
-@pytest.fixture
-def acts(lives: Lives) -> Acts:
-    def run(story: Callable[[Stage], Awaitable[None]]) -> None:
-        async def inside(house: House) -> None:
-            with TelegramServer() as server:
-                stage = Stage(house, server)
-                await story(stage)
-                await house.stop()
-
-        lives(inside)
-
-    return run
+from yourcall.model import Option, Question, Session
 
 
 def test_a_prompt_is_a_message_with_buttons_and_is_edited_to_its_outcome(acts: Acts) -> None:

@@ -107,6 +107,13 @@ def test_reminders_go_to_everybody_but_the_desk_together_and_have_an_end() -> No
     assert look(asked(at=NOW - 9000), told=(*third, told[0])) == Due(())
 
 
+def test_a_device_that_is_gone_says_nothing_about_the_others_of_its_channel() -> None:
+    tablet, phone = receipt("phone", NOW - 900, "p1"), receipt("phone", NOW - 900, "p1", live=False)
+    for told in ((tablet, phone), (phone, tablet)):
+        found = look(asked(at=NOW - 1000), told=told, posts=(PHONE,))
+        assert found.tell == (Tell("phone", "p1", ("p1",), 2),)
+
+
 def test_a_person_at_the_desk_is_reminded_later_but_reminded() -> None:
     told = (receipt("phone", NOW - 900, "p1"),)
     assert look(asked(at=NOW - 900), told=told, posts=(PHONE,), person_at=NOW).again_at == NOW + 45

@@ -33,6 +33,7 @@ METHODS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "answerCallbackQuery": ({"callback_query_id"}, {"text", "show_alert"}),
     "createForumTopic": ({"chat_id", "name"}, set()),
+    "getFile": ({"file_id"}, set()),
 }
 ENTITIES = {"bold", "italic", "code", "pre"}
 
@@ -45,7 +46,8 @@ class Call:
 class TelegramServer:
     """`faults`: what happens to the next calls instead (not to polls): a status, `drop`, or (status, words).
 
-    `poll_faults` are the same for getUpdates. `lost`: methods whose next call is done, and never answered.
+    `poll_faults` are the same for getUpdates. `lost`: methods whose next call is done, and never answered;
+    `garbled`: done, and answered without saying anything. `uploads`: what people have sent, by its file id.
     """
 
     def __init__(self, token: str = TOKEN) -> None:
@@ -55,6 +57,9 @@ class TelegramServer:
         self.faults: list[Any] = []
         self.poll_faults: list[Any] = []
         self.lost: list[str] = []
+        self.garbled: list[str] = []
+        self.uploads: dict[str, bytes] = {}
+        self.two_pollers = False
         self.retry_after = ""
         self.chats: dict[int, dict[str, Any]] = {}
         self.messages: dict[tuple[int, int], dict[str, Any]] = {}
@@ -94,6 +99,14 @@ class TelegramServer:
                     self.wfile.write(data)
                 except OSError:
                     self.close_connection = True
+
+            def do_GET(self) -> None:
+                name = self.path.removeprefix(f"/file/bot{server.token}/files/")
+                data = server.uploads.get(name)
+                self.send_response(404 if data is None else 200)
+                self.send_header("Content-Length", str(len(data or b"")))
+                self.end_headers()
+                self.wfile.write(data or b"")
 
             def log_message(self, format: str, *args: object) -> None:
                 pass
@@ -152,7 +165,7 @@ class TelegramServer:
                 "from": {"id": user, "is_bot": False, "first_name": name},
                 "chat": where,
                 "date": int(time.time() - ago),
-                "text": text,
+                **({"text": text} if text else {}),
                 **more,
             }
             if reply_to:
@@ -248,6 +261,9 @@ class TelegramServer:
             if chat is not None and chat not in self.chats:
                 return 400, _no(400, "Bad Request: chat not found"), {}
             status, said = getattr(self, f"_{method}")(fields)
+            if method in self.garbled:
+                self.garbled.remove(method)
+                return 200, {"ok": True}, {}
             if method in self.lost:
                 self.lost.remove(method)
                 return 0, None, {}
@@ -294,7 +310,7 @@ class TelegramServer:
         self._lock.wait_for(
             lambda: self._updates or self._closed or mine != self._polling, min(fields.get("timeout", 0), 5)
         )
-        if mine != self._polling:
+        if mine != self._polling or self.two_pollers:
             words = (
                 "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"
             )
@@ -302,6 +318,19 @@ class TelegramServer:
         if self._updates:
             self.last = self._updates[-1]
         return 200, {"ok": True, "result": self._updates[:100]}, {}
+
+    def counts_anew(self, number: int) -> None:
+        """As after a week without a word."""
+        with self._lock:
+            self._updates, self._number = [], number
+
+    def _getFile(self, fields: dict[str, Any]) -> tuple[int, Any]:
+        if len(self.uploads.get(fields["file_id"], b"")) > 20 << 20:
+            return 400, _no(400, "Bad Request: file is too big")
+        return 200, {
+            "ok": True,
+            "result": {"file_id": fields["file_id"], "file_path": f"files/{fields['file_id']}"},
+        }
 
     def _check_text(self, fields: dict[str, Any]) -> None:
         text = fields["text"]
@@ -333,6 +362,8 @@ class TelegramServer:
 
     def _sendMessage(self, fields: dict[str, Any]) -> tuple[int, Any]:
         self._check_text(fields)
+        if _bad_link(fields):
+            return 400, _no(400, "Bad Request: inline keyboard button URL is invalid: Wrong HTTP URL")
         thread = fields.get("message_thread_id")
         if thread is not None and (fields["chat_id"], thread) not in self.topics:
             return 400, _no(400, "Bad Request: message thread not found")
@@ -346,6 +377,8 @@ class TelegramServer:
 
     def _editMessageText(self, fields: dict[str, Any]) -> tuple[int, Any]:
         self._check_text(fields)
+        if _bad_link(fields):
+            return 400, _no(400, "Bad Request: inline keyboard button URL is invalid: Wrong HTTP URL")
         old = self.messages.get((fields["chat_id"], fields["message_id"]))
         if old is None:
             return 400, _no(400, "Bad Request: message to edit not found")
@@ -393,6 +426,11 @@ class TelegramServer:
             self.expect(1 <= len(each["description"]) <= 256, "description")
         self.commands = fields["commands"]
         return 200, {"ok": True, "result": True}
+
+
+def _bad_link(fields: dict[str, Any]) -> bool:
+    keys = [key for row in fields.get("reply_markup", {}).get("inline_keyboard", []) for key in row]
+    return any("url" in key and "." not in key["url"].partition("://")[2].partition("/")[0] for key in keys)
 
 
 def _no(code: int, words: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ Rule: a channel that listens may do what a paired device may do, and nothing tha
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Protocol, Self
@@ -95,7 +95,10 @@ class Uploads(Protocol):
 
 
 class Desk(Struct, frozen=True):
-    """Everything a two-way channel may do. In an answer, `by` is the person's name there, `via` the channel's."""
+    """Everything a two-way channel may do. In an answer, `by` is the person's name there, `via` the channel's.
+
+    `wake`: somebody new can be told.
+    """
 
     loop: Loop
     voice: Voice
@@ -103,6 +106,7 @@ class Desk(Struct, frozen=True):
     rules: Rules | None = None
     records: Records | None = None
     uploads: Uploads | None = None
+    wake: Callable[[], None] = lambda: None
 
 
 class Receipts(Protocol):

@@ -55,11 +55,12 @@ def notice(
     first = prompts[0]
     project = PurePath(first.cwd).name or first.cwd
     shown = tuple(_bare(prompt) if titles_only else masked_prompt(prompt) for prompt in prompts)
+    back = came_back(first) if first.state == "open" and len(prompts) == 1 else ""
     made = Notice(
         id=name,
         kind=first.kind,
         title=_short(_title(prompts), LONGEST_TITLE),
-        text="" if titles_only else _short(_text(shown), LONGEST_TEXT),
+        text="" if titles_only else _short("\n".join(filter(None, (back, _text(shown)))), LONGEST_TEXT),
         standing=standing(prompts),
         outcome=outcome(first, titles_only) if len(prompts) == 1 else "",
         agent=first.agent,
@@ -158,8 +159,6 @@ def _text(prompts: Sequence[Prompt]) -> str:
     first = prompts[0]
     asked = [question.text for question in first.questions if question.text not in ("", first.title)]
     parts = [first.title, first.body, *(asked if first.kind in ("question", "elicitation") else [])]
-    if first.state == "open" and (back := came_back(first)):
-        parts.insert(0, back)
     if not first.held and first.state == "open":
         parts.append("It can only be answered at the desk.")
     return "\n".join(dict.fromkeys(part for part in parts if part))

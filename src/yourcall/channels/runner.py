@@ -100,6 +100,7 @@ class Runner:
         for row in self._ledger.receipts():
             # A person may have mended since then what was wrong.
             self._put(replace(row, state="due") if row.state == "failed" else row)
+        desk = replace(desk, wake=self.wake)
         listening = [self._listen(each, desk) for each in self.channels.values() if isinstance(each, TwoWay)]
         tasks = [asyncio.create_task(work) for work in (self._follow(), self._tell(), *listening)]
         try:

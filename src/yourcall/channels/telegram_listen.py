@@ -360,6 +360,7 @@ class Listener:
         if wrong and len(self._strangers) < MOST_STRANGERS:
             self._strangers.add(where.id)
         self._tell(chat, heard.message_id, thread, words)
+        self._desk.wake()
 
     async def _stranger(self, heard: Heard) -> None:
         """Told once, and only in private: a group's chatter is none of our business."""

@@ -1,0 +1,373 @@
+"""Telegram with several people, several bots, files, and what goes wrong between them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from channel_house import DENY
+from msgspec.structs import replace
+from telegram_stage import Acts, Stage
+
+from yourcall.channels.needs import Desk
+from yourcall.channels.runner import Condition
+from yourcall.core.escalate import Notify
+from yourcall.daemon import AGENTS
+from yourcall.events import AnswerNotWritten, SessionEnded, SessionSeen
+from yourcall.links.conversations import Conversations
+from yourcall.links.started import Policy, Started
+from yourcall.model import Option, Question, Session, Verdict
+from yourcall.server.uploads import Uploads
+
+BOXES = tuple(Option(f"o{n}", f"Box {n}", "choose") for n in range(3))
+BOXED = Question("q1", "Which?", (*BOXES, DENY), multi_select=True)
+
+
+async def with_bob(stage: Stage, chat: int = 7) -> None:
+    """Ada has paired; Bob does, too."""
+    stage.server.say("/invite")
+    invited = await stage.see(lambda: [m["text"] for m in stage.server.shown() if "/pair " in m["text"]])
+    code = invited[-1].rpartition("/pair ")[2]
+    stage.server.say(f"/pair {code}", chat=chat, user=8, name="Bob")
+    await stage.see(
+        lambda: sum("Paired" in m["text"] for m in stage.server.shown(chat)) == (2 if chat == 7 else 1)
+    )
+
+
+def desk_of(stage: Stage, voice: Any = None) -> Desk:
+    house = stage.house
+    started = Started(house, AGENTS.get, Policy())  # type: ignore[arg-type]
+    return Desk(house.loop, voice, started, None, Conversations(AGENTS.get), Uploads(house.folder / "uploads"))
+
+
+class Ear:
+    """What is said to sessions."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[str, str]] = []
+
+    async def send(self, session: Session, text: str, as_command: bool, /) -> Any:
+        self.heard.append((session.id, text))
+        return Verdict("confirmed")
+
+    async def interrupt(self, session: Session, /) -> Any:
+        raise AssertionError("nobody asked for it")
+
+
+def test_two_people_in_two_chats_are_told_and_the_first_answer_is_everybodys(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair()
+        await with_bob(stage, chat=8)
+        await stage.house.ask()
+        ada, bob = await stage.prompt(7), await stage.prompt(8)
+        late = stage.server.keyboard(bob, 8)[0][0]["callback_data"]
+        stage.server.tap(ada, "❌ Deny")
+        await stage.see(lambda: "Sending (Ada: Deny)" in stage.text(bob, 8), "withdrawn for Bob as well")
+        assert not stage.server.keyboard(bob, 8)
+        toast = await stage.toast(stage.server.press(bob, late, chat=8, user=8))
+        assert toast["text"] == "Already answered by Ada."
+        answer = stage.row().answer
+        assert answer is not None
+        assert (answer.by, answer.choices) == ("Ada", {"decision": ("deny",)})
+
+    acts(story)
+
+
+def test_submit_sends_what_its_person_saw_and_nothing_that_somebody_else_ticked_since(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair(chat=-5, kind="group")
+        await stage.house.ask(kind="question", title="Boxes", questions=(BOXED,))
+        message = await stage.prompt(-5)
+        stage.server.tap(message, "☐ Box 0", chat=-5)
+        await stage.see(lambda: "☑ Box 0" in stage.server.labels(message, -5))
+        (submit,) = [
+            k["callback_data"] for r in stage.server.keyboard(message, -5) for k in r if k["text"] == "Submit"
+        ]
+        stage.server.tap(message, "☐ Box 2", chat=-5)
+        await stage.see(lambda: "☑ Box 2" in stage.server.labels(message, -5))
+        toast = await stage.toast(stage.server.press(message, submit, chat=-5))
+        assert "changed" in toast["text"]
+        assert stage.row().state == "open"
+        stage.server.tap(message, "Submit", chat=-5)
+        await stage.see(lambda: stage.row().state == "answering")
+        answer = stage.row().answer
+        assert answer is not None
+        assert answer.choices == {"q1": ("o0", "o2")}
+
+    acts(story)
+
+
+def test_the_same_tick_twice_is_one_tick(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair()
+        await stage.house.ask(kind="question", title="Boxes", questions=(BOXED,))
+        message = await stage.prompt()
+        tick = stage.server.keyboard(message)[0][0]["callback_data"]
+        for _ in range(2):
+            await stage.toast(stage.server.press(message, tick))
+        await stage.see(lambda: "☑ Box 0" in stage.server.labels(message))
+        stage.server.tap(message, "☑ Box 0")
+        await stage.see(lambda: "☐ Box 0" in stage.server.labels(message))
+
+    acts(story)
+
+
+def test_what_is_dangerous_is_said_twice_and_the_second_yes_is_to_the_very_same(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair()
+        await stage.house.ask(title="rm -rf build", body="rm -rf build")
+        message = await stage.prompt()
+        toast = await stage.toast(stage.server.tap(message, "✅ Allow"))
+        assert toast["text"] == "It deletes files, or work. Say it twice."
+        await stage.see(lambda: "Are you sure?" in stage.text(message))
+        (once,) = [k["callback_data"] for r in stage.server.keyboard(message) for k in r if "sure" in k["text"]]
+        stage.server.tap(message, "Not yet")
+        await stage.see(lambda: "✅ Always" in stage.server.labels(message))
+        toast = await stage.toast(stage.server.press(message, once))
+        assert "changed" in toast["text"], "it was taken back"
+        stage.server.tap(message, "✅ Always")
+        await stage.see(lambda: "Yes, I am sure" in stage.server.labels(message))
+        toast = await stage.toast(stage.server.press(message, once))
+        assert "changed" in toast["text"], "a yes to once is none to always"
+        assert stage.row().state == "open"
+        stage.server.tap(message, "Yes, I am sure")
+        await stage.see(lambda: stage.row().state == "answering")
+        answer = stage.row().answer
+        assert answer is not None
+        assert answer.choices == {"decision": ("always",)}
+        assert answer.sure
+
+    acts(story)
+
+
+def test_an_answer_that_came_back_is_told_aloud_and_its_buttons_are_back(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair()
+        await stage.house.ask()
+        message = await stage.prompt()
+        stage.server.tap(message, "✅ Allow")
+        await stage.see(lambda: "Sending (Ada" in stage.text(message))
+        answer = stage.row().answer
+        assert answer is not None
+        await stage.house.post(AnswerNotWritten(stage.house.clock(), "p1", answer.id, "the hook has left"))
+        await stage.see(lambda: "An answer came back: the hook has left" in stage.text(message))
+        assert "✅ Allow" in stage.server.labels(message)
+        aloud = await stage.see(lambda: [m for m in stage.server.shown() if m["text"].endswith("above again.")])
+        assert aloud[0]["reply_parameters"]["message_id"] == message
+
+    acts(story)
+
+
+def test_two_programs_that_read_one_bot_are_said_where_people_look(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair()
+        assert stage.channel.deaf == ""
+        stage.server.two_pollers = True
+        stage.server.say("/list")
+        await stage.see(lambda: "another program reads this bot's messages" in stage.channel.deaf)
+        stage.server.two_pollers = False
+        await stage.see(lambda: stage.channel.deaf == "", "all is well again")
+
+    acts(story)
+
+
+def test_numbers_that_begin_anew_are_heard_and_do_not_keep_us_busy(acts: Acts) -> None:
+    """After a week without a word Telegram may count from anywhere."""
+
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair()
+        stage.server.counts_anew(5)
+        stage.server.say("/help")
+        await stage.see(lambda: any("/interrupt" in m["text"] for m in stage.server.shown()))
+        polls = stage.server.polls
+        stage.server.again()
+        await stage.see(lambda: stage.server.polls > polls + 1)
+        assert stage.server.polls < polls + 20, "not a busy loop"
+        assert sum("/interrupt" in m["text"] for m in stage.server.shown()) == 1
+
+    acts(story)
+
+
+def test_another_bot_begins_with_an_empty_book(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair()
+        await stage.house.stop()
+        stage.server.token = "999:AAother-bot-other-bot-other-bot-other-b"
+        stage.server.counts_anew(3)
+        stage.life()
+        await stage.see(lambda: not stage.channel.targets(), "nobody is paired with it")
+        await stage.pair()
+        await stage.house.ask()
+        assert await stage.prompt()
+
+    acts(story)
+
+
+def test_a_reply_that_does_not_say_which_message_is_not_a_reason_to_send_it_again(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        runner = stage.life()
+        await stage.pair()
+        stage.server.garbled.append("sendMessage")
+        await stage.house.ask()
+        message = await stage.prompt()
+        await stage.see(lambda: "did not say which" in runner.conditions.get("telegram", Condition()).problem)
+        await stage.house.settled()
+        stage.house.later(120)
+        await stage.house.settled()
+        assert len(stage.prompts()) == 1
+        await stage.house.at_the_desk()
+        query = stage.server.tap(message, "✅ Allow")
+        assert "desk" in (await stage.toast(query))["text"]
+        await stage.see(lambda: not stage.server.keyboard(message), "what is over loses its buttons")
+        assert "Answered at the desk" in stage.text(message)
+
+    acts(story)
+
+
+def test_a_link_that_telegram_does_not_take_is_left_out_and_the_message_comes(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life(url="https://laptop:7717")
+        await stage.pair()
+        await stage.house.ask()
+        message = await stage.prompt()
+        assert stage.server.labels(message) == ["✅ Allow", "✅ Always", "❌ Deny"]
+        await stage.house.at_the_desk()
+        await stage.see(lambda: "Answered at the desk" in stage.text(message))
+
+    acts(story)
+
+
+def test_who_pairs_while_something_waits_is_told_of_it(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.house.ask()
+        await stage.house.settled()
+        await stage.pair()
+        assert await stage.prompt()
+
+    acts(story)
+
+
+def test_a_picture_is_the_next_instruction_with_its_words(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        ear = Ear()
+        stage.desk = desk_of(stage, ear)
+        stage.life(progress=False)
+        await stage.pair()
+        session = Session("s1", "claude", "/home/me/shop", state="idle", started_at=1)
+        await stage.house.post(SessionSeen(stage.house.clock(), session))
+        stage.server.uploads |= {"small": b"s", "large": b"\x89PNG large"}
+        sizes = [{"file_id": "small", "file_size": 1}, {"file_id": "large", "file_size": 10}]
+        stage.server.say("", caption="/steer shop like this", photo=sizes)
+        await stage.see(lambda: ear.heard)
+        ((where, words),) = ear.heard
+        assert where == "s1"
+        assert words.startswith("like this\n\nThe file for this:\n")
+        path = stage.house.folder / "uploads" / words.rpartition("/")[2]
+        assert path.read_bytes() == b"\x89PNG large"
+        assert path.stat().st_mode & 0o777 == 0o600
+        stage.server.uploads["doc"] = b"text"
+        stage.server.say("", document={"file_id": "doc", "file_name": "../../x; rm.sh"})
+        await stage.see(lambda: len(ear.heard) == 2)
+        kept = ear.heard[1][1].rpartition("\n")[2]
+        assert kept.startswith(str(stage.house.folder / "uploads"))
+        assert ".." not in kept
+        assert " " not in kept
+
+    acts(story)
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"voice": {"file_id": "v"}}, "only words, pictures and files"),
+        ({"sticker": {"file_id": "v"}}, "only words, pictures and files"),
+        ({"document": {"file_id": "none", "file_size": 30 << 20}}, "20 MB"),
+        ({"document": {"file_id": "gone"}}, "404"),
+        ({"photo": [{"file_id": "gone"}], "media_group_id": "9"}, "one by one"),
+    ],
+)
+def test_what_is_not_taken_is_said(acts: Acts, more: dict[str, Any], says: str) -> None:
+    async def story(stage: Stage) -> None:
+        ear = Ear()
+        stage.desk = desk_of(stage, ear)
+        stage.life(progress=False)
+        await stage.pair()
+        stage.server.say("", **more)
+        await stage.see(lambda: any("Not taken" in m["text"] and says in m["text"] for m in stage.server.shown()))
+        assert not ear.heard
+        assert not list((stage.house.folder / "uploads").glob("*"))
+
+    acts(story)
+
+
+def test_a_session_that_ended_is_gone_on_with_by_number_and_by_the_beginning_of_its_id(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.desk = desk_of(stage)
+        stage.life()
+        await stage.pair()
+        house = stage.house
+        for name, at in (("aaaa1111-old", 10.0), ("bbbb2222-new", 20.0), ("bbbb3333-new", 30.0)):
+            session = Session(name, "claude", f"/home/me/{name[:4]}", started_at=at, seen_at=at)
+            await house.post(SessionSeen(house.clock() + at, session))
+            await house.post(SessionEnded(house.clock() + at, name))
+
+        async def says(words: str) -> str:
+            told = len(stage.server.shown())
+            stage.server.say(words)
+            await stage.see(lambda: len(stage.server.shown()) > told)
+            return stage.server.shown()[-1]["text"]
+
+        listed = await says("/resume")
+        assert [line.partition(" · ")[0] for line in listed.split("\n")[1:]] == ["1. bbbb", "2. bbbb", "3. aaaa"]
+        assert "2 sessions are meant" in await says("/resume bbbb go on")
+        assert "no such session" in await says("/resume zzzz go on")
+        # Which one was found is seen from what is wrong with its folder: there is none.
+        for word, folder in (("3", "/home/me/aaaa"), ("aaaa1", "/home/me/aaaa"), ("bbbb2222", "/home/me/bbbb")):
+            said = await says(f"/resume {word} go on")
+            assert said.startswith("Not started: "), word
+            assert folder in said
+
+    acts(story)
+
+
+def test_titles_only_is_kept_in_lists_refusals_and_running_turns(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life(Notify(titles_only=True))
+        await stage.pair()
+        await stage.house.ask(title="swordfish", body="swordfish", questions=(replace(BOXED, text="swordfish?"),))
+        await stage.prompt()
+        stage.server.say("/list")
+        await stage.see(
+            lambda: any("asks for permission" in m["text"] and "1. " in m["text"] for m in stage.server.shown())
+        )
+        await stage.house.settled()
+        assert not any("swordfish" in m["text"] for m in stage.server.shown())
+
+    acts(story)
+
+
+def test_a_stopped_listener_is_said(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair()
+
+        async def broken() -> None:
+            raise RuntimeError("https://secret.example")
+
+        stage.channel.book.tidy = broken  # type: ignore[method-assign]
+        listening = asyncio.create_task(stage.channel.listen(desk_of(stage)))
+        await asyncio.wait([listening])
+        assert isinstance(listening.exception(), RuntimeError)
+        assert stage.channel.deaf == "it stopped listening (RuntimeError), and tries again"
+
+    acts(story)
