@@ -103,7 +103,7 @@ class Telling:
         self._loop = loop
         self._store = store
         self._presence = presence
-        self._desk = desk
+        self._desk = replace(desk, tried=self._tried)
         self._url = url
         self._http: httpx.AsyncClient | None = None
         self._keeps: dict[str, _Keep] = {}
@@ -212,6 +212,10 @@ class Telling:
         ]
         return [*await asyncio.gather(*trials), *silent]
 
+    def _tried(self, prompt_id: str) -> None:
+        if prompt_id in self._tests:
+            self._tests[prompt_id].set()
+
     async def _try(self, channel: Channel, target: str, wait: float) -> Trial:
         prompt = _test_prompt(self._home)
         made = notice(prompt.id, [prompt], url=self._url)
@@ -219,6 +223,9 @@ class Telling:
         kind = self._kinds[channel.name]
         try:
             shown = await with_tokens(made, channel, prompt, self._store, time.time())
+            can_tap = isinstance(channel, TwoWay) or any(button.token for button in shown.buttons)
+            if not can_tap:  # a push's buttons answer prompts, and this is none
+                shown = replace(shown, buttons=())
             try:
                 async with asyncio.timeout(CONNECT_S + REPLY_S):
                     done = await channel.send(target, shown)
@@ -228,7 +235,7 @@ class Telling:
                 return Trial(channel.name, kind, target, False, f"it failed ({type(error).__name__})")
             if not isinstance(done, Sent):
                 return Trial(channel.name, kind, target, False, done.why)
-            if any(button.token for button in shown.buttons) and wait:
+            if can_tap and wait:
                 try:
                     async with asyncio.timeout(wait):
                         await tapped.wait()
@@ -237,7 +244,7 @@ class Telling:
             over = replace(made, standing="over", outcome="This was a test", buttons=())
             if channel.abilities.edit:
                 await channel.update(target, done.receipt, over)
-            elif channel.abilities.withdraw and wait:
+            elif channel.abilities.withdraw and wait and can_tap:
                 await channel.withdraw(target, done.receipt, over)
             return Trial(channel.name, kind, target, True, _deaf(channel), tapped.is_set())
         finally:

@@ -8,6 +8,7 @@ import json
 import socket
 import sqlite3
 import stat
+import subprocess
 import sys
 import urllib.error
 import urllib.request
@@ -27,6 +28,8 @@ from phone_scene import Agent, Daemon, answered  # noqa: E402
 from services import NtfyService, PushService  # noqa: E402
 
 from kit.poll import until  # noqa: E402
+from kit.telegram_server import TOKEN, TelegramServer  # noqa: E402
+from kit.yourcall import COMMAND  # noqa: E402
 
 
 @pytest.fixture
@@ -198,6 +201,36 @@ def test_channels_are_added_tested_and_removed_by_command(tmp_path: Path, ntfy: 
     log = (yc.home / "log" / "yourcall.log").read_text()
     assert "tk_supersecret1" not in log
     assert "xyz" not in log
+
+
+def test_two_programs_on_one_bot_are_said_by_channels_doctor_and_the_test(tmp_path: Path, yc: Daemon) -> None:
+    with TelegramServer() as telegram:
+        options = ("--set", f"server={telegram.url}", "--set", f"token={TOKEN}", "--set", "code=ABCD-EFGH")
+        assert yc.run("channels", "add", "telegram", "--yes", *options).code == 0
+        telegram.say("/pair ABCD-EFGH")
+        until(lambda: any("Paired" in m["text"] for m in telegram.shown()), 30, what="paired")
+        trial = subprocess.Popen(
+            [str(COMMAND), "channels", "test", "telegram", "--wait", "30"],
+            env=yc.env,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        test = until(lambda: next((m for m in telegram.shown() if "test" in m["text"]), None), 30, what="the test")
+        telegram.tap(test["message_id"], "Yes, it does")
+        assert "sent, and its button was pressed" in trial.communicate(timeout=40)[0]
+        assert not [each for each in _doctors(yc) if each["level"] == "wrong"]
+
+        telegram.two_pollers = True
+        telegram.say("anybody?")
+        until(lambda: "another program reads" in yc.run("channels").out, 60, what="said in the list")
+        (found,) = _doctors(yc)
+        assert (found["level"], "another program reads this bot's messages" in found["says"]) == ("wrong", True)
+        said = yc.run("channels", "test", "telegram", "--wait", "0")
+        assert "nobody is heard there: another program" in said.out
+
+
+def _doctors(yc: Daemon) -> list[dict[str, Any]]:
+    return [each for each in yc.run("doctor", "--json").json if each["check"] == "channels"]
 
 
 def test_secrets_that_others_can_read_leave_the_phone_app_alone(ntfy: NtfyService, yc: Daemon, port: int) -> None:

@@ -97,7 +97,7 @@ class Uploads(Protocol):
 class Desk(Struct, frozen=True):
     """Everything a two-way channel may do. In an answer, `by` is the person's name there, `via` the channel's.
 
-    `wake`: somebody new can be told.
+    `wake`: somebody new can be told. `tried`: the button of this test was pressed.
     """
 
     loop: Loop
@@ -107,6 +107,7 @@ class Desk(Struct, frozen=True):
     records: Records | None = None
     uploads: Uploads | None = None
     wake: Callable[[], None] = lambda: None
+    tried: Callable[[str], None] = lambda _: None
 
 
 class Receipts(Protocol):

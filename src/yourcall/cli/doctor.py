@@ -17,6 +17,7 @@ import click
 import msgspec
 
 from yourcall import __version__
+from yourcall.cli.client import get
 from yourcall.cli.daemon_control import standing
 from yourcall.cli.finding import Finding, note, well, wrong
 from yourcall.cli.launcher import PROGRAMS, launcher_path
@@ -62,7 +63,7 @@ def examine(place: Place) -> list[Finding]:
         told = standing(place.home)
     except click.ClickException as error:
         told = {"running": False, "problem": error.format_message()}
-    ours: list[Check] = [home, daemon, version, sockets, launcher, port, tmux]
+    ours: list[Check] = [home, daemon, version, sockets, launcher, port, channels, tmux]
     checks = [*ours, *doctor_claude.CHECKS, *doctor_codex.CHECKS, *doctor_gemini.CHECKS]
     found: list[Finding] = []
     for check in checks:
@@ -154,6 +155,19 @@ def port(place: Place, told: dict[str, Any]) -> list[Finding]:
             says = f"Port {wished} cannot be used ({error.strerror})."
             return [note("port", says, "yourcall will take the next free one; or choose one with: up --port N")]
     return []
+
+
+def channels(place: Place, told: dict[str, Any]) -> list[Finding]:
+    """A way to be told that does not work is noticed when it is too late."""
+    if not told["running"]:
+        return []
+    listed: list[dict[str, Any]] = get(place.home, "/api/channels")
+    bad = [each for each in listed if each["problem"]]
+    if not bad:
+        used = [each["name"] for each in listed if each["targets"]]
+        return [well("channels", f"People are told through: {', '.join(used)}.")] if used else []
+    test = place.command("channels test")
+    return [wrong("channels", f"{each['name']}: {each['problem']}.", f"{test} {each['name']}") for each in bad]
 
 
 def tmux(_place: Place, _told: dict[str, Any]) -> list[Finding]:
