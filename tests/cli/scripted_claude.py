@@ -34,7 +34,16 @@ class Held:
 class ScriptedClaude:
     """`with ScriptedClaude(folder, yc) as claude: held = claude.asks("Bash", command="ls")`."""
 
-    def __init__(self, folder: Path, yourcall: Yourcall, mode: str = "default", pane: Pane | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        yourcall: Yourcall,
+        mode: str = "default",
+        pane: Pane | None = None,
+        *,
+        tells_its_pid: bool = True,
+    ) -> None:
+        """`tells_its_pid`: 2.1.197 and older do not, so their hooks find no session file."""
         self.session_id = str(uuid.uuid4())
         self.project = folder / "project"
         self.config = folder / "claude-config"
@@ -46,6 +55,7 @@ class ScriptedClaude:
         self._process = None if pane else subprocess.Popen(["/bin/sleep", "600"])
         self.pid = pane.pid if pane else self._process.pid if self._process else 0
         self._where = {"TMUX": f"{pane.tmux.socket},1,0", "TMUX_PANE": pane.id} if pane else {}
+        self._named = {"CLAUDE_PID": str(self.pid)} if tells_its_pid else {}
         self._held: list[Held] = []
 
     def __enter__(self) -> ScriptedClaude:
@@ -87,7 +97,7 @@ class ScriptedClaude:
             stdout=subprocess.PIPE,
             env={
                 "PATH": os.defpath,
-                "CLAUDE_PID": str(self.pid),
+                **self._named,
                 **self._where,
                 "AI_AGENT": "claude-code_2-1-325_harness",
             },

@@ -33,6 +33,7 @@ TICK_S = 0.075  # the session file changes about 100 ms after the act; looking t
 RETRY_S = 0.5  # between two tries to reach a daemon that is down
 LONGEST_S = 86_400 - 120  # leave before the agent's own time limit for hooks ends us
 OPENS_S = 0.3  # a dialog is up at most this long after its hook was started
+TURN_S = 1.0  # on a busy machine the session file may speak of the dialog before ours for so long
 VERDICT_S = 0.5  # how long a request without a dialog waits for the word that it may be held
 
 
@@ -85,6 +86,7 @@ class Holder:
         self.session_file = os.path.join(config, "sessions", f"{self.pid}.json") if self.pid else ""
         self.id = "".join(ALPHABET[b % len(ALPHABET)] for b in os.urandom(10))
         self.born, self.born_wall = self.clock(), time.time()
+        self.started = started(self.born_wall) * 1000
         self.sock: socket.socket | None = None
         self.inbox, self.next_try, self.tries = b"", 0.0, 0
         self.waiting_since: float | None = None
@@ -99,7 +101,9 @@ class Holder:
         """`waiting`, `busy`, `idle`, … as the session file says; `gone` without one; None if it can't be read.
 
         Between two calls of one message `busy` lasts about 100 ms and may fall between two looks: `waiting` since
-        another moment than ours is the next dialog, so for us the agent went on.
+        another moment than ours is the next dialog, so for us the agent went on. `waiting` since before our start
+        is the dialog before ours, if the file is late, or ours, if the agent saw nothing to change: for a moment,
+        what follows it may still be the opening of ours.
         """
         try:
             told: Any = loads(contents(self.session_file))
@@ -112,15 +116,23 @@ class Holder:
             return None  # written in place: we met half a file; or it is not what we know
         if now in ("busy", "idle") and since > (self.born_wall + OPENS_S) * 1000:
             self.saw_waiting = True  # it opened and closed between two looks
+        opening = not (self.ours() or self.terminated) and time.time() < self.born_wall + TURN_S
         if now == "waiting":
-            if self.waiting_since is None:
+            if self.waiting_since is None or opening:
                 self.waiting_since = since
             elif since != self.waiting_since:
                 return "busy"
+        elif now in ("busy", "idle") and self.waiting_since is not None and opening:
+            return None
         return now
 
+    def ours(self) -> bool:
+        """The file has spoken of a dialog that opened after we were started."""
+        return self.waiting_since is not None and self.waiting_since >= self.started
+
     def result_written(self) -> bool:
-        """For versions without a session file: the transcript got a tool's result since we were started."""
+        """For versions without a session file: the transcript got a tool's result since we were started. It may be
+        that of the call before ours; the daemon tells them apart, so this is asked only while there is none."""
         if size_of(self.transcript) <= self.grown_from:
             return False
         with open(self.transcript, "rb") as file:
@@ -254,7 +266,7 @@ class Holder:
         elif self.saw_waiting and now == "gone":
             self.say("dead")
             return True
-        elif now == "gone" and self.result_written():
+        elif now == "gone" and self.sock is None and self.result_written():
             self.say("left", "busy")
             return True
         return False
@@ -310,7 +322,16 @@ class Holder:
         if now == "waiting":
             self.saw_waiting = True
             return True
-        return not strict and not self.saw_waiting
+        return not strict and not (self.saw_waiting and self.ours())
+
+
+def started(now: float) -> float:
+    """When the agent started us, which on a busy machine is a while before the first line of ours is run."""
+    try:
+        ticks = int(contents("/proc/self/stat").rpartition(b")")[2].split()[19])
+        return now - time.clock_gettime(time.CLOCK_BOOTTIME) + ticks / os.sysconf("SC_CLK_TCK") - 0.01
+    except (OSError, ValueError, AttributeError):
+        return now - 0.1  # no /proc: macOS
 
 
 def contents(path: str) -> bytes:
