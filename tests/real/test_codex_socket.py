@@ -335,3 +335,43 @@ def test_other_kinds_that_the_desk_answers_are_told_with_their_outcome(scene: Co
         desk.reply(request["id"], reply)
         scene.settled(prompt, "desk", outcome)
     assert scene.prompt(*seen)["body"] == "All asked."
+
+
+def test_input_for_a_command_that_runs_is_asked_for_and_proved(scene: CodexScene) -> None:
+    """Codex names the command's item in it, which may never end; the call that asks is the one that tells."""
+    cat = escalated("cat > typed", "Start it?", tty=True, yield_time_ms=500)
+    owner, thread = scene.begin([cat], [say("It waits.")])
+    start = scene.prompt()
+    scene.answer(start, "allow", "--no-wait")
+    ready = scene.prompt(start, kind="ready")
+    number = int(scene.model.outputs()[0].split("session ID ")[1].split()[0])
+    lines = [call("write_stdin", session_id=number, chars=f"{word}\n") for word in ("one", "two", "three")]
+    owner.say(thread, scene.model.script("typing", *([line] for line in lines), [say("Typed.")]))
+    first = scene.prompt(start, ready)
+    assert first["title"] == f"Type into terminal {number}: one"
+    assert (first["kind"], first["tool"]["name"]) == ("permission", "write_stdin")
+    assert [o["id"] for o in first["questions"][0]["options"]] == ["allow", "deny", "stop"]
+    scene.answer(first, "allow")
+    scene.settled(first, "confirmed", "allowed")
+    second = scene.prompt(start, ready, first)
+    scene.answer(second, "deny")
+    scene.settled(second, "confirmed", "denied")
+    third = scene.prompt(start, ready, first, second)
+    assert "three" in third["title"]
+    scene.answer(third, "stop")
+    scene.settled(third, "confirmed", "stopped")
+    assert until(lambda: (scene.home.project / "typed").read_text()) == "one\n"
+
+
+def test_a_secret_is_asked_for_at_the_desk_and_the_phone_says_why(scene: CodexScene) -> None:
+    options = [{"label": label, "description": ""} for label in ("Mine", "Yours")]
+    question = {"id": "key", "header": "Key", "question": "Which key?", "options": options, "isSecret": True}
+    desk, _ = scene.begin([call("request_user_input", questions=[question])], [say("Thanks.")])
+    request, prompt = desk.asked(), scene.prompt()
+    assert (prompt["title"], prompt["held"], prompt["questions"]) == ("Which key?", False, [])
+    assert "Answer it at the desk" in prompt["body"]
+    refused = scene.yourcall.run("answer", prompt["id"], "--text", "hunter2")
+    assert refused.code != 0, refused
+    assert "hunter2" not in scene.yourcall.facts()
+    desk.reply(request["id"], {"answers": {"key": {"answers": ["Mine"]}}})
+    scene.settled(prompt, "desk", "allowed")

@@ -28,6 +28,7 @@ CHANGE = "item/fileChange/requestApproval"
 INPUT = "item/tool/requestUserInput"
 PERMISSIONS = "item/permissions/requestApproval"
 ELICITATION = "mcpServer/elicitation/request"
+TYPING = "write_stdin"
 METHODS = frozenset({COMMAND, CHANGE, INPUT, PERMISSIONS, ELICITATION})
 
 # Codex's own sentence; the name of a tool has no quotes in it.
@@ -118,6 +119,11 @@ class Shown(Struct, frozen=True):
     call_id: str = ""
 
 
+AT_THE_DESK = (
+    "Codex asks for a secret. Answer it at the desk: what is written here goes through other devices, and is kept"
+    " in yourcall's record."
+)
+
 # A version of Codex that spells its request otherwise: somebody is waited for all the same.
 UNREADABLE = Shown(
     "unknown",
@@ -166,7 +172,7 @@ def raised(
         call_id=shown.call_id,
         subagent=name_of(thread),
         link=link,
-        held=True,
+        held=bool(shown.questions),
     )
     return PromptRaised(at, prompt), {prompt.request: body}
 
@@ -196,12 +202,12 @@ def show(method: str, params: Params, items: Mapping[str, Item]) -> Shown:
 
 
 def _command(params: Params) -> Shown:
+    if params.kind == "writeStdin":
+        return _typed(params)
     command = words.unwrapped(params.command or "")
     reached = params.networkApprovalContext
     extra = words.permissions(params.additionalPermissions) if params.additionalPermissions else []
-    if params.kind == "writeStdin":
-        title, verb = words.line(f"Type into a running command: {command}"), "Types this into the command"
-    elif reached is not None:
+    if reached is not None:
         title, verb = words.line(f"Connect to {reached.host} ({reached.protocol})"), "Lets this connection through"
     else:
         title, verb = words.line(command, "Run a command"), "Runs this one command"
@@ -227,6 +233,21 @@ def _command(params: Params) -> Shown:
         given["host"] = reached.host
     question = Question(DECISION, "May Codex do this?", options, free_text=True)
     return Shown("permission", title, body, "Bash", given, (question,), params.itemId)
+
+
+def _typed(params: Params) -> Shown:
+    """Input for a command that runs already. `itemId` is that command's; the call that asks is `approvalId`."""
+    terminal, text = words.typed(params.command or "")
+    into = f"terminal {terminal}" if terminal else "a running command"
+    options = (
+        Option("allow", "Allow", "allow_once", f"Types this into {into}; the next input is asked for again."),
+        *_no("input"),
+    )
+    question = Question(DECISION, "May Codex type this?", options, free_text=True)
+    body = words.paragraphs(text, params.reason or "")
+    given = {"input": text, "terminal": terminal, "cwd": params.cwd or ""}
+    title = words.line(f"Type into {into}: {text}")
+    return Shown("permission", title, body, TYPING, given, (question,), params.approvalId or "")
 
 
 def offers(params: Params) -> list[tuple[Option, object]]:
@@ -316,7 +337,7 @@ def _questions(params: Params) -> Shown:
     title = words.line(asked[0].question if asked else "", "A question")
     if any(question.isSecret for question in asked):
         # What is typed here would be on record; a secret belongs into the terminal that asks for it.
-        body = words.paragraphs(*(question.question for question in asked))
+        body = words.paragraphs(AT_THE_DESK, *(question.question for question in asked))
         return Shown("question", title, body, call_id=params.itemId)
     questions = tuple(
         Question(

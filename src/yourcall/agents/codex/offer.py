@@ -106,7 +106,12 @@ def _title(reading: Reading, kind: Kind) -> str:
 
 def _subject(asked: str) -> str:
     """What a request is about, in one word or two."""
-    for word, subject in (("command", "Command"), ("edits", "Edit"), ("permissions", "Permissions")):
+    for word, subject in (
+        ("command", "Command"),
+        ("edits", "Edit"),
+        ("permissions", "Permissions"),
+        ("send input", "Input"),
+    ):
         if word in asked:
             return subject
     return "Permission"

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from yourcall.agents.codex.asks import TYPING
 from yourcall.agents.codex.wire import Id, Item
 from yourcall.events import AnyEvent, CallSettled, DialogClosed, PromptWithdrawn
 from yourcall.model import Outcome, Prompt
@@ -124,8 +125,9 @@ class Requests:
         return [CallSettled(at, asked.prompt.id, outcome, source, detail)]
 
 
-def grants(prompt: Prompt) -> bool:
-    return prompt.tool is not None and prompt.tool.name == "request_permissions"
+def by_rollout(prompt: Prompt) -> bool:
+    """Does only the rollout tell what became of it? Permissions and input for a command are no items."""
+    return prompt.tool is not None and prompt.tool.name in ("request_permissions", TYPING)
 
 
 def unrecorded(prompt: Prompt) -> bool:
@@ -135,7 +137,7 @@ def unrecorded(prompt: Prompt) -> bool:
 
 def told_by_item(prompt: Prompt) -> bool:
     """Does the end of an item tell what became of it?"""
-    return prompt.tool is not None and bool(prompt.call_id) and not grants(prompt)
+    return prompt.tool is not None and bool(prompt.call_id) and not by_rollout(prompt)
 
 
 def outcome_of(item: Item) -> Outcome | None:

@@ -11,6 +11,7 @@ import re
 import msgspec
 from msgspec import Raw, Struct, field
 
+from yourcall.agents.codex.asks import TYPING
 from yourcall.agents.codex.plan import answers_told
 from yourcall.agents.codex.wire import decoded
 from yourcall.agents.sightings import CallResult, CallSeen
@@ -20,8 +21,12 @@ from yourcall.model import Outcome, Prompt
 
 # The whole of what the model is told; what a command printed has a head of its own and never looks like this.
 REFUSED = re.compile(
-    rb"\w+ failed: CreateProcess \{ message: \"Rejected\(\\\"rejected by user\\\"\)\" \}|patch rejected by user"
+    rb"\w+ failed: CreateProcess \{ message: \"Rejected\(\\\"rejected by user\\\"\)\" \}"
+    rb"|patch rejected by user|write_stdin rejected: rejected by user"
 )
+# That head, which Codex itself writes.
+RAN = re.compile(rb"Chunk ID: [0-9a-f]{1,16}\nWall time: |Exit code: \d+\nWall time: ")
+STOPPED = re.compile(rb"aborted by user after [\d.]+s")
 
 
 class Payload(Struct, frozen=True):
@@ -49,7 +54,7 @@ class Grant(Struct, frozen=True):
 
 
 def read_line(line: bytes) -> list[CallSeen | CallResult]:
-    """The end of a call whose output says how a person answered: a question, a wish for permissions, a refusal."""
+    """The end of a call whose output says how a person answered: a question, a wish for permissions, a command."""
     if b'_call_output"' not in line:
         return []
     told = decoded(Line, line)
@@ -65,6 +70,10 @@ def read_line(line: bytes) -> list[CallSeen | CallResult]:
 def _outcome(output: bytes) -> Outcome | None:
     if REFUSED.fullmatch(output):
         return "denied"
+    if STOPPED.fullmatch(output):
+        return "stopped"
+    if RAN.match(output):
+        return "allowed"
     if decoded(Answers, output) is not None:
         return "allowed"
     grant = decoded(Grant, output)
@@ -82,7 +91,11 @@ def settled(prompt: Prompt, result: CallResult, at: float) -> CallSettled | None
             return None
         ours = prompt.answer is not None and handed(prompt) and _same(answers_told(prompt, prompt.answer), told)
         return CallSettled(at, prompt.id, "allowed", "held" if ours else "desk", "it was answered")
-    if prompt.tool is None or prompt.tool.name != "request_permissions":
+    name = prompt.tool.name if prompt.tool else ""
+    if name == TYPING:
+        words = {"allowed": "it was typed", "denied": "it was refused", "stopped": "the turn was stopped"}
+        return CallSettled(at, prompt.id, result.outcome, "unknown", words.get(result.outcome, ""))
+    if name != "request_permissions":
         refused = CallSettled(at, prompt.id, "denied", "unknown", "it was refused")
         return refused if result.outcome == "denied" else None
     words = "the permissions were granted" if result.outcome == "allowed" else "nothing was granted"

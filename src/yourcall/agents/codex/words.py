@@ -77,6 +77,16 @@ def unwrapped(command: str) -> str:
     return words[2] if wrapped else command
 
 
+def typed(command: str) -> tuple[str, str]:
+    """`write_stdin --session-id 7 'yes\n'` is how Codex tells of input: the terminal, and what goes into it."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return "", command
+    told = len(words) == 4 and words[:2] == ["write_stdin", "--session-id"]
+    return (words[2], words[3]) if told else ("", command)
+
+
 def prefix(rule: Sequence[str]) -> str:
     """The beginning of a command that a rule is about, as a person would type it."""
     return shlex.join(rule)
