@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -409,6 +410,49 @@ def test_a_request_in_other_words_is_shown_and_left_to_the_desk() -> None:
     (prompt,) = desk.asking()
     assert (prompt.kind, prompt.questions) == ("unknown", ())
     assert "cannot read" in prompt.title
+
+
+HOST = "registry.example.com"
+NETWORK = {
+    "command": "/bin/bash -lc 'npm install'",
+    "networkApprovalContext": {"host": HOST, "protocol": "https"},
+    "availableDecisions": [
+        "accept",
+        "acceptForSession",
+        {"applyNetworkPolicyAmendment": {"network_policy_amendment": {"host": HOST, "action": "allow"}}},
+        {"applyNetworkPolicyAmendment": {"network_policy_amendment": {"host": HOST, "action": "deny"}}},
+        "cancel",
+    ],
+}
+
+
+@pytest.mark.parametrize("option", ["allow", "session", "rule1", "rule2", "deny", "stop"])
+def test_a_connection_is_asked_for_and_answered_as_the_schema_has_it(option: str) -> None:
+    """Nobody could make the real one ask this: it stands and falls with Codex's own schema."""
+    validators = {
+        name: jsonschema_rs.validator_for(
+            (DATA / f"schema/CommandExecutionRequestApproval{name}.json").read_text()
+        )
+        for name in ("Params", "Response")
+    }
+    desk = Desk()
+    desk.server.open()
+    for way, message in captured("cmd-accept"):
+        if way == "recv":
+            if message.get("method") == "item/commandExecution/requestApproval":
+                del message["params"]["proposedExecpolicyAmendment"]
+                message["params"] |= NETWORK
+                validators["Params"].validate(message["params"])
+            desk.hear(message)
+            if desk.asking():
+                break
+    (prompt,) = desk.asking()
+    assert prompt.title == f"Connect to {HOST} (https)"
+    labels = {o.id: (o.label, o.effect) for o in prompt.questions[0].options}
+    assert labels["rule1"] == (f"Always allow {HOST}", "allow_always")
+    assert labels["rule2"] == (f"Never allow {HOST}", "deny")
+    (reply,) = desk.answer(*pick(option))
+    validators["Response"].validate(reply["result"])
 
 
 def test_a_helper_that_is_over_is_forgotten() -> None:
