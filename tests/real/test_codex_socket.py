@@ -372,6 +372,8 @@ def test_a_secret_is_asked_for_at_the_desk_and_the_phone_says_why(scene: CodexSc
     assert "Answer it at the desk" in prompt["body"]
     refused = scene.yourcall.run("answer", prompt["id"], "--text", "hunter2")
     assert refused.code != 0, refused
-    assert "hunter2" not in scene.yourcall.facts()
+    kept = [file.read_bytes() for file in scene.yourcall.home.glob("yourcall.db*")]
+    assert kept
+    assert not any(b"hunter2" in data for data in kept)
     desk.reply(request["id"], {"answers": {"key": {"answers": ["Mine"]}}})
     scene.settled(prompt, "desk", "allowed")

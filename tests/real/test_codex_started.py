@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import signal
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from http.client import HTTPConnection
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -152,6 +154,52 @@ def test_a_sub_agent_of_a_headless_session_asks_too(scene: CodexScene) -> None:
     scene.answer(prompt, "allow")
     assert scene.made("marker")
     assert [s["id"] for s in scene.yourcall.run("sessions", "--json").json] == [session]
+
+
+class Phone:
+    """A paired device, over the network's door as the web page uses it."""
+
+    def __init__(self, yourcall: Yourcall) -> None:
+        self._url, self._token = yourcall.url, ""
+        code = yourcall.http("POST", "/api/pairing")[1]["code"]
+        self._token = self.call("POST", "/api/pair", {"code": code, "name": "phone"})[1]["token"]
+
+    def call(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
+        head = {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        data = json.dumps(body).encode() if body is not None else None
+        head |= {"Content-Type": "application/json"} if data else {}
+        connection = HTTPConnection(self._url.removeprefix("http://").rstrip("/"), timeout=90)
+        try:
+            connection.request(method, path, data, head)
+            reply = connection.getresponse()
+            return reply.status, json.loads(reply.read())
+        finally:
+            connection.close()
+
+
+def test_a_phone_starts_codex_answers_it_and_goes_on(scene: CodexScene) -> None:
+    phone = Phone(scene.yourcall)
+    words = scene.model.script("work", [escalated("touch marker")], [say("Made it.")])
+    wish = {"prompt": words, "cwd": str(scene.home.project), "agent": "codex", "permission_mode": "", "model": ""}
+    status, said = phone.call(
+        "POST", "/api/sessions", {**wish, "resume": "", "permission_mode": "bypassPermissions"}
+    )
+    assert (status, said["result"]) == (422, "refused"), said  # nobody lets go of the reins from afar
+    status, begun = phone.call("POST", "/api/sessions", {**wish, "resume": ""})
+    assert status == 201, begun
+    prompt = scene.prompt()
+    assert (prompt["session_id"], prompt["tool"]["input"]["command"]) == (begun["id"], "touch marker")
+    answer = {"option": "allow", "wait": 30}
+    status, told = phone.call("POST", f"/api/prompts/{prompt['id']}/answer", answer)
+    assert (status, told["result"]) == (200, "confirmed"), told
+    assert scene.made("marker")
+    assert scene.prompt(prompt)["body"] == "Made it."
+    scene.model.script("more", [say("More is done.")])
+    assert phone.call("POST", f"/api/sessions/{begun['id']}/send", {"text": "DO more"})[0] == 200
+    until(lambda: [p for p in scene.yourcall.waiting() if p["body"] == "More is done."], 40)
+    page = phone.call("GET", f"/api/sessions/{begun['id']}/conversation")[1]
+    assert "More is done." in json.dumps(page)
+    assert phone.call("POST", f"/api/sessions/{begun['id']}/stop")[0] == 200
 
 
 def run_in_pane(scene: CodexScene, **more: str) -> Codex:
