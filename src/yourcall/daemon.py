@@ -133,6 +133,7 @@ async def _serve(home: Path, store: Store, config: Config, announce: Callable[[L
         serving = [tasks.create_task(each.serve([sock])) for each, sock in listeners]
         await board.recover()
         looking = Discovery(board, AGENTS, config.discovery.mode, config.discovery.root_pid)
+        board.screens.raised = looking.hurry
         sweeping = [tasks.create_task(work.run()) for work in (looking, board.screens, board.codex, board.asks)]
         sweeping += [tasks.create_task(board.sweep()), tasks.create_task(telling.run())]
         for each, _ in listeners:

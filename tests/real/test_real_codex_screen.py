@@ -31,6 +31,11 @@ def sessions(desk: Desk) -> list[dict[str, Any]]:
     return desk.yourcall.http("GET", "/api/sessions")[1]
 
 
+def found_on_record(desk: Desk, count: int) -> None:
+    """So many calls that were asked for have been found in the rollout; a person takes longer to answer."""
+    until(lambda: desk.yourcall.facts().count("CallBound") == count, 20)
+
+
 def test_trust_is_given_by_a_person_and_codex_goes_on(desk: Desk) -> None:
     untrusted(desk)
     codex = desk.start(*ALONE)
@@ -63,17 +68,37 @@ def test_a_command_is_allowed_and_the_next_refused(desk: Desk) -> None:
     first = desk.yourcall.wait_prompt(timeout=40)
     assert (first["kind"], first["title"]) == ("permission", "Command: touch marker")
     assert not desk.made("marker")
-    desk.answer(first, "allow")
+    found_on_record(desk, 1)
+    shown = desk.answer(first, "allow")
+    assert shown["history"][-1]["detail"] == "it ran"  # the rollout's word, not the screen's
     second = until(lambda: [p for p in desk.yourcall.prompts() if p["title"] == "Command: touch second"], 40)[0]
     assert desk.made("marker")
+    found_on_record(desk, 2)
     shown = desk.answer(second, "deny")
-    assert shown["outcome"] == "stopped"
+    assert (shown["outcome"], shown["history"][-1]["detail"]) == ("stopped", "the turn was stopped")
     codex.terminal.wait_until(lambda screen: "Conversation interrupted" in screen, 40)
     assert not desk.made("second")
     until(lambda: desk.yourcall.prompts() == [], 40)
     (session,) = sessions(desk)  # called by its own name, without a hook or a socket: it keeps its record open
     assert str(desk.home.rollouts()[0]).endswith(f"-{session['id']}.jsonl")
     assert "touch marker" in desk.yourcall.run("conversation", session["id"]).out
+
+
+def test_what_the_desk_decided_is_read_from_the_record(desk: Desk) -> None:
+    """A dialog that is gone from the screen does not say how it was answered."""
+    words = desk.model.script("work", [escalated("touch marker")], [escalated("touch second")], [say("Never.")])
+    codex = desk.start(*ALONE)
+    codex.say(words)
+    first = desk.yourcall.wait_prompt(timeout=40)
+    found_on_record(desk, 1)
+    codex.press("y")
+    second = until(lambda: [p for p in desk.yourcall.prompts() if p["id"] != first["id"]], 40)[0]
+    until(lambda: desk.yourcall.show(first["id"])["outcome"] == "allowed", 30)
+    found_on_record(desk, 2)
+    codex.press("Escape")
+    until(lambda: desk.yourcall.show(second["id"])["outcome"] == "stopped", 30)
+    for prompt in (first, second):
+        assert desk.yourcall.show(prompt["id"])["state"] == "desk"
 
 
 def test_a_plan_is_approved_as_the_desk_does_it(desk: Desk) -> None:

@@ -110,7 +110,9 @@ class OnScreen(Struct, frozen=True):
     `postponed`: the second dialog took the place of the first without an answer to that one, which comes later.
     `breath_s`: so long must pass between a paste and the Enter that sends it, or it is taken for a part of it.
     `trouble`: what keeps it from working although it has not stopped, such as a service that does not answer.
-    `recorded`: the agent's record tells how a call that a hook told of has ended; else the screen alone does.
+    `recorded`: the agent's record tells how a call that a hook told of has ended; else only of a call that was
+    found in it, and of others the screen alone does.
+    `call`: the fingerprint of the call that this dialog shows, as the agent's record has it; '' if it shows none.
     `shows`: is this dialog the one of a request that a hook told of, and that nobody holds any more?
     """
 
@@ -130,3 +132,4 @@ class OnScreen(Struct, frozen=True):
     shows: Callable[[Prompt, Shot], bool] | None = None
     recorded: bool = True
     trouble: Callable[[Shot], Offer | None] | None = None
+    call: Callable[[Shot], str] | None = None

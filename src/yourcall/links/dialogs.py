@@ -73,6 +73,11 @@ def from_screen(prompt: Prompt) -> bool:
     return prompt.fingerprint.startswith(MARK)
 
 
+def on_record(prompt: Prompt, on: OnScreen) -> bool:
+    """Will the agent's own record tell how this call has ended, where its hooks only inform?"""
+    return on.explain is not None and (bool(prompt.call_id) or (on.recorded and prompt.tool is not None))
+
+
 def held(state: State, session_id: str) -> bool:
     return any(p.link == "hook" and p.held and not p.subagent for p in asked(state, session_id))
 

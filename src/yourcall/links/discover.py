@@ -51,6 +51,7 @@ class Discovery:
         self._finders = [agent.finder for agent in agents.values() if agent.finder is not None]
         self._mode = mode
         self._root = root_pid
+        self._wake = asyncio.Event()
 
     async def run(self) -> None:
         while self._mode != "off":
@@ -58,7 +59,14 @@ class Discovery:
                 await self.look()
             except Exception:  # the rest of yourcall does without; the next look may go well
                 log.exception("looking for sessions failed")
-            await asyncio.sleep(EVERY_S)
+            self._wake.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(EVERY_S):
+                    await self._wake.wait()
+
+    def hurry(self) -> None:
+        """Something is asked in a session of which little may be known yet, such as where its record is."""
+        self._wake.set()
 
     async def look(self) -> None:
         """One look at what runs now."""

@@ -21,7 +21,7 @@ from yourcall.events import (
     HolderConnected,
     TraceLost,
 )
-from yourcall.links.dialogs import Basis, fingerprint, told_elsewhere
+from yourcall.links.dialogs import Basis, fingerprint, on_record, told_elsewhere
 from yourcall.links.foreground import in_front
 from yourcall.links.screens import Screens, Teller
 from yourcall.links.tmux import Gone, Servers, Tmux
@@ -31,6 +31,9 @@ MOST_KEYS = 20  # no dialog has more rows than this; a highlight that runs in ci
 PATIENCE_S = 3.0  # Claude needs 0.1 s, and on a busy machine nearly one; only then is a key called without effect
 LOOK_S = 0.01  # Claude needs 50 ms and more from one dialog to the next: in between this sees that it was gone
 AGAIN_S = 0.03
+# A command that is over is in Codex's record within a tenth of a second; with others of the same message, when all
+# of them are.
+RECORD_S = 3.0
 STANDS_S = 1.0  # a program that starts draws a page before it reads keys: one sent at once may be swallowed
 BY_A_PERSON = frozenset({"trust", "startup", "unknown"})
 
@@ -142,13 +145,27 @@ class Keyboard:
             return
         if key.isdecimal() and draft.endswith(key):
             return  # the end of somebody's own draft, or our key behind it
-        if on.explain is not None and on.recorded and prompt.tool is not None:
+        if await self._on_record(prompt, on):
             return  # its record tells soon, and tells it even of a key that came from the desk at the same moment
         typed_at = await self._servers.at(basis.server).last_typed(basis.pane)
         if not isinstance(typed_at, int) or typed_at >= int(pressed_at):
             return  # somebody typed there in that very second, or nobody can tell: it may have been their key
         outcome = OUTCOMES.get(effect, "allowed")
         await post(CallSettled(time.time(), prompt.id, outcome, "held", "the dialog closed at this key"))
+
+    async def _on_record(self, prompt: Prompt, on: OnScreen) -> bool:
+        """Does its own record tell, or will it surely? What was merely found there may be written late."""
+        if on_record(prompt, on) and on.recorded:
+            return True
+        deadline = time.monotonic() + RECORD_S
+        while time.monotonic() < deadline:
+            now = self._teller.state.prompts.get(prompt.id)
+            if now is None or now.state != "accepted":
+                return True
+            if not on_record(now, on):
+                return False
+            await asyncio.sleep(AGAIN_S)
+        return False
 
     async def _draft(self, basis: Basis, on: OnScreen) -> str:
         """What is in the input box now: a key that came too late has become a letter there."""

@@ -43,6 +43,7 @@ from yourcall.links.dialogs import (
     from_screen,
     held,
     left_alone,
+    on_record,
     reached,
     told_elsewhere,
 )
@@ -121,6 +122,7 @@ class Screens:
         self._seen: dict[tuple[str, str], _Seen] = {}
         self._looked: dict[str, float] = {}
         self._bases: dict[str, Basis | None] = {}
+        self.raised: Callable[[], None] = lambda: None  # told when a dialog has become a prompt
 
     async def run(self) -> None:
         await self._adopt()
@@ -365,7 +367,8 @@ class Screens:
         await self._teller.post(DialogClosed(now, prompt.id, "busy"))
         on = self._on_screen(prompt.agent)
         recorded = prompt.tool is not None and on is not None and on.recorded
-        if prompt.state == "open" and not recorded:  # of a call that was told, its record tells more
+        found = on is not None and on_record(self._teller.state.prompts.get(prompt.id, prompt), on)
+        if prompt.state == "open" and not recorded and not found:  # of a call that was told, its record tells more
             detail = f"the dialog closed; the agent is {shot.reading.state}"
             await self._teller.post(CallSettled(now, prompt.id, "unknown", "desk", detail))
 
@@ -392,7 +395,7 @@ class Screens:
             questions=offer.questions,
             request=body_id,
             tool=Tool(told.tool) if told else None,
-            fingerprint=told.mark if told else fingerprint(shot),
+            fingerprint=told.mark if told else (on.call(shot) if on.call else "") or fingerprint(shot),
             permission_mode=session.permission_mode,
             link="screen",
             held=bool(offer.questions),
@@ -400,6 +403,8 @@ class Screens:
         if told and self._calls:
             self._calls.stands_for(place.session_id, told.told, prompt.id)
         await self._teller.post(PromptRaised(prompt.opened_at, prompt), {body_id: request})
+        if not session.transcript:
+            self.raised()
         away = on.dismiss(shot) if on.dismiss is not None and (place.server, place.pane) in self._started else ""
         if away:
             # A notice of a session that yourcall started: closed in the open, so that the record says by whom.

@@ -17,8 +17,9 @@ def read_status(_text: bytes) -> AgentStatus | None:
     return None
 
 
-def transcript_of(_session: Session, _prompt: Prompt) -> str:
-    return ""
+def transcript_of(session: Session, prompt: Prompt) -> str:
+    """Where the call behind a prompt is written; a sub-agent has a rollout of its own, whose name is not known."""
+    return "" if prompt.subagent else conversation_of(session, "")
 
 
 def status_file_of(_session: Session) -> str:

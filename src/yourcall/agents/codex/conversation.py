@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime
 
 import msgspec
 from msgspec import Raw, Struct, field
 from msgspec.structs import replace
 
-from yourcall.agents.codex.wire import Part, decoded
+from yourcall.agents.codex.wire import Part, decoded, time_of
 from yourcall.agents.codex.words import cut, line
 from yourcall.conversation import (
     Action,
@@ -103,7 +102,7 @@ def read_entry(data: bytes) -> list[AnyEntry]:
             entries = _call(payload)
         case _:
             entries = [Compaction(summary=cut(payload.message or ""))]
-    return [replace(entry, at=_time(told.timestamp)) for entry in entries]
+    return [replace(entry, at=time_of(told.timestamp)) for entry in entries]
 
 
 def conversation_of(session: Session, subagent: str) -> str:
@@ -217,10 +216,3 @@ def _completed(payload: Payload) -> Action:
 
 def _plain(value: object) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
-
-
-def _time(stamp: str) -> float:
-    try:
-        return datetime.fromisoformat(stamp).timestamp()
-    except (ValueError, OverflowError):
-        return 0.0

@@ -6,7 +6,6 @@ app-server runs is passed over: its socket tells more, and the pane would be tha
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
 
@@ -14,6 +13,7 @@ import msgspec
 from msgspec import Raw, Struct, field
 from msgspec.structs import replace
 
+from yourcall.agents.codex.marks import about, mark, squeezed
 from yourcall.agents.codex.offer import LONGEST_TITLE, offer
 from yourcall.agents.on_screen import Explained, Shot
 from yourcall.agents.sightings import Ending, Heard, HookCall, Told
@@ -27,7 +27,6 @@ LONGEST_PATH = 4096
 LONGEST_BODY = 20_000
 READY = "ready"
 NEXT = "next"
-CALL = "call:"
 ENOUGH_SEEN = 60  # letters of a command that is cut: no other request of the same turn begins with all of them
 DESK = "desk:"  # what nobody can see on a screen: it is over with its turn
 
@@ -63,13 +62,7 @@ class HookPayload(Struct, frozen=True):
     last_assistant_message: str | None = ""
 
 
-class ToolInput(Struct, frozen=True):
-    command: str = ""
-    description: str | None = ""
-
-
 _payload = msgspec.json.Decoder(HookPayload)
-_input = msgspec.json.Decoder(ToolInput)
 
 
 def read_hook(call: HookCall) -> Heard:
@@ -144,12 +137,12 @@ def _ready(call: HookCall, payload: HookPayload) -> Prompt:
 
 def _asks(call: HookCall, payload: HookPayload) -> Told:
     tool = payload.tool_name[:200]
-    about = _about(payload.tool_input)
+    asked = about(bytes(payload.tool_input))
     by = f"Asked by a sub-agent ({payload.agent_type[:80] or 'default'})." if payload.agent_id else ""
     prompt = replace(
         _prompt(call, payload),
-        title=_title(tool, about.command),
-        body="\n\n".join(part for part in (by, about.description or "", _shown(payload)) if part)[:LONGEST_BODY],
+        title=_title(tool, asked.command),
+        body="\n\n".join(part for part in (by, asked.description or "", _shown(payload)) if part)[:LONGEST_BODY],
         tool=Tool(tool),
         fingerprint=_desk(payload) + mark(tool, bytes(payload.tool_input)),
         subagent=f"{payload.agent_type or 'agent'} {payload.agent_id}" if payload.agent_id else "",
@@ -176,17 +169,6 @@ def _desk(payload: HookPayload) -> str:
     return f"{DESK}{payload.agent_id or 'main'}:"
 
 
-def mark(tool: str, input: bytes) -> str:
-    return CALL + hashlib.sha256(tool.encode() + b"\0" + input).hexdigest()
-
-
-def _about(input: Raw | bytes) -> ToolInput:
-    try:
-        return _input.decode(input)
-    except (ValueError, RecursionError):
-        return ToolInput()
-
-
 def _title(tool: str, command: str) -> str:
     if tool == "apply_patch":
         words = f"Edit: {', '.join(files_of(command))}"
@@ -199,7 +181,7 @@ def _title(tool: str, command: str) -> str:
 
 
 def _shown(payload: HookPayload) -> str:
-    command = _about(payload.tool_input).command
+    command = about(bytes(payload.tool_input)).command
     return command or bytes(payload.tool_input).decode("utf-8", "replace")
 
 
@@ -226,7 +208,7 @@ def explain(shot: Shot, told: Sequence[Told]) -> Explained | None:
 
 def _recognised(reading: Reading, call: Told) -> bool:
     """Is enough of it on the screen to be sure that it is this one?"""
-    shown, meant = _squeezed(reading.target or ""), _squeezed(_about(call.input).command)
+    shown, meant = squeezed(reading.target or ""), squeezed(about(call.input).command)
     return bool(shown) and (call.tool != "Bash" or shown == meant or len(shown) >= ENOUGH_SEEN)
 
 
@@ -235,14 +217,14 @@ def _shows(reading: Reading, call: Told) -> bool:
     asked = reading.question or ""
     if reading.kind != "permission" or "permissions" in asked:
         return False
-    command = _about(call.input).command
+    command = about(call.input).command
     if call.tool.startswith("mcp__"):
         return bool(reading.target) and call.tool.endswith(f"__{reading.target}")
     if call.tool == "apply_patch":
         return "edits" in asked and _same_files(reading, files_of(command))
     if "command" not in asked:
         return False
-    shown, meant = _squeezed(reading.target or ""), _squeezed(command)
+    shown, meant = squeezed(reading.target or ""), squeezed(command)
     return shown == meant or (reading.clipped and meant.startswith(shown))
 
 
@@ -253,10 +235,5 @@ def _same_files(reading: Reading, files: list[str]) -> bool:
         return True
     return len(shown) == len(files) and all(
         seen == name or seen.endswith("/" + name.removeprefix("./"))
-        for seen, name in zip(map(_squeezed, shown), map(_squeezed, files), strict=True)
+        for seen, name in zip(map(squeezed, shown), map(squeezed, files), strict=True)
     )
-
-
-def _squeezed(text: str) -> str:
-    """Without white space, which wraps change."""
-    return "".join(text.split())

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from yourcall.agents.codex.dialog import field_open
 from yourcall.agents.codex.hooks import explain
+from yourcall.agents.codex.marks import of_dialog
 from yourcall.agents.codex.offer import KEY_BAR, by_highlight, offer, rows
 from yourcall.agents.codex.screen import find_composer, read_screen
 from yourcall.agents.on_screen import OnScreen, Press, Shot, Typed
@@ -150,4 +151,14 @@ def _letters(text: str) -> str:
     return "".join(char for char in text if not char.isspace() and unicodedata.category(char) != "Cf")
 
 
-CODEX_SCREEN = OnScreen(read, offer, next_key, draft, typed, arrived, explain, recorded=False)
+CODEX_SCREEN = OnScreen(
+    read,
+    offer,
+    next_key,
+    draft,
+    typed,
+    arrived,
+    explain,
+    recorded=False,
+    call=lambda shot: of_dialog(shot.reading),
+)

@@ -1,7 +1,7 @@
 """What Codex's own record, the rollout, says about calls that are over.
 
-Rule: a rollout never tells that something is asked; it tells what the model was told about a call,
-by the call's id.
+Rule: a rollout never tells that something is asked; it tells which calls the model made, and what it was told
+about each, by the call's id.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ import re
 import msgspec
 from msgspec import Raw, Struct, field
 
+from yourcall.agents.codex import marks
 from yourcall.agents.codex.asks import TYPING
 from yourcall.agents.codex.plan import answers_told
-from yourcall.agents.codex.wire import decoded
+from yourcall.agents.codex.wire import decoded, time_of
 from yourcall.agents.sightings import CallResult, CallSeen
 from yourcall.core.identity import handed
+from yourcall.core.safety import chosen
 from yourcall.events import CallSettled
-from yourcall.model import Outcome, Prompt
+from yourcall.model import Effect, Outcome, Prompt
 
 # The whole of what the model is told; what a command printed has a head of its own and never looks like this.
 REFUSED = re.compile(
@@ -26,16 +28,21 @@ REFUSED = re.compile(
 )
 # That head, which Codex itself writes.
 RAN = re.compile(rb"Chunk ID: [0-9a-f]{1,16}\nWall time: |Exit code: \d+\nWall time: ")
-STOPPED = re.compile(rb"aborted by user after [\d.]+s")
+STOPPED = re.compile(rb"(?:Wall time: [\d.]+ seconds\n)?aborted by user(?: after [\d.]+s)?")
 
 
 class Payload(Struct, frozen=True):
     type: str = ""
     call_id: str = ""
+    name: str = ""
+    namespace: str | None = ""
+    arguments: str | None = ""
+    input: str | None = ""
     output: Raw = field(default_factory=lambda: Raw(b"null"))
 
 
 class Line(Struct, frozen=True):
+    timestamp: str = ""
     type: str = ""
     payload: Payload = Payload()
 
@@ -54,9 +61,9 @@ class Grant(Struct, frozen=True):
 
 
 def read_line(line: bytes) -> list[CallSeen | CallResult]:
-    """The end of a call whose output says how a person answered: a question, a wish for permissions, a command."""
+    """A call that may be asked for; or the end of one, whose output says how a person answered."""
     if b'_call_output"' not in line:
-        return []
+        return _made(line) if b'_call"' in line else []
     told = decoded(Line, line)
     text = decoded(str, told.payload.output) if told and told.type == "response_item" else None
     if told is None or text is None:
@@ -64,7 +71,16 @@ def read_line(line: bytes) -> list[CallSeen | CallResult]:
     outcome = _outcome(text.encode("utf-8", "replace"))
     if outcome is None:
         return []
-    return [CallResult(told.payload.call_id, 0.0, outcome, "unknown", "", text)]
+    return [CallResult(told.payload.call_id, time_of(told.timestamp), outcome, "unknown", "", text)]
+
+
+def _made(line: bytes) -> list[CallSeen | CallResult]:
+    told = decoded(Line, line)
+    if told is None or told.payload.type not in ("function_call", "custom_tool_call"):
+        return []
+    call = told.payload
+    mark = marks.of_record(call.name, call.namespace or "", call.arguments or "", call.input or "")
+    return [CallSeen(call.call_id, mark, time_of(told.timestamp))] if mark and call.call_id else []
 
 
 def _outcome(output: bytes) -> Outcome | None:
@@ -95,11 +111,22 @@ def settled(prompt: Prompt, result: CallResult, at: float) -> CallSettled | None
     if name == TYPING:
         words = {"allowed": "it was typed", "denied": "it was refused", "stopped": "the turn was stopped"}
         return CallSettled(at, prompt.id, result.outcome, "unknown", words.get(result.outcome, ""))
+    if prompt.link == "screen" and name != "request_permissions":
+        if result.outcome == "stopped" and _allowed(prompt):
+            return None  # it may have run until somebody stopped it
+        words = {"allowed": "it ran", "denied": "it was refused", "stopped": "the turn was stopped"}
+        return CallSettled(at, prompt.id, result.outcome, "unknown", words.get(result.outcome, ""))
     if name != "request_permissions":
         refused = CallSettled(at, prompt.id, "denied", "unknown", "it was refused")
         return refused if result.outcome == "denied" else None
     words = "the permissions were granted" if result.outcome == "allowed" else "nothing was granted"
     return CallSettled(at, prompt.id, result.outcome, "unknown", words)
+
+
+def _allowed(prompt: Prompt) -> bool:
+    """Have we said yes to it?"""
+    effects = {option.effect for option in chosen(prompt, prompt.answer)} if prompt.answer else set[Effect]()
+    return bool(effects - {"deny", "stop"}) and handed(prompt)
 
 
 def _same(ours: bytes, told: Answers) -> bool:

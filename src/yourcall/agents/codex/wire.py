@@ -5,6 +5,7 @@ Rule: what we read may hold anything; what does not fit means nothing. What we w
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TypeVar
 
 import msgspec
@@ -157,6 +158,14 @@ def decoded(kind: type[T], data: bytes | Raw) -> T | None:
         return msgspec.json.decode(data, type=kind)
     except (ValueError, RecursionError):
         return None
+
+
+def time_of(stamp: str) -> float:
+    """When a line of a rollout was written; 0 if it does not say."""
+    try:
+        return datetime.fromisoformat(stamp).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0
 
 
 def request(number: int, method: str, params: object) -> bytes:
