@@ -38,10 +38,11 @@ def mark(tool: str, input: bytes) -> str:
 
 
 def of_record(name: str, namespace: str, arguments: str, patch: str) -> str:
-    """Of a call as the model made it; empty for one that is never asked for in these words."""
+    """Of a call as the model made it; empty for one whose end tells nothing: a refusal of a server's tool is
+    written as that tool's own output would be."""
     given = arguments.encode("utf-8", "replace")
-    if namespace.startswith("mcp__"):
-        return _mark(f"{namespace}__{name}", _sorted(given))
+    if namespace:
+        return ""
     if name == PATCH and patch:
         return _mark(PATCH, squeezed(patch).encode("utf-8", "replace"))
     shell = decoded(Shell, given) if name == "exec_command" else None
