@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hostile_commands import (
     EVERYDAY,
@@ -52,3 +54,42 @@ def test_what_people_expect_to_pass_does(command: str) -> None:
 @pytest.mark.parametrize("asked", [*map(shell, OTHER_HOSTS), *OTHER_HOSTS_TOOLS.values()])
 def test_a_rule_for_one_host_allows_no_other(asked: Asked) -> None:
     assert ruled(EVERYDAY, asked).do != "allow"
+
+
+LONG = 19_900
+SLOW: dict[str, str] = {
+    unit: (before + unit * ((LONG - len(before) - len(after)) // len(unit)) + after)
+    for before, unit, after in (
+        ("ls -", "a", ""),
+        ("ls ", "-a ", ""),
+        ("", "ls;", ""),
+        ("", "ls && ", "ls"),
+        ("", "ls | ", "ls"),
+        ("cat ", "a ", ""),
+        ("echo ", "$(ls) ", ""),
+        ("", "(", ""),
+        ("", "cat <<E\nx\nE\n", ""),
+        ("sed '", "s/a/b/;", "' f"),
+        ("sed 's/", "[", "/x/' f"),
+        ("", "cd a || ", "ls"),
+        ("ls ", "> f ", ""),
+        ("", "a=b ", "ls"),
+        ("curl ", "a.", ""),
+        ("git ", "-c a=b ", "log"),
+        ("printf '", "%s", "' a"),
+        ("", "git pull && echo a > b && ", "ls"),
+        ("", "nice ", "ls"),
+        ("cat ", "*a ", ""),
+        ("npm test ", "a:b,c", ""),
+        ("find " + "a " * 4_000, "-delete ", ""),
+        ("sed -i p ", "/x/", " f"),
+    )
+}
+
+
+@pytest.mark.parametrize("unit", SLOW)
+def test_nothing_takes_long(unit: str) -> None:
+    """The slowest takes a quarter of a second, at the longest that is looked at; squared it would be minutes."""
+    began = time.perf_counter()
+    ruled(GENEROUS, shell(SLOW[unit]))
+    assert time.perf_counter() - began < 5

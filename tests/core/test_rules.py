@@ -94,6 +94,15 @@ def test_the_very_text_allows_the_very_text() -> None:
     assert said([Rule("u", "allow", text="echo $((x))")], "echo $((x))") == "ask"  # not even by its letters
 
 
+def test_the_very_text_means_the_very_folder() -> None:
+    away = replace(SCENE, away=True)
+    assert said([Rule("t", "allow", text="./run.sh")], "./run.sh") == "allow"
+    assert said([Rule("t", "allow", text="./run.sh")], "./run.sh", away) == "ask"
+    assert said([Rule("c", "allow", command=("./run.sh",))], "./run.sh", away) == "ask"
+    assert said([Rule("c", "allow", command=("npm test",))], "npm test", away) == "allow"
+    assert said([READING], "ls", away) == "allow"
+
+
 def test_commands_are_never_allowed_as_a_whole() -> None:
     assert said([Rule("b", "allow", tool=("Bash",))], "ls") == "ask"
     assert said([Rule("b", "allow", tool=("Bash",), project=("/p",))], "npm test") == "ask"

@@ -342,6 +342,5 @@ def test_a_long_walk_with_a_real_bash(sandbox: Path) -> None:
         compared[kind] += check(sandbox, command)
 
     walk()
-    print(compared)
     assert compared["soup"] > examples // 100
     assert compared["disturbed"] > examples // 20

@@ -163,6 +163,12 @@ def test_a_program_runs_in_the_project_or_is_not_known(home: Path) -> None:
         assert " ".join(sorted(settled(found[0], facts).effects)) == want
 
 
+def test_what_depends_on_who_asks_is_not_followed(home: Path) -> None:
+    for path in ("/proc/self/cwd/x", "/proc/1/root/etc/x", "/dev/fd/3", "/proc/./self/fd/3"):
+        assert effects(home, f"cat {path}") == "read unknown", path
+    assert effects(home, "cat /proc/self/status") == "read"
+
+
 def test_where_nothing_is_written(home: Path) -> None:
     for name in ("null", "stdout", "stderr", "tty"):
         assert effects(home, f"echo x > /dev/{name}") == ""

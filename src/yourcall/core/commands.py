@@ -191,6 +191,7 @@ class _Parts:
                 effects -= {"unknown"} if name == "echo" else set()
             case _ if name in table.SHELLS or name == "eval":
                 self._shell(name, args, effects, places, depth)
+                refs += [Ref(under(place, "."), "stand") for place in places if "unknown" in effects]
             case _ if name in table.WRAPPERS:
                 self._wrapper(name, words, text, effects, places, depth)
                 return

@@ -96,8 +96,10 @@ _RESERVED = re.compile(
 # Writing to these writes nothing.
 NOWHERE = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/1", "/dev/fd/2"})
 
+# In small letters a `$key` is somebody's loop; these are how environments spell it.
 _SECRET_NAME = re.compile(
-    r"TOKEN|SECRET|PASSW|API_?KEY|PRIVATE|CREDENTIAL|AUTH|ACCESS_KEY|SESSION_KEY", re.IGNORECASE
+    r"(?i:TOKEN|SECRET|PASSW|API_?KEY|PRIVATE|CREDENTIAL|AUTH|ACCESS_KEY|SESSION_KEY)|KEY$|_(?:PASS|PWD|PAT|DSN)$"
+    r"|PASSPHRASE|COOKIE|WEBHOOK|(?:DATABASE|DB|REDIS|MONGO\w*|POSTGRES\w*|MYSQL|AMQP)_UR[IL]$"
 )
 
 

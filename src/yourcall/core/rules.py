@@ -54,7 +54,8 @@ class Rule(Struct, frozen=True):
 
 
 class Scene(Struct, frozen=True):
-    """When and where it is asked; `minute` and `day` by the user's own clock. `used`: how often a rule decided."""
+    """When and where it is asked; `minute` and `day` by the user's own clock. `used`: how often a rule decided.
+    `away`: it would run in another folder than the one its session was started in."""
 
     agent: str = ""
     root: str = ""
@@ -66,6 +67,7 @@ class Scene(Struct, frozen=True):
     minute: int = 0
     day: int = 0
     used: Mapping[str, int] = {}
+    away: bool = False
 
 
 def problem(rule: Rule) -> str:
@@ -127,7 +129,9 @@ def covers(rule: Rule, part: Part, asked: Asked, scene: Scene) -> bool:
     if rule.tool and not _any(rule.tool, asked.tool):
         return False
     if rule.text:
-        return rule.text.strip() == asked.command.strip() and part.text != "leave the sandbox"
+        # The same words mean other files in another folder.
+        same = rule.text.strip() == asked.command.strip() and part.text != "leave the sandbox"
+        return same and not (scene.away and asked.kind == "command")
     if rule.mcp and not (asked.kind == "mcp" and part.kind == "tool" and _mcp(rule.mcp, asked)):
         return False
     if rule.mcp and "__" in _mcp_tool(asked):
@@ -142,10 +146,22 @@ def covers(rule: Rule, part: Part, asked: Asked, scene: Scene) -> bool:
         return part.effects <= (set(rule.effect) or _by_name(rule))
     if rule.command:
         return any(
-            _begins(pattern, part, rule.whole) and part.effects <= (set(rule.effect) or _usual(pattern))
+            _begins(pattern, part, rule.whole)
+            and part.effects <= (set(rule.effect) or _usual(pattern))
+            and not (_names_file(pattern) and _elsewhere(part, scene))
             for pattern in rule.command
         )
     return bool(rule.effect) and part.effects <= set(rule.effect)
+
+
+def _names_file(pattern: str) -> bool:
+    """`./run.sh`, `python tools/x.py`: what runs depends on the folder."""
+    return any("/" in word or "." in word for word in words(pattern))
+
+
+def _elsewhere(part: Part, scene: Scene) -> bool:
+    stands = [ref.path for ref in part.refs if ref.use == "stand"]
+    return bool(stands) and (scene.away or stands != ["."])
 
 
 def _by_name(rule: Rule) -> Effects:

@@ -86,8 +86,8 @@ class Rulebook:
         self._used: Counter[str] = Counter()
         self._counted: set[tuple[str, float]] = set()
         self._limited: tuple[tuple[Rule, ...], list[Rule]] = ((), [])
-        # Where a session was first seen is its project, wherever its agent goes later.
-        self._roots: dict[str, str] = {}
+        # Where a session was first seen, and its project: wherever its agent goes later.
+        self._roots: dict[str, tuple[str, str]] = {}
 
     # -- now
 
@@ -140,7 +140,8 @@ class Rulebook:
         only: Rule | None = None,
     ) -> Ruling:
         rules = self.files.book(root).rules if only is None else (only,)
-        scene = scene_of(prompt, root, self._user, at, {} if only else self._uses(rules))
+        started_in, _ = self._roots.get(prompt.session_id, ("", ""))
+        scene = scene_of(prompt, root, self._user, at, {} if only else self._uses(rules), started_in)
         return decide(rules, asked, self._facts(asked, prompt.cwd, root), scene, guard)
 
     def _facts(self, asked: Asked, cwd: str, root: str) -> Facts:
@@ -150,13 +151,17 @@ class Rulebook:
     def _root(self, prompt: Prompt) -> str:
         """The project of its session. A request's own folder may be the model's to choose (Codex): it counts only
         where nothing is known of the session."""
-        root = self._roots.get(prompt.session_id)
-        if root is None:
+        return self._ground(prompt)[1]
+
+    def _ground(self, prompt: Prompt) -> tuple[str, str]:
+        """Where its session was started, and the project there."""
+        found = self._roots.get(prompt.session_id)
+        if found is None:
             if len(self._roots) > 5_000:
                 self._roots.clear()
             folder = self._folder(prompt.session_id) or prompt.cwd
-            root = self._roots[prompt.session_id] = project_of(folder, self._user)
-        return root
+            found = self._roots[prompt.session_id] = (folder, project_of(folder, self._user))
+        return found
 
     def _uses(self, rules: tuple[Rule, ...]) -> dict[str, int]:
         """How often the rules that count were used; the first time, the record is asked."""

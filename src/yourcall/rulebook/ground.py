@@ -24,6 +24,9 @@ MOST_PATHS = 400
 
 _ANCHORED = re.compile(r"(?:^|/)\./[^/]*[*?\[]")
 
+# What these mean depends on who asks.
+_OURS = re.compile(r"//?(?:proc/(?:self|thread-self|\d+)/(?:cwd|root|fd|task|map_files)|dev/fd)(?:/|$)")
+
 MARKS = (".git", ".yourcall", ".hg")
 
 
@@ -69,6 +72,8 @@ def _followed(ref: Ref, cwd: str, home: str) -> tuple[str, ...]:
     whole = os.path.join(cwd, path)
     if whole in NOWHERE:
         return (whole,)  # where our own output goes is not where a command's does
+    if _OURS.match(os.path.normpath(whole)):
+        return ()
     try:
         # As it stands it may be a file too: a quoted star is only a star.
         ends = [os.path.realpath(whole)]
@@ -104,7 +109,8 @@ def machine() -> str:
     return socket.gethostname()
 
 
-def scene_of(prompt: Prompt, root: str, home: str, at: float, used: dict[str, int]) -> Scene:
+def scene_of(prompt: Prompt, root: str, home: str, at: float, used: dict[str, int], started_in: str = "") -> Scene:
+    here = os.path.realpath(prompt.cwd)
     local = time.localtime(at)
     return Scene(
         agent=prompt.agent,
@@ -117,4 +123,5 @@ def scene_of(prompt: Prompt, root: str, home: str, at: float, used: dict[str, in
         minute=local.tm_hour * 60 + local.tm_min,
         day=local.tm_wday,
         used=used,
+        away=bool(started_in) and here not in (root, os.path.realpath(started_in)),
     )
