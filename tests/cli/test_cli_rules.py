@@ -237,3 +237,41 @@ def test_before_a_tool_runs_only_a_rule_that_decides_says_a_word(yc: Yourcall, c
     assert before(yc, claude, "Rules", "git log") == {}
     assert before(yc, claude, "PreToolUse", "git diff")["permissionDecision"] == "ask"
     yc.start()
+
+
+def test_a_mistake_is_told_with_its_line_and_allows_nothing(yc: Yourcall) -> None:
+    write(yc, READING + '\n[no-rm]\ndo = "deny"\ncommand = "rm"\n\n[x]\ndo = "allow"\neffekt = "read"\n')
+    listed = yc.run("rules")
+    assert listed.code == 1
+    assert "line 11, [x]: a rule knows no 'effekt'; 'effect' is meant?" in listed.err
+    assert "no rule allows anything" in listed.err
+    assert "no-rm" in listed.out
+    assert "reading" not in listed.out
+    tested = yc.run("rules", "test", "ls")
+    assert tested.code == 4
+    assert "No rule allows anything" in tested.err
+    checked = yc.run("rules", "check")
+    assert (checked.code, "line 11" in checked.err) == (1, True)
+    yc.stop()
+    assert yc.run("rules", "check").code == 1  # without a daemon too
+    write(yc, READING)
+    assert "1 rule, nothing wrong." in yc.run("rules", "check").out
+    theirs = yc.home / "theirs.toml"
+    theirs.write_text(READING)
+    said = yc.run("rules", "check", str(theirs), "--project")
+    assert (said.code, "can only restrict" in said.err) == (1, True)
+    missing = yc.run("rules", "check", str(yc.home / "none"))
+    assert (missing.code, "No such file" in missing.err) == (1, True)
+    yc.start()
+
+
+def test_a_pause_is_told_wherever_rules_are(yc: Yourcall) -> None:
+    write(yc, READING)
+    assert yc.run("pause").code == 0
+    said = yc.run("rules", "test", "ls")
+    assert said.out.startswith("allow")
+    assert "Rules are paused" in said.err
+    assert "Rules are paused" in yc.run("status").out
+    assert yc.run("resume").code == 0
+    assert "paused" not in yc.run("rules", "test", "ls").err
+    assert "paused" not in yc.run("status").out

@@ -283,6 +283,9 @@ def _in_words(told: dict[str, Any], place: Place) -> str:
         f" (pid {told.get('pid')}, since {ago(float(told.get('started_at') or 0))}).",
         f"Prompts: {prompts}. Sessions: {told.get('sessions', 0)}. Home: {place.home}",
     ]
+    if told.get("paused"):
+        words = f"Rules are paused: everything waits. To let them decide: {place.command('resume')}"
+        lines.append(style(words, "yellow"))
     if told.get("version") != __version__:
         lines.append(f"This command is {__version__}: restart the daemon to run the same version.")
     return "\n".join(lines)

@@ -43,7 +43,7 @@ def verify(place: Place, head: str, as_json: bool) -> None:
         click.echo(json.dumps(msgspec.to_builtins(found), indent=2))
     else:
         forgotten = f", {found.forgotten:,} forgotten since, as the settings say" if found.forgotten else ""
-        words = f"{found.facts:,} facts{forgotten}.\nHead: {found.head}"
+        words = f"{found.facts:,} facts{forgotten}." + (f"\nHead: {found.head}" if found.head else "")
         good = style("Whole and unchanged: ", "green")
         bad = style("NOT whole: ", "red") + safe("; ".join(found.problems[:20])) + ".\n"
         click.echo((bad if found.problems else good) + words)

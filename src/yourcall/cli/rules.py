@@ -10,6 +10,7 @@ import json
 import os
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -80,6 +81,7 @@ class Proposal(Struct, frozen=True):
     epilog="""\b
 Examples:
   yourcall rules                            what may be decided without you?
+  yourcall rules check                      is the file right?
   yourcall rules test "git log && rm -rf x" what would they say to this?
   yourcall rules add --like k3fq            always, like this prompt
   yourcall rules explain k3fq               why was this asked, or answered?
@@ -109,14 +111,49 @@ def list_command(place: Place, as_json: bool) -> None:
         click.echo(style(f"Paused{by} since {clock(found.paused_at)}: everything waits for a person.", "yellow"))
     for problem in found.problems:
         click.echo(style("Not used as it is: ", "red") + safe(problem), err=True)
-    if not found.rules:
+    if found.problems:
+        click.echo("Until that is mended, no rule allows anything; denies still count.", err=True)
+    elif not found.rules:
         click.echo(f"There are no rules; everything is asked. They would stand in {safe(found.path)}")
-        return
-    rows = [[r.name, r.do, str(r.used), r.words, "project" if r.project else ""] for r in found.rules]
-    click.echo(table(["NAME", "DOES", "USED", "IN WORDS", "OF"], rows, ["cyan"]))
+    for rule in found.rules:
+        times = "never used" if not rule.used else f"used {rule.used} time{'s' if rule.used > 1 else ''}"
+        of = ", of this project" if rule.project else ""
+        click.echo(f"{style(safe(rule.name), 'cyan')}  {style(rule.do, COLOURS.get(rule.do, ''))}  ({times}{of})")
+        click.echo(f"  {safe(rule.words)}")
+    if found.problems:
+        raise click.exceptions.Exit(1)
 
 
-@command.command("test")
+@command.command("check", epilog="\b\nExample:\n  yourcall rules check .yourcall/rules.toml --project\n")
+@click.argument("file", required=False, type=click.Path(dir_okay=False))
+@click.option("--project", is_flag=True, help="As the file of a project, which can only restrict.")
+@pass_place
+def check_command(place: Place, file: str | None, project: bool) -> None:
+    """Is FILE, or your own, right? Says what is wrong and in which line; needs no daemon. Exits 1 if it is not."""
+    from yourcall.core.rules_text import in_words
+    from yourcall.core.rules_text import read as read_rules
+
+    path = Path(file) if file else place.home / "rules.toml"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise Problem(f"{path} cannot be read: {error.strerror}.") from error
+    except ValueError as error:
+        raise Problem(f"{path} is not text in UTF-8.") from error
+    book = read_rules(text, path.name, str(path.parent) if project else "")
+    for rule in book.rules:
+        click.echo(f"{style(rule.name, 'cyan')}  {safe(in_words(rule))}")
+    for problem in book.problems:
+        click.echo(style("Wrong: ", "red") + safe(problem), err=True)
+    if book.problems:
+        raise click.exceptions.Exit(1)
+    click.echo(f"{len(book.rules)} rule{'s' if len(book.rules) != 1 else ''}, nothing wrong.")
+
+
+@command.command(
+    "test",
+    epilog="\b\nExamples:\n  yourcall rules test 'git log | head'\n  yourcall rules test 'npm test' --dir ~/shop\n",
+)
 @click.argument("shell_command", metavar="COMMAND")
 @click.option("--dir", "folder", type=click.Path(file_okay=False), help="The folder it would run in; this one.")
 @click.option("--agent", default="claude", show_default=True, help="The agent that would run it.")
@@ -125,7 +162,7 @@ def list_command(place: Place, as_json: bool) -> None:
 def test_command(place: Place, shell_command: str, folder: str | None, agent: str, as_json: bool) -> None:
     """What the rules would say to COMMAND, part by part. Exits 0 if it is allowed, 3 if denied, 4 if asked."""
     body = {"command": shell_command, "cwd": os.path.abspath(folder or os.getcwd()), "agent": agent}
-    _say(_sent(place, "POST", "/api/rules/test", body), as_json)
+    _say(place, _sent(place, "POST", "/api/rules/test", body), as_json)
 
 
 @command.command("explain")
@@ -134,10 +171,20 @@ def test_command(place: Place, shell_command: str, folder: str | None, agent: st
 @pass_place
 def explain_command(place: Place, prompt_id: str, as_json: bool) -> None:
     """What the rules, as they are now, say to the prompt ID. Exit codes as for `test`."""
-    _say(_sent(place, "GET", f"/api/prompts/{quote(prompt_id, safe='')}/ruling"), as_json)
+    _say(place, _sent(place, "GET", f"/api/prompts/{quote(prompt_id, safe='')}/ruling"), as_json)
 
 
-def _say(data: Any, as_json: bool) -> None:
+def _besides(place: Place) -> None:
+    """What else decides now: a mistake in the file, the brake."""
+    found = read(get(place.home, "/api/rules", query={"cwd": os.getcwd()}), Rules)
+    for problem in found.problems:
+        click.echo(style("No rule allows anything: ", "red") + safe(problem), err=True)
+    if found.paused:
+        words = f"Rules are paused: everything waits. To let them decide: {place.command('resume')}"
+        click.echo(style(words, "yellow"), err=True)
+
+
+def _say(place: Place, data: Any, as_json: bool) -> None:
     ruling = read(data, Ruling)
     if as_json:
         click.echo(json.dumps(data, indent=2))
@@ -149,6 +196,7 @@ def _say(data: Any, as_json: bool) -> None:
         ]
         if rows:
             click.echo(table(["", "DOES", "RULE", "PART"], rows))
+        _besides(place)
     raise click.exceptions.Exit({"allow": 0, "deny": 3}.get(ruling.do, 4))
 
 
@@ -165,7 +213,11 @@ def _past(tried: Tried, who: str) -> str:
     if not tried.looked:
         return "Nothing is on record that a rule could have decided."
     lines = [f"{who} would have decided {tried.decided} of {tried.looked} prompts on record:"]
-    lines += [f"  {tried.same} as it was decided, {tried.other} otherwise."]
+    open_ = tried.decided - tried.same - tried.other
+    lines += [
+        f"  {tried.same} as it was decided, {tried.other} otherwise"
+        + (f", {open_} that nobody has." if open_ else ".")
+    ]
     lines += [f"  {safe(title)}" for title in tried.examples]
     return "\n".join(lines)
 

@@ -16,6 +16,8 @@ def parts(asked: Asked) -> tuple[Part, ...] | Unread:
     outside = (Part("tool", "leave the sandbox", (), frozenset({"privilege"})),) if asked.unboxed else ()
     match asked.kind:
         case "command":
+            if not asked.command.strip():
+                return Unread("there is no command in it")
             found = parts_of(asked.command)
             if isinstance(found, Unread):
                 return found

@@ -20,6 +20,8 @@ from yourcall.core.effects_table import READERS, WRITERS
 from yourcall.core.shell_items import Unread
 
 Do = Literal["allow", "deny", "ask", "hold"]
+# How agents call the tool that runs a shell's commands.
+COMMAND_TOOLS = ("Bash", "Shell", "shell", "exec_command", "run_shell_command")
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
@@ -84,6 +86,9 @@ def problem(rule: Rule) -> str:
             return "it allows everything; say at least which effect, command, tool, host or mcp it is about"
         if any(not pattern.strip("*/?") for pattern in (*rule.tool, *rule.mcp)):
             return "it allows every tool; name the tool, or an effect"
+        whole = rule.tool and not (rule.effect or rule.command or rule.text)
+        if whole and any(_any(rule.tool, name) for name in COMMAND_TOOLS):
+            return "commands are never allowed as a whole; say which command or effect"
         if "unknown" in rule.effect:
             return "what is not known cannot be allowed as a class; name the command or the tool"
     for pattern in rule.command:

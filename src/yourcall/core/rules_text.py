@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 import tomllib
 from datetime import UTC, date, datetime
+from difflib import get_close_matches
 from typing import cast
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import fields, replace
 
+from yourcall.core.effects import EFFECTS
 from yourcall.core.rules import Rule, problem
-from yourcall.model import Refused
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _LISTS = frozenset(
@@ -24,6 +25,8 @@ _LISTS = frozenset(
 )
 # People say "ask twice"; one word is easier to keep apart.
 _DO = {"ask twice": "hold", "ask-twice": "hold", "hold": "hold", "allow": "allow", "deny": "deny", "ask": "ask"}
+_SAYS = 'do = "allow", "deny", "ask" or "ask twice"'
+_KINDS = {"uses": "a whole number", "whole": "true or false", "subagent": "true or false"}
 _FIELDS = tuple(field.name for field in fields(Rule) if field.name not in ("name", "of_project"))
 
 
@@ -43,8 +46,9 @@ def read(text: str, name: str, of_project: str = "") -> Book:
     problems: list[str] = []
     for section, said in told.items():
         rule = _rule(section, said, of_project)
-        if isinstance(rule, Refused):
-            problems.append(f"{name}, [{section}]: {rule.reason}.")
+        if isinstance(rule, _Wrong):
+            line = _line(text, section, rule.key)
+            problems.append(f"{name}{f', line {line}' if line else ''}, [{section}]: {rule.reason}.")
         else:
             rules.append(rule)
     if problems:
@@ -52,33 +56,63 @@ def read(text: str, name: str, of_project: str = "") -> Book:
     return Book(tuple(rules), tuple(problems))
 
 
-def _rule(section: str, said: object, of_project: str) -> Rule | Refused:
+class _Wrong(Struct, frozen=True):
+    """What is wrong with a section, and which of its keys it is about."""
+
+    reason: str
+    key: str = ""
+
+
+def _rule(section: str, said: object, of_project: str) -> Rule | _Wrong:
     if not isinstance(said, dict):
-        return Refused("stands outside of a section; a rule is a section, [name]")
+        return _Wrong("stands outside of a section; a rule is a section, [name]", section)
     if not NAME.fullmatch(section):
-        return Refused("a rule's name is made of small letters, digits and dashes")
+        return _Wrong("a rule's name is made of small letters, digits and dashes")
     told = dict(cast("dict[str, object]", said))
     for key in told:
         if key not in _FIELDS:
-            return Refused(f"a rule knows no {key!r}; there are: {', '.join(_FIELDS)}")
-    told["do"] = _DO.get(str(told.get("do", "")).strip(), told.get("do"))
+            near = get_close_matches(key, _FIELDS, 1)
+            meant = f"; {near[0]!r} is meant?" if near else f"; there are: {', '.join(_FIELDS)}"
+            return _Wrong(f"a rule knows no {key!r}{meant}", key)
+    if "do" not in told:
+        return _Wrong(f"says nothing; {_SAYS}")
+    if str(told["do"]).strip() not in _DO:
+        return _Wrong(f"do = {told['do']!r} says nothing; {_SAYS}", "do")
+    told["do"] = _DO[str(told["do"]).strip()]
     for key in _LISTS & set(told):
         value = told[key]
         told[key] = [value] if isinstance(value, str) else value
+    for effect in cast("list[object]", told.get("effect", [])) if isinstance(told.get("effect", []), list) else []:
+        if effect not in EFFECTS:
+            return _Wrong(f"there is no effect {effect!r}; there are: {', '.join(EFFECTS)}", "effect")
     for key in ("until", "since"):
         if key in told:
             at = _time(told[key])
             if at is None:
-                return Refused(f"{key} is a date or a time, such as 2030-01-31 or 2030-01-31T18:00:00Z")
+                return _Wrong(f"{key} is a date or a time, such as 2030-01-31 or 2030-01-31T18:00:00Z", key)
             told[key] = at
     try:
         rule = msgspec.convert({**told, "name": section, "of_project": of_project}, Rule)
     except msgspec.ValidationError as error:
-        if "do" not in said:
-            return Refused('says nothing; do = "allow", "deny", "ask" or "ask twice"')
-        return Refused(_sentence(str(error)))
+        key = str(error).partition(" - at `$.")[2].strip("`").split("[")[0]
+        kind = "a text, or a list of texts" if key in _LISTS else _KINDS.get(key, "a text")
+        return _Wrong(f"{key} is {kind}", key) if key else _Wrong(str(error))
     wrong = problem(rule)
-    return Refused(wrong) if wrong else rule
+    return _Wrong(wrong) if wrong else rule
+
+
+def _line(text: str, section: str, key: str) -> int:
+    """Where a section, or a key of it, stands; 0 if it cannot be told (an inline table, a dotted name)."""
+    head = 0
+    for number, line in enumerate(text.splitlines(), 1):
+        if re.match(r"\s*\[", line):
+            if head:
+                break
+            quoted = rf"\s*\[\s*[\"']?{re.escape(section)}[\"']?\s*\]"
+            head = number if re.match(quoted, line) else 0
+        elif (head or key == section) and key and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*[=.]", line):
+            return number
+    return head
 
 
 def _time(value: object) -> float | None:
@@ -87,12 +121,6 @@ def _time(value: object) -> float | None:
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day).astimezone().timestamp()
     return None
-
-
-def _sentence(error: str) -> str:
-    what, _, where = error.partition(" - at `$.")
-    key = where.strip("`").split("[")[0]
-    return f"{key}: {what[:1].lower()}{what[1:]}" if key else what
 
 
 # --- writing ------------------------------------------------------------------------------------------------
