@@ -152,7 +152,7 @@ def check_command(place: Place, file: str | None, project: bool) -> None:
 
 @command.command(
     "test",
-    epilog="\b\nExamples:\n  yourcall rules test 'git log | head'\n  yourcall rules test 'npm test' --dir ~/shop\n",
+    epilog="\b\nExamples:\n  yourcall rules test 'git log | head'\n  yourcall rules test make --dir ~/shop\n",
 )
 @click.argument("shell_command", metavar="COMMAND")
 @click.option("--dir", "folder", type=click.Path(file_okay=False), help="The folder it would run in; this one.")
