@@ -71,13 +71,17 @@ def test_rules_answer_codex_and_what_they_cannot_vouch_for_waits(scene: CodexSce
     # And so is the shell that runs it: to bash this compares, `sh` may run ./other.
     shell = asks(scene, "sh -lc")
     assert scene.made("marker")
-    assert by_rule(scene) == [("rule inside", "touch marker && ls", "allowed")]
+    until(
+        lambda: by_rule(scene) == [("rule inside", "touch marker && ls", "allowed")], 30, what="the first record"
+    )
     scene.answer(shell, "deny")
     scene.model.wait_for(
         lambda m: any("Nothing is deleted here" in each for each in (*m.outputs(), *m.user_texts()))
     )
     assert scene.made("marker")
-    assert ("rule no-deleting", "rm -rf marker", "denied") in until(lambda: by_rule(scene)[:1], 30)
+    until(
+        lambda: ("rule no-deleting", "rm -rf marker", "denied") in by_rule(scene), 30, what="the denial's record"
+    )
     assert scene.yourcall.run("log", "verify").code == 0
 
 
