@@ -241,16 +241,19 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def _bash() -> str:
+    return shutil.which("bash") or "/bin/bash"
+
+
 def ran(sandbox: Path, command: str) -> list[list[str]]:
     """What a real bash ran of the stubs, with all their arguments."""
     seen, work = sandbox / f"seen-{secrets.token_hex(8)}", sandbox / "work"
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir()
     env = {"PATH": str(sandbox / "bin"), "SEEN": str(seen), "HOME": str(sandbox / "home"), "LC_ALL": "C.UTF-8"}
-    bash = shutil.which("bash") or "/bin/bash"
     # Read to its end: what runs behind holds the pipe open until it is done too.
     subprocess.run(
-        [bash, "-c", command], cwd=work, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        [_bash(), "-c", command], cwd=work, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL, timeout=30, check=False,
     )  # fmt: skip
     text = seen.read_text(errors="surrogateescape") if seen.exists() else ""
@@ -268,6 +271,10 @@ def check(sandbox: Path, command: str) -> bool:
     if any(argv[0] not in (*NAMES, "test", "echo") and "unknown" in part.effects for argv, part in
            ((part.argv, part) for part in parts if part.kind == "command")):  # fmt: skip
         return False  # a shell script, `eval $x`: said to be unknown, which nothing allows
+    valid = subprocess.run(
+        [_bash(), "-n", "-c", command], stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+    assert valid.returncode == 0, (command, valid.stderr)  # what a shell would not even read is not taken apart
     for argv in ran(sandbox, command):
         assert any(_same(argv, said) for said in seen), (command, argv, seen)
     return True

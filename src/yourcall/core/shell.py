@@ -68,6 +68,7 @@ def _set(text: str) -> frozenset[str]:
 _DATA = frozenset({"regex", "extglob_pattern", "variable_name", "special_variable_name", "heredoc_content"})
 _TRIM = frozenset({":-", "-", ":+", "+", "#", "##", "%", "%%", "/", "//", "^", "^^", ",", ",,"})
 _LITERAL = frozenset({"word", "number", "raw_string", "ansi_c_string", "string_content"})
+_KEYWORDS = _set("if then elif else fi for in do done while until case esac ; &") | {"\n"}
 _ARROWS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
 _COMPARES = frozenset({"=", "==", "!=", "!"})
 _TESTS = _set("-a -b -c -d -e -f -g -h -k -n -o -p -r -s -t -u -w -x -z -G -L -N -O -S -nt -ot -ef")
@@ -88,7 +89,7 @@ class _Walk:
         now = After(places, places)
         for at, node in enumerate(nodes):
             if not node.is_named or node.type == "comment":
-                if node.type not in (";", "&", "\n", ";;", "comment"):
+                if node.type not in (";", "&", "\n", "comment"):
                     raise _Unread(f"a {node.type!r} stands where none is expected")
                 continue
             behind = at + 1 < len(nodes) and nodes[at + 1].type == "&"
@@ -257,6 +258,8 @@ class _Walk:
                 case kind if not child.is_named:
                     if kind in ("((", "))"):
                         raise _Unread("arithmetic can run commands")
+                    if kind not in _KEYWORDS:
+                        raise _Unread(f"a {kind!r} stands where none is expected")
                 case kind if kind in _WORDS:
                     self.word(child, now)
                 case _:

@@ -56,6 +56,10 @@ _SIGNS = frozenset(
 ) | {b"\n"}
 
 
+# What may stand right before or behind a word such as `then`; b"" is the beginning and the end.
+_EDGES = (b"", *(bytes([each]) for each in b" \t\n;&|()<>`"))
+
+
 def objection(text: str) -> str:
     """Why this text is not even looked at; empty if it may be."""
     if len(text) > LONGEST:
@@ -110,6 +114,8 @@ def disagreement(root: Node, source: bytes) -> str:
                 return "a comment begins where a word may go on"
         elif text.strip(b" \t\n") not in _SIGNS and text not in _SIGNS:
             return f"{_shown(text)} is not understood here"
+        elif text.isalpha() and not (source[start - 1 : start] in _EDGES and source[end : end + 1] in _EDGES):
+            return f"{_shown(text)} could be a part of a longer word"
         at = max(at, end)
     if not _BLANK.fullmatch(source, at, len(source)):
         return f"nobody knows what {_shown(source[at:])} is for"
