@@ -123,7 +123,8 @@ class Link(Struct, frozen=True, forbid_unknown_fields=True):
 class Session(Struct, frozen=True, forbid_unknown_fields=True):
     """One run of an agent. `note`: what a person should know about it, such as why it can only be watched.
 
-    `goes_on_as`: the id under which this run went on when this one ended.
+    `goes_on_as`: the id under which this run went on when this one ended. `cost_usd`: what it has cost so far,
+    where the agent tells; 0: not known.
     """
 
     id: str
@@ -139,6 +140,7 @@ class Session(Struct, frozen=True, forbid_unknown_fields=True):
     transcript: str = ""
     note: str = ""
     goes_on_as: str = ""
+    cost_usd: float = 0.0
     outlines: int = 0
     outlined_at: float = 0.0
     started_at: float = 0.0

@@ -165,6 +165,12 @@ class Telling:
     async def unsubscribe(self, device_id: str) -> None:
         await self._push().unsubscribe(device_id)
 
+    async def test_push(self, device_id: str) -> Trial:
+        """One notification to this device alone."""
+        if not self.subscribed(device_id):
+            return Trial(PUSH, PUSH, device_id, False, "this device has not turned notifications on")
+        return await self._try(self._push(), device_id, 0)
+
     def in_front(self) -> None:
         self._presence.in_front()
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 TESTS = Path(__file__).resolve().parent.parent
-for folder in (TESTS / "browser", TESTS / "cli", TESTS):
+for folder in (TESTS / "browser", TESTS / "cli", TESTS / "channels", TESTS):
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
 

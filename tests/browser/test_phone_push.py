@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from chromium import Page
 from phone_scene import answered
+from services import PushService
 
 from kit.poll import until
 
 if TYPE_CHECKING:
     from chromium import Chromium
-    from phone_scene import Agent, Opens
+    from phone_scene import Agent, Daemon, Opens
 
     from kit.yourcall import Yourcall
 
@@ -182,6 +183,49 @@ def test_a_push_that_says_nothing_shows_nothing(worker: Worker) -> None:
     for bad in ("", "no json", "[]", '{"id": ""}', '{"withdraw": "nobody"}', word("afteraaaa2")):
         worker.push(bad)
     until(lambda: [one["tag"] for one in worker.shown()] == ["afteraaaa2"], 20, what="the last one alone")
+
+
+# A browser's own push, without a push service: its answers are those of a real one, for keys that the test holds.
+BROWSER = """
+    const made = %s;
+    let on = false;
+    const unsubscribe = async () => { on = false; return true; };
+    const subscription = { endpoint: made.endpoint, toJSON: () => made, unsubscribe };
+    PushManager.prototype.subscribe = async () => { on = true; return subscription; };
+    PushManager.prototype.getSubscription = async () => (on ? subscription : null);
+"""
+
+
+def test_a_test_is_sent_to_this_phone_and_shown_although_the_app_is_in_front(
+    worker: Worker, yc: Daemon, chromium: Chromium
+) -> None:
+    with PushService() as service:
+        port = int(yc.url.rpartition(":")[2])
+        (yc.home / "config.toml").write_text(f'[channels.push]\nservices = ["{service.url}"]\n')
+        yc.stop()
+        yc.start_on(port)
+        page = worker.page
+        page.call("Page.addScriptToEvaluateOnNewDocument", source=BROWSER % json.dumps(service.subscribe("d1")))
+        page.reload()
+        page.call("Page.bringToFront")
+        page.call("Emulation.setFocusEmulationEnabled", enabled=True)
+        page.sees("Live", 30)
+        page.js("location.hash = '#/devices'")
+        page.tap("Turn on")
+        page.sees("This device is told when an agent waits.")
+        page.tap("Send a test")
+        page.sees("If nothing shows within a few seconds", 30)
+        ((_, told),) = service.pushed
+        assert told["title"].startswith("Yourcall has a question")
+        assert told["buttons"] == [], "they answer prompts, and this is none"
+        worker.push(told)
+        (one,) = until(worker.shown, 20, what="the test, on the screen")
+        assert "This is a test" in one["body"]
+        service.faults.append(403)
+        page.tap("Send a test")
+        page.sees("It was not sent: it said 403", 30)
+        page.tap("Turn off")
+        page.sees("This device is not told")
 
 
 def test_the_switch_says_what_it_can(worker: Worker) -> None:

@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING
 import pytest
 from phone_scene import enter
 
+from kit.codex import CodexHome
 from kit.poll import until
+from kit.responses_server import ResponsesServer, escalated, say
 from kit.turns import text, tool
 from real.conftest import *  # noqa: F403 - the fixtures of the real agents
 from real.test_claude_headless import drive
+from real.test_codex_started import OfCodex
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from chromium import Chromium, Page
 
     from kit.claude import ClaudeHome
@@ -132,6 +137,15 @@ def test_a_session_is_started_steered_ended_and_resumed_from_a_phone(
         page.tap("Read ")
         until(lambda: page.js("document.querySelector('.did img')?.naturalWidth") == 192, 20, what="the picture")
 
+        # What it has cost, as Claude itself says: in the list, and in the session.
+        (known,) = driven.yourcall.http("GET", "/api/sessions")[1]
+        assert known["cost_usd"] > 0
+        cost = "document.querySelector('.cost')?.textContent"
+        page.js("location.hash = '#/sessions'")
+        until(lambda: "$" in (page.js(cost) or ""), 20, what="the cost in the list", show=page.text)
+        page.js("history.back()")
+        page.sees("Made the marker.")
+        assert "$" in page.js("document.querySelector('.who, header, main').textContent")
         page.tap("Mode, model and end")
         page.tap("End this session")
         page.tap("End it now")
@@ -143,3 +157,78 @@ def test_a_session_is_started_steered_ended_and_resumed_from_a_phone(
         page.sees("Made the marker.")  # it remembers
         assert not page.errors
         page.close()
+
+
+def test_a_session_that_is_cleared_goes_on_in_the_open_page_with_its_prompt(
+    built: None, scene: Scene, chromium: Chromium
+) -> None:
+    page = enter(chromium, scene.yourcall)
+    scene.ask([text("Shall I push?")])
+    ready = scene.yourcall.pause("ready")
+    first = ready["session_id"]
+    page.sees("Shall I push?", 30)
+    page.js(f"location.hash = '#/s/{first}'")
+    page.sees("Shall I push?", 30)
+    page.tap("Commands")
+    page.tap("/clear")
+    page.tap("Send", ".buttons")
+    new = until(
+        lambda: next((s["id"] for s in scene.yourcall.http("GET", "/api/sessions")[1] if s["id"] != first), None),
+        60,
+        what="another id",
+        show=page.text,
+    )
+    page.loses("Shall I push?", 30)
+    # What is said in the page that was open all along reaches the run, and its answer comes here.
+    until(lambda: page.js("document.querySelector('.composer textarea')?.value") == "", 30, what="an empty box")
+    tell(page, scene.model.script("more", [text("Here I am.")]))
+    page.sees("Here I am.", 60)
+    page.js("location.hash = '#/'")
+    page.sees("Here I am.", 60)
+    (waits,) = until(
+        lambda: [p for p in scene.yourcall.waiting() if p["kind"] == "ready" and "Here I am." in p["body"]],
+        30,
+        what="ready",
+        show=scene.yourcall.waiting,
+    )
+    assert waits["session_id"] == new
+    shown = "[...document.querySelectorAll('a')].map((e) => e.hash).filter((h) => h.startsWith('#/p/'))"
+    until(lambda: page.js(shown) and all(waits["id"] in each for each in page.js(shown)), 30, what="one row")
+    assert not page.errors
+    page.close()
+
+
+def test_codex_is_started_answered_and_spoken_to_from_a_phone(
+    built: None, tmp_path: Path, fetched: Callable[..., Path], chromium: Chromium
+) -> None:
+    binary = fetched("codex")
+    with ResponsesServer() as brain:
+        home = CodexHome.make(tmp_path, brain)
+        (home.path / ".bash_profile").write_text(f'export PATH="{binary.parent}:$PATH"\n')
+        try:
+            with OfCodex(tmp_path, home, binary) as yourcall:
+                page = enter(chromium, yourcall)
+                page.tap("Sessions", "nav")
+                page.tap("Start or resume")
+                page.write("Folder", str(home.project))
+                page.write(
+                    "What shall it do?", brain.script("work", [escalated("touch marker")], [say("Made it.")])
+                )
+                page.tap("Codex")
+                page.sees("Start Codex")
+                assert "How it asks" not in page.text(), "modes of Claude are none of Codex"
+                page.tap("Start Codex")
+                page.sees("Codex wants to run", 90)
+                page.tap("Codex wants to run")
+                page.tap("Allow")
+                until(lambda: (home.project / "marker").exists(), 40, what="the command to run")
+                page.tap("What came before")
+                page.sees("Made it.", 40)
+                tell(page, brain.script("again", [say("Good morning.")]))
+                page.sees("Good morning.", 40)
+                (session,) = yourcall.http("GET", "/api/sessions")[1]
+                assert (session["agent"], session["mode"]) == ("codex", "headless")
+                assert not page.errors
+                page.close()
+        finally:
+            home.close()

@@ -125,7 +125,15 @@ def test_everything_waits_while_paused_and_one_tap_resumes(yc: Yourcall, agent: 
     page.tap("Allow")
     assert answered(held)["decision"]["behavior"] == "allow"
 
-    assert yc.run("pause").code == 0  # at the desk: the phone sees it
+    page.asked.clear()
+    assert yc.run("pause").code == 0  # at the desk: the phone is told, and need not ask
+    page.sees("Rules are paused")
+    assert not [url for url in page.asked if url.endswith("/api/status")]
+    assert yc.run("resume").code == 0
+    page.loses("Rules are paused")
+    assert yc.run("pause").code == 0
+    page.sees("Rules are paused")
+    page.reload()
     page.sees("Rules are paused")
     page.line(False)
     page.sees("Trying again")

@@ -259,3 +259,53 @@ def test_a_device_is_renamed(yc: Yourcall, opens: Opens) -> None:
     page.tap("Save")
     page.sees("Ada's phone")
     assert [device["name"] for device in yc.http("GET", "/api/devices")[1]] == ["Ada's phone"]
+
+
+# The browser's part of dictation, which needs a microphone and its maker: what it does is said by the test.
+EARS = """
+    window.ears = [];
+    window.SpeechRecognition = class {
+        constructor() { window.ears.push(this); this.on = false; }
+        start() { this.on = true; }
+        stop() { this.on = false; this.onend(); }
+        says(words, isFinal) {
+            const one = Object.assign([{ transcript: words }], { isFinal });
+            this.onresult({ resultIndex: 0, results: [one] });
+        }
+        fails(error) { this.onerror({ error }); this.stop(); }
+    };
+"""
+
+
+def test_what_is_dictated_is_added_to_what_was_typed_and_sent_by_a_tap_only(
+    tmp_path: Path, yc: Yourcall, tmux: Tmux, opens: Opens
+) -> None:
+    page = opens()
+    page.call("Page.addScriptToEvaluateOnNewDocument", source=EARS)
+    page.reload()
+    page.sees("Live")
+    drawn = Drawn(tmp_path, {"idle": (CORPUS / "idle-empty-80x24" / "screen.txt").read_text()}, {})
+    with Agent(tmp_path, yc, pane=drawn.start(tmux, 80, 24)) as agent:
+        agent.says("Hello.")
+        agent.begins()
+        talk(page, agent, "Hello.")
+        draft = "document.querySelector('.composer textarea').value"
+        page.js("document.querySelector('.composer textarea').focus()")
+        page.call("Input.insertText", text="Fix the")
+        page.tap("Dictate")
+        until(lambda: page.js("ears[0]?.on"), what="listening")
+        assert page.js("ears[0].continuous && !ears[0].interimResults")
+        page.js("ears[0].says(' limit <b>now</b> ', true)")
+        page.js("ears[0].says('not yet sure', false)")
+        until(lambda: page.js(draft) == "Fix the limit <b>now</b>", what="the words", show=lambda: page.js(draft))
+        page.tap("Stop dictating")
+        until(lambda: not page.js("ears[0].on"), what="an end")
+        page.tap("Dictate")
+        until(lambda: page.js("ears[1]?.on"), what="listening again")
+        page.js("ears[1].fails('not-allowed')")
+        page.sees("This page may not use the microphone.")
+        assert page.js(draft) == "Fix the limit <b>now</b>"
+        page.tap("Dictate")
+        until(lambda: page.js("ears[2]?.on"), what="listening once more")
+        page.js("location.hash = '#/'")
+        until(lambda: not page.js("ears[2].on"), what="nobody listens behind a closed view")

@@ -249,12 +249,12 @@ def test_quiet_hours_are_those_of_where_the_person_is_now(lives: Lives, monkeypa
         board = Board()
         there, here = (f"XXX{shift:+d}" for shift in (-_hours_to(house, 12), -_hours_to(house, 2)))
         monkeypatch.setenv("TZ", here)
-        house.start(board, notify=Notify(quiet="00:00-06:00"))
+        desk = Board("desk", rung="desk")
+        house.start(board, desk, notify=Notify(quiet="00:00-06:00"))
         await house.ask()
-        naps = house.naps
-        await house.until(lambda: house.runner._prompts)
-        assert naps == house.naps or not board.sends, "it is two at night"
-        assert not board.deeds
+        await house.until(lambda: desk.shown)
+        await house.settled()
+        assert not board.deeds, "it is two at night"
         monkeypatch.setenv("TZ", there)  # the machine has travelled; nobody has told the C library
         house.runner.wake()
         await house.until(lambda: board.shown, what="at noon")
@@ -420,6 +420,21 @@ def test_titles_only_says_nothing_of_the_agents_words(lives: Lives) -> None:
         await house.confirm()
         await house.until(lambda: notice_of(board).standing == "over")
         assert notice_of(board).outcome == "Done (cli)", "an option's label is a word of the agent's"
+
+    lives(story)
+
+
+def test_what_changes_just_as_a_look_ends_is_looked_at(lives: Lives) -> None:
+    async def story(house: House) -> None:
+        board = Board(withdraw=True)
+        runner = house.start(board)
+        prompt = await house.ask()
+        await house.until(lambda: board.shown)
+        await house.settled()
+        # The look itself is one step; what is called next comes before anybody hears that it is over.
+        runner._touch(("p1", "board", ""))
+        asyncio.get_running_loop().call_soon(runner._take, replace(prompt, state="desk"))
+        await house.until(lambda: not board.shown)
 
     lives(story)
 

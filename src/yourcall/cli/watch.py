@@ -96,6 +96,8 @@ def line(message: dict[str, Any]) -> str:
         session = read(message.get("session"), Session)
         text = safe(f"{session.agent} {project(session.cwd)}: session {session.id[:8]}")
         return _line(at, "", session.state, text, "")
+    if message.get("type") == "pause":
+        return _line(at, "", "paused" if message.get("paused") else "rules on", "what rules decide", "")
     return safe(f"{at}  {message.get('type')}")
 
 

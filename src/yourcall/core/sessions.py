@@ -31,6 +31,7 @@ def merged(old: Session, new: Session) -> Session:
         # A way in makes the reason why there was none untrue.
         note=new.note or ("" if new.links else old.note),
         goes_on_as=new.goes_on_as,
+        cost_usd=new.cost_usd or old.cost_usd,
         outlines=old.outlines,
         outlined_at=old.outlined_at,
         started_at=old.started_at or new.started_at,

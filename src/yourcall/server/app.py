@@ -85,7 +85,7 @@ def make_app(
         routes=[
             *(StarletteRoute(route.path, endpoint(route), methods=[route.method]) for route in offered),
             *(StarletteRoute(path, _page(file), methods=["GET"]) for path, file in pages.items()),
-            WebSocketRoute(LIVE, live(desk, devices, conversations)),
+            WebSocketRoute(LIVE, live(desk, devices, conversations, rules)),
             WebSocketRoute(INTERACTIVE, interactive_feed.feed(desk, devices)),
             *(WebSocketRoute(path, rpc(rpc_tools, devices)) for path in (RPC, RPC_TOO) if rpc_tools is not None),
         ],

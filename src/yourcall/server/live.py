@@ -16,16 +16,19 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from yourcall.server.auth import CALLER, Caller, Refusal, refuse
 from yourcall.server.devices import Devices
-from yourcall.server.needs import Conversations, Desk, Feed, Shelf
+from yourcall.server.needs import Conversations, Desk, Feed, RuleDoor, Shelf
 from yourcall.server.stream import Watched, stream
 from yourcall.server.view import news
-from yourcall.server.wire import Hello
+from yourcall.server.wire import Hello, PauseNews
 
 REVOKED = 4001
 RESYNC = 4008
 
 # A message that was not taken for so long will not be: a phone in a tunnel, a stopped program.
 PATIENCE = 30.0
+
+# Sooner than a person looks from one screen to the other; one look is one `stat`.
+BRAKE_S = 0.5
 
 # What is left for a last word; after it the connection is dropped without one.
 FAREWELL = 2.0
@@ -34,7 +37,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def live(
-    desk: Desk, devices: Devices, conversations: Conversations | None = None
+    desk: Desk, devices: Devices, conversations: Conversations | None = None, rules: RuleDoor | None = None
 ) -> Callable[[WebSocket], Awaitable[None]]:
     """The endpoint of `/api/live?after=SEQ`."""
 
@@ -48,7 +51,8 @@ def live(
         caller: Caller = socket.scope[CALLER]
         with devices.present(caller.device_id) as cut:
             async with desk.subscribe(after) as feed:
-                hello = Hello(desk.store.last_seq, snapshot=after is None)
+                paused = rules.paused if rules is not None else None
+                hello = Hello(desk.store.last_seq, after is None, paused)
                 with suppress(WebSocketDisconnect):
                     await socket.accept()
                     say, watched = _Mouth(socket), Watched()
@@ -57,6 +61,7 @@ def live(
                         _left(socket, watched),
                         _cut(cut),
                         stream(say.patiently, watched, desk.store, conversations),
+                        _brake(say, rules, paused),
                     )
                     if code:
                         async with asyncio.timeout(FAREWELL):
@@ -86,6 +91,19 @@ async def _send(say: _Mouth, feed: Feed, hello: Hello, shelf: Shelf) -> tuple[in
     except TimeoutError:
         return too_slow
     return too_slow  # a feed ends by itself only when it overflowed
+
+
+async def _brake(say: _Mouth, rules: RuleDoor | None, told: bool | None) -> tuple[int, str]:
+    """It is a file, which works without us, too; so it is looked at."""
+    try:
+        while rules is not None:
+            await asyncio.sleep(BRAKE_S)
+            if rules.paused != told:
+                told = not told
+                await say.patiently(PauseNews(told))
+    except TimeoutError:
+        return RESYNC, "resync"
+    return await asyncio.Future()
 
 
 class _Mouth:

@@ -14,15 +14,16 @@ import msgspec
 
 from yourcall import __version__
 from yourcall.server.route import Route
-from yourcall.server.wire import EntriesNews, Hello, Problem, PromptNews, SessionNews
+from yourcall.server.wire import EntriesNews, Hello, PauseNews, Problem, PromptNews, SessionNews
 
-_FEED = (Hello, PromptNews, SessionNews, EntriesNews)
+_FEED = (Hello, PromptNews, SessionNews, EntriesNews, PauseNews)
 
 _LIVE_ABOUT = (
     "A WebSocket. First a `Hello`, then, with `after`, the current version of every row that changed after that "
     "number, then every change as it happens, one JSON message each, with its `seq`. Closed with 4008 when the "
     "client cannot keep up (connect again with the last `seq` seen), with 4001 when the device was revoked. A "
-    'client that says `{"watch": SESSION}` also hears, without a `seq`, what is added to that conversation.'
+    'client that says `{"watch": SESSION}` also hears, without a `seq`, what is added to that conversation. '
+    "That rules are paused, or decide again, is told by `Hello` and then by a `PauseNews`, without a `seq`."
 )
 
 

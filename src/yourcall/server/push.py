@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from yourcall.model import Refused
 from yourcall.server.auth import Refusal
+from yourcall.server.needs import Trial
 from yourcall.server.route import Call, Reply, body
 from yourcall.server.wire import (
     ChannelTestRequest,
@@ -51,6 +52,12 @@ async def push_off(call: Call) -> Reply | Refusal:
     return Reply(Done())
 
 
+async def push_test(call: Call) -> Reply | Refusal:
+    if call.told is None:
+        return _NONE
+    return Reply(_trial(await call.told.test_push(call.caller.device_id)))
+
+
 async def in_front(call: Call) -> Reply | Refusal:
     if call.told is not None:
         call.told.in_front()
@@ -87,7 +94,11 @@ async def test_channels(call: Call) -> Reply | Refusal:
     done = await call.told.test(asked.name, asked.wait)
     if isinstance(done, Refused):
         return Refusal(404, done.reason)
-    return Reply([TrialView(t.channel, t.kind, t.target, t.sent, t.detail, t.tapped) for t in done])
+    return Reply([_trial(each) for each in done])
+
+
+def _trial(trial: Trial) -> TrialView:
+    return TrialView(trial.channel, trial.kind, trial.target, trial.sent, trial.detail, trial.tapped)
 
 
 async def reload_channels(call: Call) -> Reply | Refusal:

@@ -487,6 +487,14 @@ ROUTES: tuple[Route, ...] = (
         refuses=(400, 404, 413, 422),
     ),
     Route("DELETE", "/api/push", push.push_off, "Notify this device no more.", {200: Done}, refuses=(404,)),
+    Route(
+        "POST",
+        "/api/push/test",
+        push.push_test,
+        "Send this device one notification, and say what became of it.",
+        {200: TrialView},
+        refuses=(404,),
+    ),
     Route("POST", "/api/front", push.in_front, "The app is in front of somebody now.", {200: Done}),
     Route(
         "POST",

@@ -75,6 +75,7 @@ def session_view(session: Session) -> SessionView:
         started_at=session.started_at,
         seen_at=session.seen_at,
         goes_on_as=session.goes_on_as,
+        cost_usd=session.cost_usd,
         machine=machine(),
         branch=branch(session.cwd),
     )

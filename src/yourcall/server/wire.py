@@ -82,6 +82,7 @@ class SessionView(Struct, frozen=True):
     goes_on_as: str = ""
     machine: str = ""
     branch: str = ""
+    cost_usd: float = 0.0
 
 
 class LogLine(Struct, frozen=True):
@@ -345,10 +346,14 @@ class Problem(Struct, frozen=True):
 
 
 class Hello(Struct, frozen=True, tag_field="type", tag="hello"):
-    """The first message of a feed. `snapshot`: nothing before `seq` will follow, so fetch the lists now."""
+    """The first message of a feed. `snapshot`: nothing before `seq` will follow, so fetch the lists now.
+
+    `paused`: nothing is decided by rule now; null where there are no rules.
+    """
 
     seq: int
     snapshot: bool
+    paused: bool | None = None
 
 
 class PromptNews(Struct, frozen=True, tag_field="type", tag="prompt"):
@@ -372,6 +377,12 @@ class EntriesNews(Struct, frozen=True, tag_field="type", tag="entries"):
     session_id: str
     subagent: str
     page: Page
+
+
+class PauseNews(Struct, frozen=True, tag_field="type", tag="pause"):
+    """Somebody pulled the brake, or let it go: whether rules are paused from now on. Without a `seq`."""
+
+    paused: bool
 
 
 class WatchRequest(Struct, frozen=True):

@@ -19,6 +19,8 @@ export interface Listener {
   snapshot(): Promise<void>;
   news(message: Exclude<LiveNews, { type: "hello" }>): void;
   line(state: LineState, why: string): void;
+  /** Whether rules are paused, as the feed begins. */
+  brake(paused: boolean | null): void;
 }
 
 const REVOKED = 4001;
@@ -120,11 +122,12 @@ export class Feed {
         await this.to.snapshot();
         this.seq = message.seq;
       }
+      this.to.brake(message.paused);
       this.to.line("live", "");
       return this.wish ? this.sayWish() : undefined;
     }
     this.to.news(message);
-    // What is added to a conversation is no row, and has a place of its own in its file.
-    if (message.type !== "entries") this.seq = message.seq;
+    // What is added to a conversation is no row, and has a place of its own in its file; the brake is no row either.
+    if ("seq" in message) this.seq = message.seq;
   }
 }

@@ -7,7 +7,7 @@ import { touched } from "./calm";
 import { Feed, type LineState, type WatchRequest } from "./feed";
 import { empty, type Filled } from "./form";
 import { answers, forgetAll, forgetAnswer, keepAnswer, type KeptAnswer } from "./kept";
-import type { AnswerReply, AnswerRequest, DeviceView, LiveNews, Page, PromptStory, PromptView, SessionView, Status } from "./types";
+import type { AnswerReply, AnswerRequest, DeviceView, LiveNews, Page, PromptStory, PromptView, SessionView } from "./types";
 import { line } from "./visible";
 import { agentName, bounce, DONE, project, sentence, standing } from "./words";
 
@@ -54,8 +54,6 @@ const LINGER = 150;
 const ELSEWHERE = 15_000;
 const SAID_FOR = 6_000;
 const RETRY = 3_000;
-// The feed does not tell of the brake. Whoever has the app open sees it pulled elsewhere after at most so long.
-const BRAKE = 4_000;
 
 class Inbox {
   cards: Card[] = $state.raw([]);
@@ -75,17 +73,15 @@ class Inbox {
   private saidAt = 0;
   private added: (page: Page) => void = () => undefined;
   private retry = 0;
-  private turned = 0;
   private readonly feed = new Feed({
     snapshot: () => this.snapshot(),
     news: (message) => this.news(message),
     line: (state, why) => this.lineIs(state, why),
+    brake: (paused) => (this.paused = paused ?? false),
   });
 
   constructor() {
     setInterval(() => this.settle(), 100);
-    setInterval(() => void this.lookAtBrake(), BRAKE);
-    document.addEventListener("visibilitychange", () => void this.lookAtBrake());
   }
 
   get waiting(): Card[] {
@@ -142,17 +138,8 @@ class Inbox {
     this.loaded = true;
   }
 
-  private async lookAtBrake(): Promise<void> {
-    if (document.hidden || this.line !== "live") return;
-    const asked = this.turned;
-    const reply = await get<Status>("/api/status").catch(() => null);
-    // What was asked before the person's own hand was on the brake is old.
-    if (reply?.ok && asked === this.turned) this.paused = reply.data.paused ?? false;
-  }
-
   /** Pull the brake, or let it go; what is wrong, in a sentence, or nothing. */
   async brake(on: boolean): Promise<string> {
-    this.turned++;
     try {
       const reply = await call("POST", on ? "/api/pause" : "/api/resume");
       if (reply.status === 401) this.unpair("This device is not paired any more.");
@@ -163,8 +150,6 @@ class Inbox {
     } catch (error) {
       if (!(error instanceof NoLine)) throw error;
       return `No connection: it is not known whether rules are ${on ? "paused" : "on again"}.`;
-    } finally {
-      this.turned++;
     }
   }
 
@@ -176,6 +161,7 @@ class Inbox {
 
   private news(message: Exclude<LiveNews, { type: "hello" }>): void {
     if (message.type === "entries") this.added(message.page);
+    else if (message.type === "pause") this.paused = message.paused;
     else if (message.type === "prompt") this.take(message.prompt, true);
     else if (message.type === "session") {
       const { id, goes_on_as: next } = message.session;
@@ -190,7 +176,6 @@ class Inbox {
     if (state === "unpaired") return this.unpair(why);
     this.line = state;
     if (state !== "live") return;
-    void this.lookAtBrake();
     void this.flush();
   }
 

@@ -2,12 +2,15 @@
 // Rule: nothing is asked of the browser before the person has pressed a button.
 
 import { call, get, NoLine } from "./api";
-import type { PushView } from "./types";
+import type { PushView, TrialView } from "./types";
+import { line } from "./visible";
 
 export type PushState = "on" | "off" | "denied" | "impossible";
 
 // Much shorter than the time that the phone in the pocket waits for somebody at the desk.
 const BEAT = 20_000;
+// As long as the daemon waits for the push service.
+const SLOWEST = 35_000;
 
 const able = (): boolean => "serviceWorker" in navigator && "PushManager" in window && "Notification" in window;
 
@@ -39,6 +42,14 @@ export async function turnOn(): Promise<string> {
 export async function turnOff(): Promise<void> {
   await (await subscription())?.unsubscribe();
   await call("DELETE", "/api/push");
+}
+
+/** Send one to this device: what became of it, in a sentence, and whether it left. */
+export async function tryPush(): Promise<{ text: string; tone: "good" | "bad" }> {
+  const reply = await call<TrialView>("POST", "/api/push/test", undefined, SLOWEST);
+  if (!reply.ok) return { text: line(reply.error) || "That did not work.", tone: "bad" };
+  if (!reply.data.sent) return { text: `It was not sent: ${line(reply.data.detail)}.`, tone: "bad" };
+  return { text: "Sent. If nothing shows within a few seconds, look at the notification settings of this device and at its do-not-disturb.", tone: "good" };
 }
 
 async function subscription(): Promise<PushSubscription | null> {

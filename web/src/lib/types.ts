@@ -137,11 +137,12 @@ export interface GivenView {
   input: unknown | null;
 }
 
-/** The first message of a feed. `snapshot`: nothing before `seq` will follow, so fetch the lists now. */
+/** The first message of a feed. `snapshot`: nothing before `seq` will follow, so fetch the lists now. `paused`: nothing is decided by rule now; null where there are no rules. */
 export interface Hello {
   type: "hello";
   seq: number;
   snapshot: boolean;
+  paused: boolean | null;
 }
 
 /** One thing to answer: buttons for `options`, a text field for `textInput`, both if there are both. */
@@ -264,6 +265,12 @@ export interface PartView {
   effects: string[];
   do: "allow" | "ask" | "deny" | "hold";
   rule: string;
+}
+
+/** Somebody pulled the brake, or let it go: whether rules are paused from now on. Without a `seq`. */
+export interface PauseNews {
+  type: "pause";
+  paused: boolean;
 }
 
 /** A picture in a record; `data` is base64, as it stands there. */
@@ -500,6 +507,7 @@ export interface SessionView {
   goes_on_as: string;
   machine: string;
   branch: string;
+  cost_usd: number;
 }
 
 /** What the agent is saying right now, before the message is whole; empty between messages. */
@@ -645,4 +653,4 @@ export interface InteractiveChoice {
   label: string;
 }
 
-export type LiveNews = Hello | PromptNews | SessionNews | EntriesNews;
+export type LiveNews = Hello | PromptNews | SessionNews | EntriesNews | PauseNews;

@@ -95,6 +95,9 @@ export function sentence(prompt: PromptView): string {
   return tool ? `${who} wants to use ${line(tool)}` : `${who} asks for permission`;
 }
 
+/** What something cost; less than a cent is still something. */
+export const dollars = (cost: number): string => (cost < 0.01 ? "<$0.01" : `$${cost.toFixed(2)}`);
+
 /** How long, in the largest unit that says enough. */
 export function span(seconds: number): string {
   const s = Math.max(0, Math.floor(seconds));

@@ -102,6 +102,7 @@ class Result(Struct, frozen=True):
     result: str | None = ""
     errors: list[str] | None = None
     terminal_reason: str | None = ""
+    total_cost_usd: float | None = None
     queued_turn_count: int | None = 0
 
 

@@ -6,6 +6,7 @@ own word (the echo of our answer, the tool's result, the echo of our instruction
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TypeVar
 
 import msgspec
@@ -384,6 +385,8 @@ class ClaudeTalk:
         self.speaking = Speaking()
         if result is None or not self.session_id:
             return NOTHING
+        cost = result.total_cost_usd or 0.0
+        self._seen = replace(self._seen, cost_usd=cost if isfinite(cost) and cost > 0 else self._seen.cost_usd)
         if self._unheard or (result.queued_turn_count or 0) > 0:
             return Spoke(self._session(at, self.session_id, "working"))  # more was said already
         events = [*self._answers(at), *self._went_on(at), *self._session(at, self.session_id, "idle")]
