@@ -32,7 +32,18 @@ EDIT = {
     "new_string": 'CURRENCY = "EUR"\nFREE_SHIPPING_FROM = 30\nGIFT_WRAP = 3',
 }
 
+LONG = "/home/ada/work/clients/north-sea-wind-and-weather-services/monorepo/packages/quarterly-report-generator-v2"
+LONG_COMMAND = "./gradlew --no-daemon --stacktrace -Pversion=2026.11.15-rc.3+build.4711 " + " ".join(
+    f":packages:module-{n}:integrationTest --tests 'org.example.weather.very.long.package.Name{n}IT'"
+    for n in range(9)
+)
+
 TERMINAL = ROOT / "tests" / "corpus" / "claude" / "idle-after-answer-80x24" / "screen.txt"
+
+REVOKE = """
+    fetch("/api/devices").then((r) => r.json())
+        .then((all) => fetch("/api/devices/" + all.find((d) => d.current).id, { method: "DELETE" }))
+"""
 
 # Long enough for what was asked to be drawn; there is no sign of "all is painted" to wait for.
 SETTLED = 0.4
@@ -148,6 +159,45 @@ def scenes(page: Page, agent: Agent, other: Agent) -> Any:
     yield "history"
     see(page, "devices", "Add a device")
     yield "devices"
+    see(page, "rules", "Everything waits for you")
+    yield "rules-none"
+    see(page, "history", "waited")
+    page.line(False)
+    page.sees("Trying again")
+    yield "history-offline"
+    page.line(True)
+    page.sees("Live")
+    permission(
+        agent, "piclongaa2", LONG, "Bash", command=LONG_COMMAND, description="Words without a space: " + "x" * 90
+    )
+    permission(other, "pichidden2", WEATHER, "Bash", command="git commit -m 'tidy up\u202e\u200b gnp.exe'")
+    see(page, "", "gnp")
+    page.js("scrollTo(0, 1e6)")
+    time.sleep(SETTLED)
+    yield "long-row"
+    see(page, "p/piclongaa2", "gradle")
+    yield "long"
+    see(page, "p/pichidden2", "U+200B")
+    yield "hidden"
+    see(page, "p/nobodyaaa2", "prompt")
+    yield "gone"
+    see(page, "s/nobody", "ession")
+    yield "gone-session"
+    see(page, "devices", "Add a device")
+    page.tap("Pause all rules")
+    page.sees("Nothing is decided by rule")
+    time.sleep(SETTLED)
+    yield "paused-settings"
+    see(page, "", "Rules are paused")
+    yield "paused"
+    page.tap("Resume", ".paused")
+    page.loses("Rules are paused")
+    page.js(
+        "fetch('/api/devices').then((r) => r.json()).then((all) => fetch('/api/devices/' + all.find((d) => d.current).id, { method: 'DELETE' }))"
+    )
+    page.sees("Pair")
+    time.sleep(SETTLED)
+    yield "pair"
 
 
 def take(browser: Chromium, width: int, height: int, dark: bool, wanted: dict[str, Path] | Path) -> None:
@@ -170,7 +220,7 @@ def main(arguments: list[str]) -> int:
     images = ROOT / "docs" / "images"
     with tempfile.TemporaryDirectory() as profile, Chromium(Path(profile)) as browser:
         if arguments:
-            for width, height, dark in ((360, 740, False), (390, 844, True)):
+            for width, height, dark in ((360, 740, False), (390, 844, True), (360, 740, True), (390, 844, False)):
                 take(browser, width, height, dark, Path(arguments[0]))
         else:
             for dark, names in ((False, ("inbox", "change", "talk")), (True, ("plan", "danger", "terminal"))):

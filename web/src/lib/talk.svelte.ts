@@ -50,7 +50,7 @@ export class Talk {
       const more = this.before === null ? "" : `&before=${this.before}&file=${part(this.file)}`;
       const reply = await get<Page>(`/api/sessions/${part(this.id)}/conversation?limit=${PAGE}${more}`);
       if (reply.status === 401) return inbox.unpair("");
-      this.problem = reply.ok ? "" : reply.error;
+      this.problem = reply.ok ? "" : reply.status === 404 ? "This session is not on record any more." : reply.error;
       if (!reply.ok) return;
       const first = !this.file || reply.data.restarted;
       if (first) this.anew(reply.data);
