@@ -15,6 +15,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from yourcall.agents.acp.agent import ACP
 from yourcall.agents.agent import Agent
 from yourcall.agents.claude.agent import CLAUDE, DEMO
 from yourcall.agents.claude.keys import CLAUDE_SCREEN
@@ -43,6 +44,7 @@ from yourcall.events import (
     SessionSeen,
 )
 from yourcall.links import names, processes
+from yourcall.links.acp import Records
 from yourcall.links.asks import Asks
 from yourcall.links.codex import CONTROL, CodexServers
 from yourcall.links.codex import LINK as SOCKET
@@ -64,7 +66,7 @@ from yourcall.store.sqlite import Store
 
 log = logging.getLogger(__name__)
 
-AGENTS: dict[str, Agent] = {agent.name: agent for agent in (CLAUDE, CODEX, GEMINI, GENERIC, DEMO)}
+AGENTS: dict[str, Agent] = {agent.name: agent for agent in (CLAUDE, CODEX, GEMINI, GENERIC, *ACP, DEMO)}
 SCREENS: dict[str, OnScreen] = {
     CLAUDE.name: CLAUDE_SCREEN,
     CODEX.name: CODEX_SCREEN,
@@ -91,7 +93,9 @@ class Switchboard:
         self.keyboard = Keyboard(self, self.tmux, self.screens, SCREENS.get)
         self.filling = Filling(self, self.tmux, self.screens, SCREENS.get)
         self.speaker = Speaker(self, self.tmux, self.screens, SCREENS.get)
-        self.started = Started(self, AGENTS.get, _policy(config), {CODEX.name: _codex_policy(config)})
+        self.records = Records(store.path.parent / "acp")
+        others = {CODEX.name: _codex_policy(config), **{agent.name: Policy() for agent in ACP}}
+        self.started = Started(self, AGENTS.get, _policy(config), others, self.records)
         self.asks = Asks(self, store)
         self.codex = CodexServers(self, CODEX, self._codex_sockets)
         self.rules = Rules(
@@ -321,6 +325,7 @@ class Switchboard:
                 if now - pruned_at > 86_400:
                     pruned_at = now
                     await self.loop.store.prune(now - self.config.keep.days * 86_400)
+                    await asyncio.to_thread(self.records.prune, now - self.config.keep.days * 86_400)
             except Exception:  # tidying up is never a reason to stop
                 log.exception("sweeping failed")
             await asyncio.sleep(SWEEP_S)

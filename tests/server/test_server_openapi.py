@@ -163,7 +163,7 @@ def test_replies_are_what_the_document_says(house: House) -> None:
         ("POST", "/api/sessions/{id}/key", "/api/sessions/s1/key", {"key": ""}, 400),
         ("POST", "/api/sessions/{id}/interrupt", "/api/sessions/none/interrupt", None, 404),
         ("POST", "/api/sessions", "/api/sessions", {"prompt": "hello", "cwd": "/"}, 404),
-        ("POST", "/api/sessions", "/api/sessions", {"prompt": ""}, 400),
+        ("POST", "/api/sessions", "/api/sessions", {"prompt": 7}, 400),
         ("POST", "/api/sessions/{id}/turn", "/api/sessions/none/turn", {"text": "hello"}, 404),
         ("POST", "/api/sessions/{id}/mode", "/api/sessions/s1/mode", {"permission_mode": ""}, 400),
         ("POST", "/api/sessions/{id}/model", "/api/sessions/s1/model", {"model": 1}, 400),

@@ -16,7 +16,8 @@ from yourcall.model import Answer, Prompt, Refused
 
 
 class Wish(Struct, frozen=True):
-    """A session to be started. `resume` is the id of an earlier one that is to go on; empty fields say nothing."""
+    """A session to be started. `resume` is the id of an earlier one that is to go on; empty fields say nothing.
+    `command`: another program than the agent's usual one, as a person typed it at this machine."""
 
     cwd: str
     prompt: str
@@ -25,14 +26,18 @@ class Wish(Struct, frozen=True):
     resume: str = ""
     allowed_tools: tuple[str, ...] = ()
     skip_permissions: bool = False
+    command: tuple[str, ...] = ()
 
 
 class Child(Struct, frozen=True):
-    """The process that was started for it."""
+    """The process that was started for it. `records`: the folder of the records that we keep ourselves;
+    `recorded`: there is one already of the session that is to go on."""
 
     pid: int
     started: str
     cwd: str
+    records: str = ""
+    recorded: bool = False
 
 
 class Done(Struct, frozen=True):
@@ -44,13 +49,15 @@ class Done(Struct, frozen=True):
 
 class Spoke(Struct, frozen=True):
     """What one line means: events to post in this order, lines to write back at once, and the word on a request
-    of ours. `gives_up`: why this session cannot begin, or go on; its program is to be ended."""
+    of ours. `gives_up`: why this session cannot begin, or go on; its program is to be ended. `record`: lines for
+    the record that we keep of it, where the agent names none of its own."""
 
     events: tuple[AnyEvent, ...] = ()
     bodies: dict[str, bytes] = field(default_factory=dict[str, bytes])
     lines: tuple[bytes, ...] = ()
     done: Done | None = None
     gives_up: str = ""
+    record: tuple[bytes, ...] = ()
 
 
 class Speaking(Struct, frozen=True):
@@ -88,8 +95,13 @@ class Talk(Protocol):
 
 
 class Headless(Struct, frozen=True):
-    """How an agent is started without a terminal: its program, what it is called with, and the talk with it."""
+    """How an agent is started without a terminal: its program, what it is called with, and the talk with it.
+
+    `idles`: it may begin without an instruction. `missing`: what to do if there is no such program.
+    """
 
     program: str
     arguments: Callable[[Wish], list[str]]
     talk: Callable[[Wish, Child], Talk]
+    idles: bool = False
+    missing: str = ""

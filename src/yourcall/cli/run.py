@@ -20,6 +20,7 @@ from urllib.parse import quote
 
 import click
 
+from yourcall.agents.acp import table
 from yourcall.cli.client import NotRunning, Reply, call, get, refusal
 from yourcall.cli.place import Place, Problem, pass_place
 from yourcall.cli.render import safe
@@ -45,24 +46,43 @@ Examples:
   yourcall run --headless "Fix the test."      no terminal; prints an id
   yourcall run --headless --resume ID "Go on."
   yourcall run --headless --agent codex "Fix the test."
+  yourcall run --acp opencode                  an agent over ACP, by name
+  yourcall run --acp -- gemini --acp           or by its command
+  yourcall run --acp --say "Fix the test." -- my-agent --stdio
 """,
 )
 @click.option("--tmux", "in_tmux", is_flag=True, help="In a private tmux, in the background.")
 @click.option("--headless", is_flag=True, help="Without a terminal; WORDS is the first instruction, - reads it.")
 @click.option(
+    "--acp", is_flag=True, help="An agent that speaks ACP, without a terminal; WORDS is its name or command."
+)
+@click.option(
+    "--say", metavar="TEXT", default="", help="ACP: the first instruction; without it, it waits for one."
+)
+@click.option(
     "--cwd", type=click.Path(exists=True, file_okay=False, path_type=Path), help="The folder to work in."
 )
-@click.option("--agent", metavar="NAME", default="claude", help="Headless: claude or codex.", show_default=True)
-@click.option("--resume", metavar="ID", default="", help="Headless: go on with an earlier session.")
-@click.option("--model", metavar="NAME", default="", help="Headless: the model.")
-@click.option("--permission-mode", type=click.Choice(MODES), help="Headless: what is asked for.")
-@click.option("--json", "as_json", is_flag=True, help="What was started, as one object (--tmux, --headless).")
+@click.option(
+    "--agent",
+    metavar="NAME",
+    default="claude",
+    help="Headless: claude, codex, or one over ACP.",
+    show_default=True,
+)
+@click.option("--resume", metavar="ID", default="", help="Headless, ACP: go on with an earlier session.")
+@click.option("--model", metavar="NAME", default="", help="Headless, ACP: the model.")
+@click.option("--permission-mode", type=click.Choice(MODES), help="Headless, ACP: what is asked for.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="What was started, as one object (--tmux, --headless, --acp)."
+)
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED)
 @pass_place
 def command(
     place: Place,
     in_tmux: bool,
     headless: bool,
+    acp: bool,
+    say: str,
     cwd: Path | None,
     agent: str,
     resume: str,
@@ -74,14 +94,17 @@ def command(
     """Start an agent as your own shell would. Behind `--` stands the command as you would type it. So that a
     subscription is not billed as API use by accident, ANTHROPIC_API_KEY is withheld unless config.toml says
     [claude] use_api_billing = true."""
-    if headless and in_tmux:
-        raise click.UsageError("Choose --tmux or --headless, not both.")
-    if not headless and (resume or model or permission_mode):
-        raise click.UsageError("Give these to the agent itself, behind --; here they go with --headless.")
-    if headless:
+    if headless + in_tmux + acp > 1:
+        raise click.UsageError("Choose one of --tmux, --headless and --acp.")
+    if not (headless or acp) and (resume or model or permission_mode):
+        raise click.UsageError("Give these to the agent itself, behind --; here they go with --headless or --acp.")
+    if say and not acp:
+        raise click.UsageError("--say goes with --acp; with --headless the instruction stands at the end.")
+    if headless or acp:
         given = {"resume": resume, "model": model, "permission_mode": permission_mode or ""}
         where = "" if resume and cwd is None else str((cwd or Path.cwd()).absolute())
-        _headless(place, {"prompt": _instruction(words), "cwd": where, "agent": agent, **given}, as_json)
+        what = over_acp(words, say) if acp else {"prompt": _instruction(words), "agent": agent}
+        _headless(place, {**what, "cwd": where, **given}, as_json)
         return
     env = _environment(place, words[0])
     folder = (cwd or Path.cwd()).absolute()
@@ -133,7 +156,16 @@ def _become(argv: list[str], env: dict[str, str]) -> NoReturn:
 # --- without a terminal -------------------------------------------------------------------------------------
 
 
-def _headless(place: Place, wish: dict[str, str], as_json: bool) -> None:
+def over_acp(words: tuple[str, ...], say: str) -> dict[str, Any]:
+    """One word that is a name in the table is that agent, as the table starts it; all else is a command."""
+    row = table.named(words[0])
+    if row is not None and len(words) == 1:
+        return {"prompt": say, "agent": row.name}
+    program = words[0] if "/" not in words[0] else str(Path(words[0]).absolute())
+    return {"prompt": say, "agent": table.of_program(program).name, "command": [program, *words[1:]]}
+
+
+def _headless(place: Place, wish: dict[str, Any], as_json: bool) -> None:
     reply = call(place.home, "POST", "/api/sessions", body=json.dumps(wish), timeout=BEGINS_S)
     if reply.status != 201:
         raise _no(reply)

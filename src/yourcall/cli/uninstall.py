@@ -42,6 +42,7 @@ OURS = (
     "setup.json",
     "navigator.json",
     "codex",
+    "acp",
     "navigator.new",
     "uploads",
     ".setup.json*.yourcall",

@@ -18,7 +18,7 @@ from yourcall.links.transcript import LONGEST_LINE, Placed, Tail, identity, open
 
 Reader = Callable[[bytes], list[AnyEntry]]
 # What a line has that may be the start of a call, in the records of the agents we know: cheaper than reading it.
-CALLS = (b'"tool_use"', b'_call"')
+CALLS = (b'"tool_use"', b'_call"', b'"phase":"started"')
 
 BLOCK = 256 * 1024
 # Most of a transcript is not conversation. A page that finds little ends here, and says where the next one begins.

@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from yourcall.agents.agent import Agent
-from yourcall.agents.talk import Child, Done, Speaking, Talk, Wish
+from yourcall.agents.talk import Child, Done, Headless, Speaking, Talk, Wish
 from yourcall.core.state import State
 from yourcall.events import (
     AnswerNotWritten,
@@ -29,8 +29,10 @@ from yourcall.events import (
     DialogClosed,
     PromptRaised,
     SessionEnded,
+    TraceLost,
 )
 from yourcall.links import launch, names
+from yourcall.links.acp import Records
 from yourcall.links.stdio import Piped
 from yourcall.model import Answer, Prompt, Refused, Session, Verdict
 
@@ -83,12 +85,15 @@ class Started:
         agent_of: Callable[[str], Agent | None],
         policy: Policy,
         others: Mapping[str, Policy] | None = None,
+        records: Records | None = None,
     ) -> None:
-        """`policy` is what the config says about Claude; `others`: about agents with a section of their own."""
+        """`policy` is what the config says about Claude; `others`: about agents with a section of their own.
+        `records`: where the conversations are kept of agents that keep none themselves."""
         self._teller = teller
         self._agent_of = agent_of
         self._policy = policy
         self._others = others or {}
+        self._records = records
         self._shell = launch.LoginShell()
         self._running: set[Running] = set()
         self._tasks: set[asyncio.Task[object]] = set()
@@ -102,19 +107,24 @@ class Started:
         if known is None or known.headless is None:
             return Refused(f"yourcall cannot start a session of {agent[:40]!r}.")
         wish = self._completed(wish, self._others.get(agent, self._policy))
-        wrong = self._objection(agent, wish, remote)
+        wrong = self._objection(agent, known.headless, wish, remote)
         if wrong is not None:
             return wrong
         env = launch.prepared(await self._shell.environment(), api_billing=self._policy.api_billing, owned=True)
-        program = launch.find(known.headless.program, env)
+        name, *arguments = wish.command or (known.headless.program, *known.headless.arguments(wish))
+        program = launch.find(name, env)
         if isinstance(program, Refused):
-            return program
+            return Refused(f"{program.reason} {known.headless.missing}".strip())
         cwd = Path(wish.cwd)
         try:
-            piped = Piped.start([program, *known.headless.arguments(wish)], {**env, "PWD": str(cwd)}, cwd)
+            piped = Piped.start([program, *arguments], {**env, "PWD": str(cwd)}, cwd)
         except OSError as error:
-            return Refused(f"{known.headless.program} could not be started: {error.strerror}.")
-        running = Running(piped, known.headless.talk(wish, Child(piped.pid, piped.started, str(cwd))))
+            return Refused(f"{name} could not be started: {error.strerror}.")
+        child = Child(piped.pid, piped.started, str(cwd))
+        if self._records is not None:
+            recorded = self._records.has(wish.resume)
+            child = replace(child, records=str(self._records.folder), recorded=recorded)
+        running = Running(piped, known.headless.talk(wish, child))
         self._running.add(running)
         for line in running.talk.open():
             piped.send(line)
@@ -145,6 +155,8 @@ class Started:
                     piped.send(reply)
                 if spoke.done is not None and (waiting := running.asked.pop(spoke.done.request_id, None)):
                     waiting.set_result(spoke.done)
+                if spoke.record and self._records is not None:
+                    self._records.append(talk.session_id, spoke.record)
                 for event in spoke.events:
                     await self._tell(running, event, spoke.bodies)
                 if spoke.gives_up and not running.gave_up:
@@ -178,7 +190,7 @@ class Started:
                 before = self._teller.state.sessions.get(event.session_id)
                 if before is not None:
                     await names.follow(self._teller, before, new)
-            case DialogClosed() | CallSettled() if event.prompt_id in running.unwritten:
+            case DialogClosed() | CallSettled() | TraceLost() if event.prompt_id in running.unwritten:
                 running.unwritten[event.prompt_id].append(event)
             case _:
                 await self._teller.post(event)
@@ -311,16 +323,18 @@ class Started:
             skip_permissions=policy.skip_permissions,
         )
 
-    def _objection(self, agent: str, wish: Wish, remote: bool) -> Refused | None:
+    def _objection(self, agent: str, headless: Headless, wish: Wish, remote: bool) -> Refused | None:
         if len(self._running) >= MOST:
             return Refused(f"{MOST} sessions that yourcall started are running; stop one first.")
-        if not wish.prompt.strip():
+        if wish.command and (remote or not headless.idles):
+            return Refused("A command of your own can be started at the machine itself only: yourcall run --acp.")
+        if not wish.prompt.strip() and not headless.idles:
             return Refused("Write what the session shall do.")
         cwd = Path(wish.cwd)
         if "\0" in wish.cwd or not cwd.is_absolute() or not cwd.is_dir():
             return Refused(f"{wish.cwd[:200]!r} is not a folder here; give its whole path.")
-        if any(word.startswith("-") for word in (wish.model, wish.resume)):
-            return Refused("A model or session id does not begin with a dash.")
+        if wish.model.startswith("-") or wish.resume.startswith(("-", ".")) or "/" in wish.resume:
+            return Refused("A model does not begin with a dash, and a session id is one word.")
         if wish.resume in self._teller.state.sessions:
             return Refused("That session is running. Speak to it, or stop it before you resume it.")
         return self._objection_to_mode(agent, wish.permission_mode, remote) if wish.permission_mode else None
@@ -332,8 +346,11 @@ class Started:
         policy = self._others.get(agent, self._policy)
         allowed = policy.skip_permissions or mode == policy.permission_mode
         if mode in UNASKED and remote and not allowed:
+            known = self._agent_of(agent)
+            # An agent over ACP has no section in the config: what it may do unasked is said in its own.
+            own = known is not None and known.headless is not None and known.headless.idles
+            section = "" if own else f', or by [{agent}] permission_mode = "{mode}" in its config.toml'
             return Refused(
-                f"In {mode} mode you are not asked any more. It can be switched on at the machine itself, or by"
-                f' [{agent}] permission_mode = "{mode}" in its config.toml.'
+                f"In {mode} mode you are not asked any more. It can be switched on at the machine itself{section}."
             )
         return None

@@ -42,7 +42,7 @@ async def start_session(call: Call) -> Reply | Refusal:
     if not cwd and asked.resume:
         before = call.desk.store.session(asked.resume)
         cwd = before.cwd if before else ""
-    wish = Wish(cwd, asked.prompt, asked.permission_mode, asked.model, asked.resume)
+    wish = Wish(cwd, asked.prompt, asked.permission_mode, asked.model, asked.resume, command=asked.command)
     begun = await call.starting.start(asked.agent, wish, remote=_remote(call))
     if isinstance(begun, Refused):
         return Reply(SpokenReply("refused", begun.reason), 422)

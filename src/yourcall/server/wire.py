@@ -187,14 +187,17 @@ class SpokenReply(Struct, frozen=True):
 
 
 class StartRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    """A session to be started, headless, in the folder `cwd`. `resume`: the id of one that is to go on."""
+    """A session to be started, headless, in the folder `cwd`. `resume`: the id of one that is to go on.
+    `command`: from this machine only, a program that speaks ACP, with its arguments. Over ACP a session may begin
+    without a `prompt`."""
 
-    prompt: Annotated[str, Meta(min_length=1, max_length=100_000)]
+    prompt: Annotated[str, Meta(max_length=100_000)] = ""
     cwd: Annotated[str, Meta(max_length=4096)] = ""
     agent: Annotated[str, Meta(max_length=40)] = "claude"
     permission_mode: Annotated[str, Meta(max_length=40)] = ""
     model: Annotated[str, Meta(max_length=200)] = ""
     resume: Annotated[str, Meta(max_length=200)] = ""
+    command: Annotated[tuple[Annotated[str, Meta(max_length=4096)], ...], Meta(max_length=200)] = ()
 
 
 class NewSession(Struct, frozen=True):

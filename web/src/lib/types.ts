@@ -522,14 +522,15 @@ export interface SpokenReply {
   detail: string;
 }
 
-/** A session to be started, headless, in the folder `cwd`. `resume`: the id of one that is to go on. */
+/** A session to be started, headless, in the folder `cwd`. `resume`: the id of one that is to go on. `command`: from this machine only, a program that speaks ACP, with its arguments. Over ACP a session may begin without a `prompt`. */
 export interface StartRequest {
-  prompt: string;
+  prompt?: string;
   cwd?: string;
   agent?: string;
   permission_mode?: string;
   model?: string;
   resume?: string;
+  command?: string[];
 }
 
 /** `prompts` counts by state what is not closed; `seq` is where a live feed would go on. */

@@ -1,0 +1,59 @@
+"""The end of a turn over ACP: ready for the next instruction, or stopped by a problem.
+
+Rule: says what to do next; an error is shown in the agent's own words.
+"""
+
+from __future__ import annotations
+
+from yourcall.agents.acp import words
+from yourcall.agents.acp.asks import LINK
+from yourcall.agents.acp.table import Row
+from yourcall.agents.ids import derived_id
+from yourcall.model import Kind, Prompt, Question, Session
+
+NEXT = "next"
+READY = "ready"
+PROBLEM = "problem:"
+
+# Why a turn ended that was not finished -> what happened, and what to do.
+PROBLEMS = {
+    "max_tokens": ("The model's answer was cut off: it was too long", "Say `go on`."),
+    "max_turn_requests": (
+        "It asked the model as often as one turn allows, or went round in circles",
+        "Look at what it did, then say how to go on.",
+    ),
+    "refusal": ("The model refused to go on", "Say it in other words, or begin a new session."),
+}
+
+
+def pause(session: Session, row: Row, key: str, reason: str, last: str, error: str, at: float) -> Prompt:
+    """What a session waits for now. `reason`: why its turn ended; empty: it has not had one yet."""
+    kind: Kind = "ready"
+    title, body, mark = "Ready for the next instruction", last, READY
+    if not reason and not error:
+        title = "Ready for the first instruction"
+    elif error:
+        kind, mark = "problem", PROBLEM + "error"
+        title = words.line(error, f"{row.title} stopped: an error")
+        body = words.paragraphs(error, "Say `go on` to try again.")
+    elif reason == "cancelled":
+        body = "The turn was stopped."
+    elif reason in PROBLEMS:
+        kind, mark = "problem", PROBLEM + reason
+        title, next_step = PROBLEMS[reason]
+        body = words.paragraphs(last, next_step)
+    return Prompt(
+        id=derived_id(session.id, "pause", key),
+        kind=kind,
+        agent=session.agent,
+        session_id=session.id,
+        cwd=session.cwd,
+        title=title,
+        opened_at=at,
+        body=words.cut(body),
+        questions=(Question(NEXT, "What next?", free_text=True),),
+        fingerprint=mark,
+        permission_mode=session.permission_mode,
+        link=LINK,
+        held=True,
+    )

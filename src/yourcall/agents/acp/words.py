@@ -1,0 +1,125 @@
+"""What an ACP agent's tool call is about, in plain words: its command, its files, what would change in them.
+
+Rule: text from the agent is passed on as it is (every front end renders it inert) and never cut silently.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from difflib import unified_diff
+from typing import cast
+
+import msgspec
+from msgspec import Raw
+
+from yourcall.agents.acp import wire
+from yourcall.agents.acp.wire import Call, Part
+
+LONGEST_TITLE = 200
+LONGEST_BODY = 20_000
+# Comparing two files line by line takes time with the product of their lengths; beyond this they are only shown.
+MOST_COMPARED = 1_000_000
+
+Fields = dict[str, object]
+
+
+def line(text: str, otherwise: str = "") -> str:
+    """One line for a list."""
+    lines = text.strip().splitlines() or [otherwise]
+    more = " …" if len(lines) > 1 or len(lines[0]) > LONGEST_TITLE else ""
+    return lines[0][:LONGEST_TITLE] + more
+
+
+def cut(text: str) -> str:
+    if len(text) <= LONGEST_BODY:
+        return text
+    return text[:LONGEST_BODY] + f"\n… {len(text) - LONGEST_BODY:,} more characters (in the request)"
+
+
+def paragraphs(*parts: str) -> str:
+    return cut("\n\n".join(part for part in parts if part.strip()))
+
+
+def fields_of(raw: Raw | None) -> Fields:
+    return (wire.decoded(Fields, raw) if raw is not None else None) or {}
+
+
+def text_of(fields: Fields, name: str) -> str:
+    value = fields.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def command_of(call: Call, name: str) -> str:
+    """The exact command, from the raw input: a text, or the words of a command line."""
+    value = fields_of(call.rawInput).get(name) if name else None
+    if isinstance(value, str):
+        return value
+    words = cast("list[object]", value) if isinstance(value, list) else []
+    if not words or not all(isinstance(word, str) for word in words):
+        return ""
+    argv = cast("list[str]", words)
+    shell = argv[0].rsplit("/", 1)[-1]
+    wrapped = len(argv) == 3 and shell in ("bash", "zsh", "sh") and argv[1] in ("-lc", "-c")
+    return argv[2] if wrapped else shlex.join(argv)
+
+
+def said(call: Call) -> str:
+    """The words among what a call shows."""
+    return "\n".join(part.content.text for part in call.content or [] if part.content and part.content.text)
+
+
+def changes(call: Call) -> list[Part]:
+    return [part for part in call.content or [] if part.type == "diff" and part.path]
+
+
+def paths(call: Call) -> tuple[str, ...]:
+    """Every file the call names, each once."""
+    found = [part.path for part in changes(call)] + [place.path for place in call.locations or []]
+    return tuple(dict.fromkeys(path for path in found if path))
+
+
+def diff(parts: Sequence[Part]) -> str:
+    """What would change, as a unified diff."""
+    lines: list[str] = []
+    for part in parts:
+        old, new = (part.oldText or "").splitlines(), (part.newText or "").splitlines()
+        lines += (
+            unified_diff(old, new, part.path, part.path, lineterm="")
+            if len(old) * len(new) <= MOST_COMPARED
+            else [f"--- {part.path}", f"+++ {part.path}", "(too long to compare; its text from now on:)", *new]
+        )
+    return "\n".join(lines)
+
+
+def tool_of(call: Call, command: str) -> tuple[str, object]:
+    """A name for the tool and its input, in the words front ends know: what a command is, what a change is."""
+    changed = changes(call)
+    if call.kind == "execute" or command:
+        return "Bash", {"command": command or call.title or "", "description": said(call)}
+    if len(changed) == 1 and not changed[0].oldText:
+        return "Write", {"file_path": changed[0].path, "content": changed[0].newText or ""}
+    if changed:
+        edits = [
+            {"file_path": part.path, "old_string": part.oldText or "", "new_string": part.newText or ""}
+            for part in changed
+        ]
+        return ("Edit", edits[0]) if len(edits) == 1 else ("MultiEdit", {"edits": edits})
+    given: object = call.rawInput if fields_of(call.rawInput) else {"title": call.title or ""}
+    return call.kind or "other", given
+
+
+def reason(problem: wire.Problem | None) -> str:
+    """An error in its own words; the plain `Internal error` hides them in its data."""
+    if problem is None:
+        return ""
+    told = wire.decoded(str, problem.data) or ""
+    fields = fields_of(problem.data)
+    details = told or text_of(fields, "details") or text_of(fields, "message")
+    message = problem.message or ""
+    parts = [message, details if details != message else ""]
+    return ": ".join(part.strip() for part in parts if part.strip())
+
+
+def encoded(value: object) -> bytes:
+    return msgspec.json.encode(value)
