@@ -23,7 +23,16 @@ import tempfile
 import time
 from pathlib import Path
 
-PINNED = {"claude": "2.1.325", "codex": "0.166.0", "gemini": "0.61.0"}
+PINNED = {
+    "claude": "2.1.325",
+    "codex": "0.166.0",
+    "gemini": "0.61.0",
+    # Agents over ACP; `make soak` needs them, `make test` does not.
+    "claude-agent-acp": "0.49.0",
+    "codex-acp": "0.16.0",
+    "opencode": "1.18.33",
+    "qwen": "0.15.10",
+}
 MACHINES = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
 
 # What npm is asked for; the first package that holds a working executable is used. Claude Code is published
@@ -32,6 +41,10 @@ PACKAGES = {
     "claude": ("@anthropic-ai/claude-code-{native}@{version}", "@anthropic-ai/claude-code@{version}"),
     "codex": ("@openai/codex@{version}",),
     "gemini": ("@google/gemini-cli@{version}",),
+    "claude-agent-acp": ("@agentclientprotocol/claude-agent-acp@{version}",),
+    "codex-acp": ("@zed-industries/codex-acp@{version}",),
+    "opencode": ("opencode-ai@{version}",),
+    "qwen": ("@qwen-code/qwen-code@{version}",),
 }
 # Where the executable lies below node_modules, most direct first: a native program is started without its
 # node shim, so that the process a test starts is the agent itself.
@@ -43,7 +56,15 @@ EXECUTABLES = {
         "@openai/codex/bin/codex.js",
     ),
     "gemini": ("@google/gemini-cli/bundle/gemini.js", "@google/gemini-cli/dist/index.js"),
+    "claude-agent-acp": ("@agentclientprotocol/claude-agent-acp/dist/index.js",),
+    "codex-acp": ("@zed-industries/codex-acp-*/bin/codex-acp",),
+    "opencode": ("opencode-*-baseline/bin/opencode", "opencode-*/bin/opencode"),
+    "qwen": ("@qwen-code/qwen-code/cli.js",),
 }
+# These know no `--version`: they tell it in the first reply of their protocol.
+INTRODUCED = frozenset({"claude-agent-acp", "codex-acp"})
+HELLO_S = 20
+HELLO = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}'
 
 
 class CannotFetch(Exception):
@@ -142,29 +163,37 @@ def _link(agent: str, found: Path, prefix: Path) -> None:
 
 
 def _does_not_start(agent: str, version: str, prefix: Path) -> str:
-    """Why `--version` does not say the version we asked for; empty when it does."""
+    """Why it does not say that it is the version we asked for; empty when it does."""
+    if agent in INTRODUCED:
+        words, typed, patience = [], f"{HELLO}\n", HELLO_S
+    else:
+        words, typed, patience = ["--version"], "", 60
+    code: int | None = None
     with tempfile.TemporaryDirectory() as home:
         env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": home, "DISABLE_AUTOUPDATER": "1"}
         try:
             done = subprocess.run(
-                [str(prefix / "bin" / agent), "--version"],
+                [str(prefix / "bin" / agent), *words],
                 env=env,
                 cwd=home,
-                stdin=subprocess.DEVNULL,
+                input=typed.encode(),
                 capture_output=True,
-                text=True,
-                timeout=60,
+                timeout=patience,
                 check=False,
             )
-        except (OSError, subprocess.TimeoutExpired) as error:
+            code, said = done.returncode, done.stdout + done.stderr
+        except subprocess.TimeoutExpired as error:
+            said = error.stdout or b""  # one that stays after its last line has still said who it is
+        except OSError as error:
             return f"does not start: {error}"
-    said = (done.stdout + done.stderr).strip()
-    return "" if done.returncode == 0 and version in said else f"--version said {said[:200]!r}"
+    well = code == 0 or (code is None and agent in INTRODUCED)
+    text = said.decode("utf-8", "replace").strip()
+    return "" if well and version in text else f"asked for its version it said {text[:200]!r}"
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description="Fetch pinned agent CLIs into the test cache.")
-    parser.add_argument("agents", nargs="*", metavar="claude|codex|gemini", help="default: claude")
+    parser.add_argument("agents", nargs="*", metavar="|".join(PINNED), help="default: claude")
     parser.add_argument("--version", help="another version than the pinned one (with one agent)")
     asked = parser.parse_args(arguments)
     agents: list[str] = asked.agents or ["claude"]

@@ -7,6 +7,7 @@ will do and when it is over. No agent is asked for a file of its own.
 from __future__ import annotations
 
 import msgspec
+from msgspec import Raw
 from msgspec.structs import replace
 
 from yourcall.agents.acp import words
@@ -19,6 +20,7 @@ LONGEST = 20_000
 MOST_SPOKEN = 200_000
 MOST_CALLS = 500  # calls that never end must not pile up in a session that runs for days
 MOST_TEXTS = 20
+NULL = Raw(b"null")
 OVER = frozenset({"completed", "failed"})
 
 KINDS: dict[str, ActionKind] = {
@@ -96,8 +98,10 @@ class Story:
         """All that is known of a call by now."""
         before = self.calls.pop(update.toolCallId, Call(update.toolCallId))
         told = {name: value for name in Call.__struct_fields__ if (value := getattr(update, name)) is not None}
-        if update.rawInput is not None and not words.fields_of(update.rawInput):
+        if not words.fields_of(update.rawInput):
             told.pop("rawInput")
+        if update.rawOutput == NULL:
+            told.pop("rawOutput")
         call = self.calls[update.toolCallId] = replace(before, **told)
         while len(self.calls) > MOST_CALLS:
             self._begun.discard(dropped := next(iter(self.calls)))
@@ -129,7 +133,7 @@ class Story:
         if call is None or call_id not in self._begun:
             return []
         self._begun.discard(call_id)
-        told = replace(call, status="failed", content=None, rawOutput=None)
+        told = replace(call, status="failed", content=None, rawOutput=NULL)
         return [replace(_completed(told, at), detail="refused")]
 
     def plan(self, steps: list[Step], at: float) -> list[AnyEntry]:
@@ -169,8 +173,6 @@ def _completed(call: Call, at: float) -> Action:
 
 def _output(call: Call) -> str:
     """What came of it, where only the raw output tells: a text, or a field of it that is one."""
-    if call.rawOutput is None:
-        return ""
     fields = words.fields_of(call.rawOutput)
     named = (words.text_of(fields, name) for name in ("output", "formatted_output", "stdout", "error"))
     try:

@@ -139,7 +139,7 @@ class Location(Struct, frozen=True):
 
 
 class Call(Struct, frozen=True):
-    """A tool call as an update or a request tells it. What is None was not told, and is as before."""
+    """A tool call as an update or a request tells it. What is None, or null, was not told, and is as before."""
 
     toolCallId: str = ""
     title: str | None = None
@@ -147,8 +147,8 @@ class Call(Struct, frozen=True):
     status: str | None = None
     content: list[Part] | None = None
     locations: list[Location] | None = None
-    rawInput: Raw | None = None
-    rawOutput: Raw | None = None
+    rawInput: Raw = field(default_factory=_none)  # not `Raw | None`: msgspec then takes nothing but null
+    rawOutput: Raw = field(default_factory=_none)
 
 
 class Step(Struct, frozen=True):

@@ -41,8 +41,8 @@ def paragraphs(*parts: str) -> str:
     return cut("\n\n".join(part for part in parts if part.strip()))
 
 
-def fields_of(raw: Raw | None) -> Fields:
-    return (wire.decoded(Fields, raw) if raw is not None else None) or {}
+def fields_of(raw: Raw) -> Fields:
+    return wire.decoded(Fields, raw) or {}
 
 
 def text_of(fields: Fields, name: str) -> str:
