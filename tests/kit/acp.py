@@ -1,7 +1,7 @@
-"""Real ACP agents against scripted models: for each, a home of its own, its model, and how that model runs a command.
+"""Real ACP agents against scripted models: for each, a home of its own, its model, and how that model does things.
 
-The rule it keeps: a test says what the model does in words that no agent owns (`run`, `write`, `speak`, `halt`); the
-stage of an agent spells it. Nothing is reached but loopback and the folder of the test.
+The rule it keeps: a test says what the model does in words that no agent owns (`run`, `write`, `speak`, `halt`);
+the stage of an agent spells it. Nothing is reached but loopback and the folder of the test.
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ class Stage:
 
     def script(self, name: str, *turns: list[tuple[str, ...]]) -> str:
         """Register what the model does; returns the words that start it."""
-        return self.model.script(name, *([self.spell(word, tuple(rest)) for word, *rest in turn] for turn in turns))
+        return self.model.script(
+            name, *([self.spell(word, tuple(rest)) for word, *rest in turn] for turn in turns)
+        )
 
     def start(self, *words: str, say: str = "", code: int = 0) -> Said:
         said = self.yourcall.run(
@@ -129,7 +131,9 @@ def _steps(word: str, rest: tuple[str, ...]) -> Any:
         case "run":
             return responses_server.escalated(*rest)
         case "write":
-            return responses_server.patch(f"*** Add File: {rest[0]}", *(f"+{line}" for line in rest[1].splitlines()))
+            return responses_server.patch(
+                f"*** Add File: {rest[0]}", *(f"+{line}" for line in rest[1].splitlines())
+            )
         case "speak":
             return responses_server.say(*rest)
         case _:
@@ -211,4 +215,8 @@ def _any_provider(name: str, home: Path, model: ChatServer) -> dict[str, str]:
     folder = home / ".config" / name
     folder.mkdir(parents=True)
     (folder / f"{name}.json").write_text(json.dumps(config))
-    return {"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1"}
+    return {
+        "OPENCODE_DISABLE_MODELS_FETCH": "1",
+        "OPENCODE_DISABLE_AUTOUPDATE": "1",
+        "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+    }

@@ -1,8 +1,8 @@
 """A scripted OpenAI chat-completions API on loopback: the model behind agents that speak to "any provider".
 
-The rule it keeps: what it says follows from the conversation it is sent. The last user text that contains `DO <name>`
-picks the script; turn N is played after N turns of the model, and after the last it says "All done.". A request
-without tools (a title, a summary) gets a harmless answer.
+The rule it keeps: what it says follows from the conversation it is sent. The last user text that contains
+`DO <name>` picks the script; turn N is played after N turns of the model, and after the last it says "All done.".
+A request without tools (a title, a summary) gets a harmless answer.
 """
 
 from __future__ import annotations
@@ -130,7 +130,12 @@ class _Exchange(BaseHTTPRequestHandler):
 
     def _call(self, index: int, block: Block) -> dict[str, Any]:
         given = {"name": block.body["name"], "arguments": json.dumps(block.body["input"])}
-        return {"index": index, "id": f"call_{next(self.server.model.numbers)}", "type": "function", "function": given}
+        return {
+            "index": index,
+            "id": f"call_{next(self.server.model.numbers)}",
+            "type": "function",
+            "function": given,
+        }
 
     def _stream(
         self, base: dict[str, Any], blocks: list[Block], calls: list[Any], why: str, usage: dict[str, int]

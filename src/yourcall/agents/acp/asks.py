@@ -95,37 +95,46 @@ def permission(row: Row, asked: Permission, call: Call, plan: str) -> Shown | No
     """`call`: all that was told of the call so far. `plan`: the text of the plan it wants approved, if known."""
     if not asked.options or len(asked.options) > MOST_OPTIONS:
         return None
-    is_plan = call.kind == "switch_mode" or bool(row.plan_title and (call.title or "").startswith(row.plan_title))
     offered = [_option(row, choice, id) for choice, id in _named(asked.options)]
     # Agents list them in any order, the widest grant first as a rule; a person finds the least one first.
     options = tuple(sorted(offered, key=lambda option: ORDER.index(option.effect)))
-    if not any(option.effect == "stop" for option in options):
+    if not any(choice.optionId in row.stops for choice in asked.options):
         does = f"Refuses this and stops the turn; {row.title} waits for you."
         options = (*options, Option(STOP, "Deny and stop", "stop", does))
-    if is_plan:
-        body = plan or words.text_of(words.fields_of(call.rawInput), "plan") or words.said(call)
-        unseen = "" if body else f"{row.title} does not show the plan itself here."
-        title = call.title or ""
-        file = title.removeprefix(row.plan_title) if row.plan_title and title.startswith(row.plan_title) else ""
+    file = plan_file(row, call)
+    if file or call.kind == "switch_mode":
+        text = plan or words.text_of(words.fields_of(call.rawInput), "plan") or words.said(call)
+        unseen = "" if text else f"{row.title} does not show the plan itself here."
         question = Question(DECISION, "Approve this plan?", options)
-        return Shown(
-            "plan", "Approve the plan?", words.paragraphs(body, unseen, file), (question,), call_id=call.toolCallId
+        body = words.paragraphs(text, unseen, file)
+        return Shown("plan", "Approve the plan?", body, (question,), call_id=call.toolCallId)
+    return _tool(row, call, Question(DECISION, f"May {row.title} do this?", options))
+
+
+def plan_file(row: Row, call: Call) -> str:
+    """The file with the plan that a call wants approved, where its title names one."""
+    title, begins = call.title or "", row.plan_title
+    return title.removeprefix(begins).strip() if begins and title.startswith(begins) else ""
+
+
+def _tool(row: Row, call: Call, question: Question) -> Shown:
+    command, why = words.command_of(call, row.command), words.reason_of(call, row.reason)
+    tool, given = words.tool_of(call, command, why, row.tool_ends)
+    changed, fields = words.changes(call), words.fields_of(call.rawInput)
+    shown = command or call.title or ""
+    named = f"{tool}: {shown}" if shown and tool == words.name_of(call, row.tool_ends) else shown
+    title = words.line(named, f"{row.title} wants to use a tool")
+    if changed:
+        body = words.paragraphs(words.diff(changed))
+    else:
+        raw = "" if command or not fields else words.encoded(fields).decode("utf-8", "replace")
+        body = words.paragraphs(
+            shown if shown != title or tool == "Bash" else "",
+            why if why != shown else "",
+            raw,
+            "\n".join(words.paths(call)),
         )
-    command = words.command_of(call, row.command)
-    tool, given = words.tool_of(call, command)
-    title = words.line(command or call.title or "", f"{row.title} wants to use a tool")
-    shown = command if command else call.title or ""
-    extra = "" if words.changes(call) else words.said(call)
-    if not words.changes(call) and not command and (fields := words.fields_of(call.rawInput)):
-        extra = words.paragraphs(extra, words.encoded(fields).decode("utf-8", "replace"))
-    body = words.paragraphs(
-        shown if shown != title or tool == "Bash" else "",
-        words.diff(words.changes(call)),
-        extra if extra != shown else "",
-        "\n".join(words.paths(call)) if not words.changes(call) else "",
-    )
-    question = Question(DECISION, f"May {row.title} do this?", options)
-    where = words.text_of(words.fields_of(call.rawInput), row.folder) if row.folder else ""
+    where = words.text_of(fields, row.folder) if row.folder else ""
     cwd = where[:LONGEST_PATH] if where.startswith("/") else ""
     return Shown("permission", title, body, (question,), tool, given, call.toolCallId, cwd)
 
@@ -155,7 +164,7 @@ def _option(row: Row, choice: Choice, id: str) -> Option:
         case "allow_always":
             effect, does = "allow_always", "Does this, and is not asked again for what the label says."
         case "reject_once" | "reject_always" if choice.optionId in row.stops:
-            effect, does = "stop", f"Refuses this and ends the turn; {row.title} waits for you."
+            effect, does = "deny", f"Refuses this and ends the turn; {row.title} waits for you."
         case "reject_once":
             effect, does = "deny", f"Refuses this; {goes_on}"
         case "reject_always":
@@ -180,7 +189,13 @@ def elicitation(row: Row, asked: Elicitation) -> Shown | None:
         return Shown("elicitation", title, body, action, form=asked.elicitationId or "")
     fields = mcp_form.questions(bytes(asked.requestedSchema)) if asked.mode == "form" else None
     if fields is None:
-        return None
+        # There is no desk to send anybody to: what cannot be shown can at least be declined.
+        action = mcp_form.action(False, row.title)
+        unfillable = replace(action, options=action.options[1:])
+        body = words.paragraphs(message, "This form has a field that yourcall cannot ask for.")
+        return Shown(
+            "elicitation", words.line(message, "A form"), body, (unfillable,), call_id=asked.toolCallId or ""
+        )
     if asked.toolCallId and (questions := _merged(fields, message)):
         title = words.line(message, "A question")
         return Shown("question", title, "", questions, call_id=asked.toolCallId)

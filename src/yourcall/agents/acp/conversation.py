@@ -11,6 +11,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from yourcall.agents.acp import words
+from yourcall.agents.acp.table import Row
 from yourcall.agents.acp.wire import Call, Step
 from yourcall.agents.talk import Speaking
 from yourcall.conversation import Action, ActionKind, AnyEntry, AssistantText, Notice, Thinking, UserMessage
@@ -113,16 +114,19 @@ class Story:
             del self.texts[next(iter(self.texts))]
         return call
 
-    def call(self, call: Call, command: str, at: float, *, asked: bool = False) -> list[AnyEntry]:
+    def call(self, update: Call, row: Row, at: float, *, asked: bool = False) -> list[AnyEntry]:
         """What is new about a call. `asked`: somebody is asked for it, so it is known what it will do."""
+        call = self.told(update)
         found = self.whole(at)
         over = call.status in OVER
-        known = asked or over or call.status == "in_progress" or bool(words.fields_of(call.rawInput))
-        if known and call.toolCallId not in self._begun:
+        # Agents announce a call before they know more of it than its name.
+        filled = update.status is None and bool(words.fields_of(update.rawInput))
+        if (asked or over or filled or call.status == "in_progress") and call.toolCallId not in self._begun:
             self._begun.add(call.toolCallId)
-            found.append(_started(call, command, at))
+            found.append(_started(call, row, at))
         if over:
-            found.append(_completed(call, at))
+            # What it showed before it ran is not what came of it.
+            found.append(_completed(replace(update, kind=call.kind, locations=call.locations), at))
             self._begun.discard(call.toolCallId)
             del self.calls[call.toolCallId]
         return found
@@ -141,8 +145,9 @@ class Story:
         return [*self.whole(at), Notice(text="\n".join(["Plan:", *rows])[:LONGEST], at=at)] if rows else []
 
 
-def _started(call: Call, command: str, at: float) -> Action:
-    tool, _ = words.tool_of(call, command)
+def _started(call: Call, row: Row, at: float) -> Action:
+    command, why = words.command_of(call, row.command), words.reason_of(call, row.reason)
+    tool, _ = words.tool_of(call, command, why, row.tool_ends)
     changes = words.changes(call)
     return Action(
         kind=KINDS.get(call.kind or "", "tool"),
@@ -150,7 +155,7 @@ def _started(call: Call, command: str, at: float) -> Action:
         call_id=call.toolCallId,
         tool=tool[:200],
         title=words.line(command or call.title or "", tool),
-        detail="" if changes else words.said(call)[:LONGEST],
+        detail="" if changes else why[:LONGEST],
         diff=words.diff(changes)[:LONGEST],
         paths=words.paths(call),
         at=at,

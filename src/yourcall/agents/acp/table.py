@@ -24,11 +24,13 @@ class Row(Struct, frozen=True):
     `folder`: where the folder stands that the command runs in, if not the session's own.
     `unboxed`: what in the raw input says that the command leaves the agent's sandbox.
     `for_session`: options it calls `allow_always` that end with the session.
+    `reason`: where the raw input says what a command is for.
     `stops`: options that refuse and end the turn, too.
     `queues`: an instruction given while it works waits for its turn; else it would end the turn that runs.
     `replays_until`: the update that ends the replay of a loaded session, if the reply to the load does not.
     `mode_echo`: how a message begins that only tells of another mode.
     `plan_title`: how the title of a call begins that asks for approval of a plan in the file it goes on to name.
+    `tool_ends`: what stands behind the tool's name in the id of a call.
     `noise`: how messages begin that a replay tells and nobody said.
     `asks`: the kinds of prompt that were seen, besides the end of a turn.
     """
@@ -45,12 +47,14 @@ class Row(Struct, frozen=True):
     command: str = ""
     folder: str = ""
     unboxed: str = ""
+    reason: str = ""
     for_session: frozenset[str] = frozenset()
     stops: frozenset[str] = frozenset()
     queues: bool = False
     replays_until: str = ""
     mode_echo: str = ""
     plan_title: str = ""
+    tool_ends: str = ""
     noise: tuple[str, ...] = ()
     asks: tuple[Kind, ...] = ("permission",)
 
@@ -74,6 +78,7 @@ ROWS = (
         replays_until="available_commands_update",
         mode_echo="[MODE_UPDATE] ",
         plan_title="Requesting plan approval for: ",
+        tool_ends="__",
         noise=("<session_context>", "[Function Response: "),
         asks=("permission", "plan"),
     ),
@@ -94,6 +99,7 @@ ROWS = (
         },
         command="command",
         unboxed="dangerouslyDisableSandbox",
+        reason="description",
         queues=True,
         asks=("permission", "question", "plan"),
     ),
@@ -113,6 +119,7 @@ ROWS = (
         },
         command="command",
         folder="cwd",
+        reason="reason",
         stops=frozenset({"abort"}),
     ),
     Row(
@@ -127,6 +134,8 @@ ROWS = (
         modes={"default": "build", "manual": "build", "plan": "plan"},
         command="command",
         folder="cwd",
+        reason="description",
+        stops=frozenset({"reject"}),
     ),
     Row(
         name="qwen",
@@ -140,6 +149,7 @@ ROWS = (
         modes={**PLAIN_MODES, "acceptEdits": "auto-edit", "bypassPermissions": "yolo"},
         command="command",
         folder="directory",
+        reason="description",
     ),
 )
 

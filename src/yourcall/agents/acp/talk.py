@@ -243,8 +243,7 @@ class AcpTalk:
         elif kind in CALLS:
             call = decoded(Call, raw)
             if call is not None and call.toolCallId:
-                known = self._story.told(call)
-                self._heard += self._story.call(known, words.command_of(known, self._row.command), at)
+                self._heard += self._story.call(call, self._row, at)
         elif kind == "plan":
             self._heard += self._story.plan(update.entries or [], at)
 
@@ -253,6 +252,8 @@ class AcpTalk:
         said = decoded(wire.Content, update.content)
         noise = said is not None and bool(self._row.noise) and said.text.startswith(self._row.noise)
         if self._wish.resume and not self._child.recorded and not noise:
+            # A replay tells whole messages; without a name for each, two would run into one.
+            self._heard += [] if update.messageId else self._story.whole(0.0)
             self._tell(update, raw, 0.0)
         return self._begin.updated(update.sessionUpdate, at)
 
@@ -321,7 +322,8 @@ class AcpTalk:
             asked = decoded(wire.Permission, params)
             if asked is not None:
                 call, whose = self._story.told(replace(asked.call, status=None)), asked.sessionId
-                shown = asks.permission(self._row, asked, call, self._plan_of(call))
+                plan = self._story.texts.get(asks.plan_file(self._row, call), "")
+                shown = asks.permission(self._row, asked, call, plan)
         elif self.session_id and method == ELICITATION:
             form = decoded(wire.Elicitation, params)
             shown = (
@@ -334,7 +336,7 @@ class AcpTalk:
             return Spoke(lines=(wire.refusal(number, NOT_OURS),))
         events = self._went_on(at)
         if method == PERMISSION and call.toolCallId and whose == self.session_id:
-            self._heard += self._story.call(call, words.command_of(call, self._row.command), at, asked=True)
+            self._heard += self._story.call(call, self._row, at, asked=True)
         self._heard += self._story.whole(at)
         key = f"{self._child.pid} {self._child.started} {number!r} {self._requests.count}"
         subagent = "" if whose == self.session_id else "sub-agent"
@@ -342,15 +344,6 @@ class AcpTalk:
         events += self._requests.went_past(shown.call_id, at)
         self._requests.add(Pending(raised.prompt, number, method, shown.form))
         return replace(self._spoke([*events, raised], at), bodies=bodies)
-
-    def _plan_of(self, call: Call) -> str:
-        """The text of the plan that a call wants approved, if the agent wrote it in a file before our eyes."""
-        title, begins = call.title or "", self._row.plan_title
-        return (
-            self._story.texts.get(title.removeprefix(begins).strip(), "")
-            if begins and title.startswith(begins)
-            else ""
-        )
 
 
 def headless(row: Row) -> Headless:

@@ -32,6 +32,12 @@ class Problem(Struct, frozen=True):
     data: Raw = field(default_factory=_none)
 
 
+class Failed(Struct, frozen=True):
+    """How the services of most models say what went wrong."""
+
+    error: Problem = Problem()
+
+
 class Message(Struct, frozen=True):
     """A request (id and method), a notification (method) or a reply (id, and a result or an error)."""
 

@@ -64,6 +64,11 @@ def command_of(call: Call, name: str) -> str:
     return argv[2] if wrapped else shlex.join(argv)
 
 
+def reason_of(call: Call, name: str) -> str:
+    """What a call is for: in its raw input, or else in the words it shows."""
+    return (text_of(fields_of(call.rawInput), name) if name else "") or said(call)
+
+
 def said(call: Call) -> str:
     """The words among what a call shows."""
     return "\n".join(part.content.text for part in call.content or [] if part.content and part.content.text)
@@ -92,11 +97,11 @@ def diff(parts: Sequence[Part]) -> str:
     return "\n".join(lines)
 
 
-def tool_of(call: Call, command: str) -> tuple[str, object]:
+def tool_of(call: Call, command: str, why: str, ends: str = "") -> tuple[str, object]:
     """A name for the tool and its input, in the words front ends know: what a command is, what a change is."""
     changed = changes(call)
     if call.kind == "execute" or command:
-        return "Bash", {"command": command or call.title or "", "description": said(call)}
+        return "Bash", {"command": command or call.title or "", "description": why}
     if len(changed) == 1 and not changed[0].oldText:
         return "Write", {"file_path": changed[0].path, "content": changed[0].newText or ""}
     if changed:
@@ -106,7 +111,13 @@ def tool_of(call: Call, command: str) -> tuple[str, object]:
         ]
         return ("Edit", edits[0]) if len(edits) == 1 else ("MultiEdit", {"edits": edits})
     given: object = call.rawInput if fields_of(call.rawInput) else {"title": call.title or ""}
-    return call.kind or "other", given
+    return name_of(call, ends) or call.kind or "other", given
+
+
+def name_of(call: Call, ends: str) -> str:
+    """The tool's own name, where the id of the call begins with it."""
+    name, found, _ = call.toolCallId.partition(ends) if ends else ("", "", "")
+    return name[:100] if found and name.isidentifier() else ""
 
 
 def reason(problem: wire.Problem | None) -> str:
@@ -117,6 +128,9 @@ def reason(problem: wire.Problem | None) -> str:
     fields = fields_of(problem.data)
     details = told or text_of(fields, "details") or text_of(fields, "message")
     message = problem.message or ""
+    if message.startswith("{"):  # an answer of the model's service, as it came
+        told_whole = wire.decoded(wire.Failed, message.encode("utf-8", "replace"))
+        message = told_whole.error.message or message if told_whole else message
     parts = [message, details if details != message else ""]
     return ": ".join(part.strip() for part in parts if part.strip())
 
