@@ -1,4 +1,4 @@
-"""What every agent over ACP owes: each option of each prompt it was ever seen to raise is said by its own id, and the
+"""What every agent over ACP owes: each option of each prompt it was seen to raise is said by its own id, and the
 turn that goes on, or ends, settles it."""
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def test_with_one_it_begins_at_once() -> None:
         ({"result": {"protocolVersion": 2}}, "update yourcall"),
         ({"result": {"protocolVersion": "2025-06-18"}}, "another version"),
         ({"result": {}}, "another version"),
-        ({"error": {"code": -32601, "message": "Method not found"}}, "the Agent Client Protocol: Method not found"),
+        ({"error": {"code": -32601, "message": "Method not found"}}, "Agent Client Protocol: Method not found"),
         ({"error": {"code": "odd", "message": None}}, "does not speak the Agent Client Protocol"),
     ],
 )  # fmt: skip
@@ -282,15 +282,21 @@ def test_an_id_that_is_no_word_is_sent_as_it_came() -> None:
     assert line["result"]["outcome"]["optionId"] == 'say "yes"\n'
 
 
-def test_a_refusal_is_confirmed_when_the_turn_ends_though_nobody_speaks_of_it() -> None:
+@pytest.mark.parametrize(
+    "goes_on", [text("Then not."), asks(1, "c2"), {"id": 3, "result": {"stopReason": "end_turn"}}]
+)
+def test_a_refusal_is_confirmed_when_the_agent_goes_on_though_it_never_speaks_of_it(
+    goes_on: dict[str, Any],
+) -> None:
     played = working()
     prompt = raises(played.hear(asks()))
     played.answer(prompt, {"decision": "no"})
-    played.hear(text("Then not."))
-    assert played.seen[prompt.id].state == "accepted"
+    assert played.seen[prompt.id].state == "sent"
+    played.hear(goes_on)
+    assert (played.seen[prompt.id].state, played.seen[prompt.id].outcome) == ("confirmed", "denied")
     ended(played)
     assert (played.seen[prompt.id].state, played.seen[prompt.id].outcome) == ("confirmed", "denied")
-    assert [e["detail"] for e in played.record if e["type"] == "action"] == ["", "refused"]
+    assert [e["detail"] for e in played.record if e.get("call_id") == "c1"] == ["", "refused"]
 
 
 def test_a_yes_that_nobody_speaks_of_again_is_unsure() -> None:

@@ -1,7 +1,8 @@
 """The requests of an ACP agent that wait for an answer, or for the sign that an answer was taken.
 
-Rule: a call that goes on after our answer was let go; a call that is over, or a turn that is, settles it. What the
-agent never speaks of again is *unsure*, not *allowed*.
+Rule: a call that goes on after our answer was let go; a call that is over, or a turn that is, settles it. Nobody
+but us can answer, so what we refused is refused as soon as the agent speaks of something else; but what we allowed
+and the agent never speaks of again is *unsure*.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ STOPPED = "the turn was stopped"
 
 class Pending(Struct):
     """`said`: what our answer asks for. `dropped`: answered with "cancelled", because the turn shall end.
-    `closed`: the agent was seen to go on. `form`: the name of the form, if it is one."""
+    `closed`: the agent was seen to go on; `settled`: it is known how it ended. `form`: the name of a form."""
 
     prompt: Prompt
     number: Id
@@ -27,6 +28,7 @@ class Pending(Struct):
     said: Outcome | None = None
     dropped: bool = False
     closed: bool = False
+    settled: bool = False
 
 
 class Requests:
@@ -55,7 +57,7 @@ class Requests:
         for each in [p for p in self._pending.values() if p.prompt.call_id == call.toolCallId]:
             if call.status in OVER:
                 del self._pending[each.prompt.id]
-                events.append(_settled(each, call.status == "failed", at))
+                events += _settled(each, call.status == "failed", at)
             elif call.status != "pending":
                 events += _closed(each, at)
         return [*events, *self.went_past(call.toolCallId, at)]
@@ -63,13 +65,13 @@ class Requests:
     def went_past(self, call_id: str, at: float) -> list[AnyEvent]:
         """The agent speaks of something else: what was refused, or has no call of its own, is behind it."""
         events: list[AnyEvent] = []
-        for each in list(self._pending.values()):
-            if each.prompt.call_id == call_id and call_id:
+        for each in self._pending.values():
+            own = bool(each.prompt.call_id)
+            if each.said is None or (own and each.prompt.call_id == call_id):
                 continue
-            if each.said is not None and not each.prompt.call_id:
-                del self._pending[each.prompt.id]
-                events.append(_settled(each, False, at))
-            elif each.said in ("denied", "stopped"):
+            if each.said == "denied" or not own:
+                events += _settled(each, False, at)
+            elif each.said == "stopped":
                 events += _closed(each, at)
         return events
 
@@ -89,11 +91,13 @@ class Requests:
         events: list[AnyEvent] = []
         for each in self._pending.values():
             prompt_id = each.prompt.id
+            if each.settled:
+                continue
             if each.said is None:
                 why = STOPPED if cancelled or by_us else "the turn is over"
                 events.append(PromptWithdrawn(at, prompt_id, why))
             elif each.said in ("denied", "stopped") or not each.prompt.call_id:
-                events.append(_settled(each, False, at))
+                events += _settled(each, False, at)
             elif cancelled or by_us:
                 events.append(CallSettled(at, prompt_id, "stopped", "desk", "the turn was stopped first"))
             else:
@@ -102,16 +106,19 @@ class Requests:
         return events
 
 
-def _settled(each: Pending, failed: bool, at: float) -> AnyEvent:
+def _settled(each: Pending, failed: bool, at: float) -> list[AnyEvent]:
+    if each.settled:
+        return []
+    each.settled = True
     if each.said is None:
-        return PromptWithdrawn(
-            at, each.prompt.id, STOPPED if each.dropped else "the agent went on without an answer"
-        )
-    return CallSettled(at, each.prompt.id, each.said, "held", in_words(each.prompt.kind, each.said, failed))
+        why = STOPPED if each.dropped else "the agent went on without an answer"
+        return [PromptWithdrawn(at, each.prompt.id, why)]
+    told = in_words(each.prompt.kind, each.said, failed)
+    return [CallSettled(at, each.prompt.id, each.said, "held", told)]
 
 
 def _closed(each: Pending, at: float) -> list[AnyEvent]:
-    if each.said is None or each.closed:
+    if each.said is None or each.closed or each.settled:
         return []
     each.closed = True
     return [DialogClosed(at, each.prompt.id, "idle" if each.said == "stopped" else "busy")]

@@ -1,0 +1,75 @@
+"""Four more agents over ACP, for long: each goes through the same story, and what one has that others have not."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from real.acp_scene import answer, goes_on, on_stage, the_story
+from yourcall.agents.acp.table import ROWS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(600)]
+QUESTIONS = {
+    "questions": [
+        {
+            "question": "Which database?",
+            "header": "Database",
+            "options": [
+                {"label": "PostgreSQL", "description": "Large"},
+                {"label": "SQLite", "description": "Small"},
+            ],
+            "multiSelect": False,
+        }
+    ]
+}
+
+
+@pytest.mark.parametrize("name", [row.name for row in ROWS if row.name != "gemini-acp"])
+def test_an_agent_goes_through_the_story_and_goes_on_later(
+    name: str, tmp_path: Path, fetched: Callable[..., Path]
+) -> None:
+    with on_stage(name, tmp_path, fetched) as agent:
+        goes_on(agent, the_story(agent))
+
+
+def test_claude_asks_a_question_and_has_a_plan_approved(tmp_path: Path, fetched: Callable[..., Path]) -> None:
+    with on_stage("claude-agent-acp", tmp_path, fetched) as agent:
+        asked = ("call", "AskUserQuestion", json.dumps(QUESTIONS))
+        session = agent.session(agent.script("ask", [asked], [asked], [("speak", "Thanks.")]))
+        question = agent.prompt()
+        assert (question["kind"], question["title"]) == ("question", "Which database?")
+        said = agent.yourcall.run("answer", question["id"], "SQLite — Small")
+        assert said.code == 0, said
+        assert agent.settled(question) == ("confirmed", "allowed")
+        second = agent.prompt()
+        assert agent.yourcall.run("answer", second["id"], "--text", "DuckDB").code == 0
+        assert agent.settled(second) == ("confirmed", "allowed")
+        assert agent.ready()["body"] == "Thanks."
+        told = [result.text for result in agent.model.tool_results()]
+        assert '"SQLite"' in told[0]
+        assert '"DuckDB"' in told[1]
+
+        assert agent.yourcall.http("POST", f"/api/sessions/{session}/mode", {"permission_mode": "plan"})[0] == 200
+        plan = ("call", "ExitPlanMode", json.dumps({"plan": "# Plan\n1. Look\n2. Leap"}))
+        words = agent.script("plan", [plan], [("speak", "Off we go.")])
+        assert agent.yourcall.run("send", session, words).code == 0
+        prompt = agent.prompt()
+        assert prompt["kind"] == "plan"
+        assert "2. Leap" in prompt["body"]
+        assert answer(agent, prompt, "allow") == ("confirmed", "allowed")
+        assert agent.ready()["permission_mode"] == "default"
+
+
+def test_a_rule_answers_what_the_agent_tells_exactly(tmp_path: Path, fetched: Callable[..., Path]) -> None:
+    with on_stage("qwen", tmp_path, fetched) as agent:
+        rules = '[[rules]]\nname = "touch"\ndo = "allow"\ncommand = "touch *"\n'
+        (agent.yourcall.home / "rules.toml").write_text(rules)
+        agent.session(agent.script("touch", [("run", "touch marker")], [("speak", "Made it.")]))
+        assert agent.ready()["body"] == "Made it."
+        assert agent.made("marker")
