@@ -68,8 +68,11 @@ def test_claude_asks_a_question_and_has_a_plan_approved(tmp_path: Path, fetched:
 
 def test_a_rule_answers_what_the_agent_tells_exactly(tmp_path: Path, fetched: Callable[..., Path]) -> None:
     with on_stage("qwen", tmp_path, fetched) as agent:
-        rules = '[[rules]]\nname = "touch"\ndo = "allow"\ncommand = "touch *"\n'
+        rules = '[touching]\ndo = "allow"\ncommand = "touch"\n\n[no-moves]\ndo = "deny"\ncommand = "mv"\n'
         (agent.yourcall.home / "rules.toml").write_text(rules)
-        agent.session(agent.script("touch", [("run", "touch marker")], [("speak", "Made it.")]))
-        assert agent.ready()["body"] == "Made it."
+        agent.session(
+            agent.script("touch", [("run", "touch marker")], [("run", "mv marker away")], [("speak", "Done.")])
+        )
+        assert agent.ready()["body"] == "Done."
         assert agent.made("marker")
+        assert not agent.made("away")
