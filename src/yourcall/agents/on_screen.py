@@ -113,6 +113,7 @@ class OnScreen(Struct, frozen=True):
     `recorded`: the agent's record tells how a call that a hook told of has ended; else only of a call that was
     found in it, and of others the screen alone does.
     `call`: the fingerprint of the call that this dialog shows, as the agent's record has it; '' if it shows none.
+    `stopped`: the last turn was cancelled, and no hook tells of it: what the session is ready for now.
     `shows`: is this dialog the one of a request that a hook told of, and that nobody holds any more?
     """
 
@@ -133,3 +134,4 @@ class OnScreen(Struct, frozen=True):
     recorded: bool = True
     trouble: Callable[[Shot], Offer | None] | None = None
     call: Callable[[Shot], str] | None = None
+    stopped: Callable[[Shot], Offer | None] | None = None

@@ -99,6 +99,7 @@ class _Seen(Struct):
     state: str = ""
     state_since: float = 0.0
     troubled_at: float = 0.0
+    turn: bool = False  # a turn was seen to be under way
 
 
 class Screens:
@@ -221,10 +222,12 @@ class Screens:
         now = time.monotonic()
         if mark != seen.mark:
             seen.mark, seen.since = mark, now
+        seen.turn = seen.turn or shot.reading.state in ("waiting", "working")
         if not mark:
             await self._retire(place)
             await self._rests(place, look, shot, on)
             await self._troubled(place, seen, shot, on)
+            await self._stopped(place, seen, shot, on)
         elif shot.reading.kind == "unknown" and self._idle(place.session_id):
             pass  # the turn is over: a menu that the person opened
         elif (
@@ -473,6 +476,34 @@ class Screens:
             permission_mode=session.permission_mode,
             link="speech",
         )
+        await self._teller.post(PromptRaised(now, prompt))
+
+    async def _stopped(self, place: Place, seen: _Seen, shot: Shot, on: OnScreen) -> None:
+        """The turn was cancelled at the desk, and nothing but the screen tells that the session is ready."""
+        offer = on.stopped(shot) if on.stopped is not None and seen.turn else None
+        session, now = self._teller.state.sessions.get(place.session_id), time.time()
+        if offer is None or session is None:
+            return
+        seen.turn = False
+        told = (p for p in self._teller.state.of_session(session.id) if p.fingerprint == offer.kind)
+        if any(p.state == "open" for p in told):
+            return  # its hook has told of it after all, with more words
+        prompt = Prompt(
+            id=secrets.token_hex(8),
+            kind=offer.kind,
+            agent=place.agent,
+            session_id=session.id,
+            cwd=session.cwd,
+            title=offer.title,
+            opened_at=now,
+            body=offer.body,
+            questions=offer.questions,
+            fingerprint=offer.kind,  # as the agent's own hook would have it, whose word ends it
+            permission_mode=session.permission_mode,
+            link="speech",
+            held=True,
+        )
+        await self._teller.post(SessionSeen(now, replace(session, state="idle", seen_at=now)))
         await self._teller.post(PromptRaised(now, prompt))
 
     async def _retire(self, place: Place) -> None:

@@ -45,6 +45,9 @@ def test_a_turn_ends_ready_and_begins_with_words() -> None:
     raised = heard.events[1]
     assert isinstance(raised, PromptRaised)
     assert (raised.prompt.kind, raised.prompt.body, raised.prompt.link) == ("ready", "Shall I go on?", "speech")
+    again = read_hook(call("AfterAgent", prompt="x", prompt_response="Tested.", stop_hook_active=True)).events[1]
+    assert isinstance(again, PromptRaised)  # a hook of the person's own sent it back: this is the one that counts
+    assert (again.prompt.body, again.prompt.fingerprint) == ("Tested.", raised.prompt.fingerprint)
     begun = read_hook(call("BeforeAgent", prompt="Yes."))
     assert begun.endings[0].said == "Yes."
     assert begun.turn == pytest.approx(1794725919.466)

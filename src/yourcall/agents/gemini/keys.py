@@ -13,6 +13,7 @@ from yourcall.agents.gemini.composer import arrived, draft, typed
 from yourcall.agents.gemini.fill import fill
 from yourcall.agents.gemini.offer import KEY_BAR, MOST_ROWS, OWN_WORDS, rows
 from yourcall.agents.gemini.screen import read_screen
+from yourcall.agents.gemini.stopped import stopped
 from yourcall.agents.gemini.told import explain, offered
 from yourcall.agents.on_screen import OnScreen, Press, Shot
 from yourcall.agents.screens import clean, flat, titled
@@ -115,4 +116,5 @@ GEMINI_SCREEN = OnScreen(
     dismiss=dismiss,
     breath_s=BREATH_S,
     postponed=postponed,
+    stopped=stopped,
 )

@@ -22,6 +22,7 @@ SAFE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 LONGEST_PATH = 4096
 READY = "ready"
 NEXT = "next"
+NO_WORDS = "[no response text]"  # what the CLI says for nothing
 
 STATE_AFTER: dict[str, SessionState] = {
     "SessionStart": "idle",
@@ -62,7 +63,9 @@ def read_hook(call: HookCall) -> Heard:
         case "BeforeAgent":
             given = Ending(payload.session_id, READY, "allowed", payload.prompt, "the next instruction was given")
             return Heard((seen,), endings=(given,), turn=_when(call, payload))
-        case "AfterAgent" if call.new_id and not payload.stop_hook_active:
+        case "AfterAgent" if call.new_id:
+            # A stop that a hook of the person's own undoes looks like any other; the next one counts, and takes
+            # the place of the first.
             return Heard((seen, PromptRaised(call.at, _ready(call, payload))))
         case "BeforeTool" if payload.tool_name and call.new_id:
             return Heard((seen,), told=_about_to_run(call, payload))
@@ -100,7 +103,7 @@ def _ready(call: HookCall, payload: HookPayload) -> Prompt:
         cwd=payload.cwd[:LONGEST_PATH],
         title="Ready for the next instruction",
         opened_at=call.at,
-        body=payload.prompt_response[: calls.LONGEST_BODY].strip(),
+        body=payload.prompt_response[: calls.LONGEST_BODY].strip().removeprefix(NO_WORDS),
         questions=(Question(NEXT, "What next?", free_text=True),),
         fingerprint=READY,
         link="speech",

@@ -27,7 +27,6 @@ class HookPayload(Struct, frozen=True):
     details: Raw = field(default_factory=_empty)
     prompt: str = ""
     prompt_response: str = ""
-    stop_hook_active: bool = False
     reason: str = ""
     source: str = ""
 
