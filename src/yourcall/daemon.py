@@ -134,7 +134,8 @@ async def _serve(home: Path, store: Store, config: Config, announce: Callable[[L
         await board.recover()
         looking = Discovery(board, AGENTS, config.discovery.mode, config.discovery.root_pid)
         board.screens.raised = looking.hurry
-        sweeping = [tasks.create_task(work.run()) for work in (looking, board.screens, board.codex, board.asks)]
+        looks = (looking, board.screens, board.runs, board.codex, board.asks)
+        sweeping = [tasks.create_task(work.run()) for work in looks]
         sweeping += [tasks.create_task(board.sweep()), tasks.create_task(telling.run())]
         for each, _ in listeners:
             await each.listening.wait()

@@ -21,6 +21,9 @@ PromptState = Literal["open", "answering", "sent", "accepted", "confirmed", "des
 
 SessionState = Literal["working", "waiting", "idle", "ended", "unknown"]
 
+# The links by which a session's own screen is read and typed on: a pane of tmux, a pseudo-terminal of ours.
+TERMINALS = ("tmux", "pty")
+
 # What became of the thing that was asked, whoever decided it; `unknown`: nobody will ever tell.
 Outcome = Literal["allowed", "denied", "stopped", "unknown"]
 
@@ -113,7 +116,8 @@ class Prompt(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Link(Struct, frozen=True, forbid_unknown_fields=True):
-    """A way we touch a session: `hook`, or `tmux` with the server's socket and the pane."""
+    """A way we touch a session: `hook`, or `tmux` with the server's socket and the pane, or `pty` with the run's
+    socket and its name."""
 
     kind: str
     target: str = ""

@@ -52,10 +52,11 @@ from yourcall.links.codex import homes as codex_homes
 from yourcall.links.filling import Filling
 from yourcall.links.hooks import Hooks
 from yourcall.links.pressing import Keyboard
+from yourcall.links.runs import Runs
 from yourcall.links.screens import Screens
+from yourcall.links.servers import Servers
 from yourcall.links.speak import Speaker
 from yourcall.links.started import Policy, Started
-from yourcall.links.tmux import Servers
 from yourcall.links.told import Calls
 from yourcall.links.watch import Watches
 from yourcall.loop import Loop
@@ -90,6 +91,7 @@ class Switchboard:
         self.tmux = Servers()
         self.calls = Calls(self, lambda session_id: self.speaker.reaches(session_id))
         self.screens = Screens(self, self.tmux, SCREENS.get, self.calls)
+        self.runs = Runs(self, self.tmux, self.screens, short_folder(home, "pty") if home else None)
         self.keyboard = Keyboard(self, self.tmux, self.screens, SCREENS.get)
         self.filling = Filling(self, self.tmux, self.screens, SCREENS.get)
         self.speaker = Speaker(self, self.tmux, self.screens, SCREENS.get)
@@ -112,6 +114,8 @@ class Switchboard:
 
     async def post(self, event: AnyEvent, bodies: dict[str, bytes] | None = None) -> Step:
         answer: Answer | None = None
+        if isinstance(event, SessionSeen):
+            event = replace(event, session=self.runs.linked(event.session))
         if isinstance(event, PromptRaised):
             event, answer = self._by_rule(event, bodies)
         done = await self.loop.post(event, bodies)

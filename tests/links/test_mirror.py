@@ -12,7 +12,7 @@ import pytest
 from kit.drawn import Drawn
 from kit.terminal import Tmux
 from yourcall.links.mirror import Frame, Mirror
-from yourcall.links.tmux import Servers
+from yourcall.links.servers import Servers
 from yourcall.model import Link, Refused, Session
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import pytest
 from kit.poll import until
 from yourcall.links import processes
 from yourcall.links.presence import Presence, last_read
-from yourcall.links.tmux import Servers
+from yourcall.links.servers import Servers
 from yourcall.model import Session
 
 # Reads a line at a time from its terminal, and says so; prints without being asked.

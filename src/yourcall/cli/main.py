@@ -38,8 +38,8 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
     "Sessions and devices": {
         "sessions": ("sessions", "command", "List the agents' sessions."),
         "run": ("run", "command", "Start an agent: here, in a private tmux, or without a terminal."),
-        "attach": ("run", "attach", "Attach to a session that runs in tmux."),
-        "stop": ("run", "stop", "End a session that yourcall started."),
+        "attach": ("attach", "attach", "Attach to a session that has a terminal."),
+        "stop": ("attach", "stop", "End a session that yourcall started."),
         "send": ("speak", "send", "Give a session its next instruction."),
         "key": ("speak", "key", "Press one special key in a session."),
         "interrupt": ("speak", "interrupt", "Stop the turn a session is in."),

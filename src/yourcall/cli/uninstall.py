@@ -43,6 +43,8 @@ OURS = (
     "navigator.json",
     "codex",
     "acp",
+    "pty",
+    "tmux",
     "navigator.new",
     "uploads",
     ".setup.json*.yourcall",

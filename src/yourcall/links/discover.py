@@ -23,7 +23,7 @@ from yourcall.core.state import State
 from yourcall.events import AnyEvent, PromptWithdrawn, SessionEnded, SessionSeen
 from yourcall.links import names, processes
 from yourcall.links.terminals import panes_of
-from yourcall.model import Session
+from yourcall.model import TERMINALS, Session
 
 log = logging.getLogger(__name__)
 
@@ -151,7 +151,7 @@ class Discovery:
 
 def only_found(session: Session) -> bool:
     """Nothing but a look told of it: no hook, no program of ours."""
-    return all(link.kind == "tmux" for link in session.links)
+    return all(link.kind in TERMINALS for link in session.links)
 
 
 def may_tell(old: Session | None, new: Session) -> bool:

@@ -24,7 +24,8 @@ from yourcall.events import (
 from yourcall.links.dialogs import Basis, fingerprint, told_elsewhere
 from yourcall.links.foreground import in_front
 from yourcall.links.screens import Screens, Teller
-from yourcall.links.tmux import Gone, Servers, Tmux
+from yourcall.links.servers import Server, Servers
+from yourcall.links.tmux import Gone
 from yourcall.model import Answer, Outcome, Prompt, Refused
 
 LONGEST_S = 120.0  # a form has fifty fields at most, and each takes a few keys
@@ -106,12 +107,12 @@ class Filling:
                 return shot
         return Refused("It took too long; see to it at the desk.")
 
-    async def _do(self, server: Tmux, pane: str, step: Press | Paste) -> Gone | None:
+    async def _do(self, server: Server, pane: str, step: Press | Paste) -> Gone | None:
         if isinstance(step, Paste):
             return await server.write(pane, step.text, bracketed=True)
         return await server.write(pane, KEYS[step.key])
 
-    async def _look(self, server: Tmux, basis: Basis, on: OnScreen) -> Shot | Refused:
+    async def _look(self, server: Server, basis: Basis, on: OnScreen) -> Shot | Refused:
         look = await server.look(basis.pane)
         if isinstance(look, Gone) or look.dead:
             return Refused("Its pane is gone; nothing more was pressed.")
@@ -119,7 +120,7 @@ class Filling:
             return Refused("Another program has the terminal now; nothing more was pressed.")
         return on.read(look.screen)
 
-    async def _changed(self, server: Tmux, basis: Basis, on: OnScreen, before: Shot) -> Shot | Refused:
+    async def _changed(self, server: Server, basis: Basis, on: OnScreen, before: Shot) -> Shot | Refused:
         """The screen after a key, once it is another one and stands still."""
         deadline = time.monotonic() + SHOWN_S
         last, since = before, 0.0

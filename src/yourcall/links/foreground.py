@@ -34,6 +34,12 @@ def in_pane(pid: int, pane_pid: int) -> bool | None:
     return mine[4] == pane[4] and mine[2] == mine[5]
 
 
+def same_terminal(pid: int, other: int) -> bool:
+    """Have these two processes one controlling terminal?"""
+    mine, others = _fields(pid), _fields(other)
+    return mine is not None and others is not None and mine[4] == others[4] != "0"
+
+
 def folder(pid: int) -> str:
     """The working folder of the program in front of this process's terminal, or of the process itself."""
     for each in (_foreground_group(pid), pid):

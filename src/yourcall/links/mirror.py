@@ -1,4 +1,4 @@
-"""What a session's tmux pane shows, for somebody who looks at it from afar.
+"""What a session's terminal shows, for somebody who looks at it from afar.
 
 Rule: reads and never writes; and shows the session only: when another program has the terminal, nothing of that
 leaves this machine.
@@ -13,7 +13,8 @@ import time
 from msgspec import Struct
 
 from yourcall.links.foreground import in_pane
-from yourcall.links.tmux import Gone, Servers
+from yourcall.links.servers import Servers, pane_of
+from yourcall.links.tmux import Gone
 from yourcall.model import Refused, Session
 
 # A capture takes tmux half a millisecond; seven a second look alive and cost nothing that could be measured.
@@ -37,9 +38,11 @@ class Mirror:
 
     async def frame(self, session: Session, seen: str, patience: float) -> Frame | Refused:
         """The screen now; if that is the one already `seen`, the next one, or the same when patience ends."""
-        link = next((link for link in session.links if link.kind == "tmux"), None)
+        link = pane_of(session)
         if link is None:
-            return Refused("This session runs in no tmux pane, so its terminal cannot be looked at from here.")
+            return Refused(
+                "This session runs neither in tmux nor by `yourcall run`, so its terminal cannot be looked at."
+            )
         server = self._servers.at(link.server)
         deadline = time.monotonic() + patience
         while True:

@@ -15,7 +15,8 @@ import time
 from collections.abc import Callable, Iterable
 
 from yourcall.links import processes
-from yourcall.links.tmux import Gone, Servers
+from yourcall.links.servers import Servers, pane_of
+from yourcall.links.tmux import Gone
 from yourcall.model import Session
 
 # Asked again only after this: ten prompts at once are one look.
@@ -50,12 +51,11 @@ class Presence:
         return max([await self._typed_into(session) for session in newest], default=0.0)
 
     async def _typed_into(self, session: Session) -> float:
-        panes = [link for link in session.links if link.kind == "tmux" and link.server]
-        for link in panes:
+        link = pane_of(session)
+        if link is not None and link.server:
             typed = await self._tmux.at(link.server).last_typed(link.target)
-            if not isinstance(typed, Gone):
-                return float(typed)
-        if panes or not session.pid_started or processes.started(session.pid) != session.pid_started:
+            return 0.0 if isinstance(typed, Gone) else float(typed)
+        if not session.pid_started or processes.started(session.pid) != session.pid_started:
             return 0.0
         return last_read(session.pid)
 

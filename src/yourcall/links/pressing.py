@@ -24,7 +24,8 @@ from yourcall.events import (
 from yourcall.links.dialogs import Basis, fingerprint, on_record, told_elsewhere
 from yourcall.links.foreground import in_front
 from yourcall.links.screens import Screens, Teller
-from yourcall.links.tmux import Gone, Servers, Tmux
+from yourcall.links.servers import Server, Servers
+from yourcall.links.tmux import Gone
 from yourcall.model import Answer, Effect, Outcome, Prompt, Refused
 
 MOST_KEYS = 20  # no dialog has more rows than this; a highlight that runs in circles is not chased
@@ -68,7 +69,7 @@ class Keyboard:
         async with self._servers.lock(basis.server, basis.pane):
             await self._press(prompt, answer, basis, on, options[0].id, options[0].effect)
 
-    async def _written(self, prompt: Prompt, answer: Answer, server: Tmux, pane: str, step: Press) -> bool:
+    async def _written(self, prompt: Prompt, answer: Answer, server: Server, pane: str, step: Press) -> bool:
         failed = await server.write(pane, KEYS[step.key])
         if failed is not None and failed.unsure:
             await self._teller.post(TraceLost(time.time(), prompt.id, f"a key was sent, but {failed.why}"))
@@ -116,7 +117,7 @@ class Keyboard:
             return Refused("The agent itself has raised it meanwhile: answer that one. Nothing was pressed.")
         return on.read(look.screen)
 
-    async def _moved(self, server: Tmux, pane: str, on: OnScreen, before: Shot) -> bool:
+    async def _moved(self, server: Server, pane: str, on: OnScreen, before: Shot) -> bool:
         """Has the highlight moved, within a moment? Whether to the right place is the next look's matter."""
         deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:

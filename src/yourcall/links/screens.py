@@ -49,9 +49,11 @@ from yourcall.links.dialogs import (
 )
 from yourcall.links.foreground import folder, has_terminal, in_front, leader_in_front
 from yourcall.links.names import STRANGER
-from yourcall.links.tmux import Gone, Look, Row, Servers
+from yourcall.links.pty import DOOR
+from yourcall.links.servers import Servers, pane_of
+from yourcall.links.tmux import Gone, Look, Row
 from yourcall.links.told import Calls
-from yourcall.model import Answer, Link, Prompt, Session, SessionState, Tool
+from yourcall.model import TERMINALS, Answer, Link, Prompt, Session, SessionState, Tool
 
 log = logging.getLogger(__name__)
 
@@ -140,12 +142,13 @@ class Screens:
         self._hurry_until = time.monotonic() + SOON_S
         self._wake.set()
 
-    async def watch(self, server: str, pane: str, agent: str = "claude") -> Session | Gone:
-        """Look after this pane from now on, although no hook has told of it."""
+    async def watch(self, server: str, pane: str, agent: str = "claude", *, ours: bool = True) -> Session | Gone:
+        """Look after this pane from now on, although no hook has told of it. `ours`: nobody sits before it."""
         look = await self._servers.at(server).look(pane)
         if isinstance(look, Gone):
             return look
-        self._started.add((server, pane))
+        if ours:
+            self._started.add((server, pane))
         known = next((p for p in self._places() if (p.server, p.pane) == (server, pane)), None)
         if known is not None:
             return self._teller.state.sessions[known.session_id]
@@ -183,7 +186,7 @@ class Screens:
         """One for each pane; of several sessions in one, the one that has the terminal and spoke last."""
         found: dict[tuple[str, str], Place] = {}
         for session in sorted(self._teller.state.sessions.values(), key=_weight):
-            link = next((link for link in session.links if link.kind == "tmux"), None)
+            link = pane_of(session)
             if link is None or session.mode != "terminal" or self._on_screen(session.agent) is None:
                 continue
             front = has_terminal(session.pid) if session.pid else None
@@ -424,7 +427,7 @@ class Screens:
             id=f"{STRANGER}{leader}-{began}",
             agent=agent,
             cwd=folder(pid),
-            links=(Link("tmux", pane, server),),
+            links=(Link("pty" if server.endswith(DOOR) else "tmux", pane, server),),
             pid=leader,
             pid_started=began,
             started_at=now,
@@ -446,7 +449,7 @@ class Screens:
         seen, now = self._seen.setdefault((place.server, place.pane), _Seen()), time.monotonic()
         if seen.state != state:
             seen.state, seen.state_since = state, now
-        hooked = any(link.kind != "tmux" for link in session.links)
+        hooked = any(link.kind not in TERMINALS for link in session.links)
         if session.state != state and now - seen.state_since >= (DOUBT_S if hooked else 0.0):
             await self._teller.post(SessionSeen(time.time(), replace(session, state=state, seen_at=time.time())))
 

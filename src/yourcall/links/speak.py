@@ -27,7 +27,8 @@ from yourcall.events import (
 )
 from yourcall.links.foreground import in_pane
 from yourcall.links.screens import Screens
-from yourcall.links.tmux import Gone, Look, Servers, Tmux
+from yourcall.links.servers import Server, Servers, pane_of
+from yourcall.links.tmux import Gone, Look
 from yourcall.model import Answer, Prompt, Refused, Session, Verdict
 
 LOOK_S = 0.02
@@ -48,7 +49,7 @@ class Teller(Protocol):
 class Scene(Struct, frozen=True):
     """A pane with the session in front, as it looks now."""
 
-    server: Tmux
+    server: Server
     pane: str
     on: OnScreen
     shot: Shot
@@ -130,16 +131,15 @@ class Speaker:
         """Is there a pane in which this session can be spoken to?"""
         session = self._teller.state.sessions.get(session_id)
         known = session is not None and self._on_screen(session.agent) is not None
-        return session is not None and known and any(link.kind == "tmux" for link in session.links)
+        return session is not None and known and pane_of(session) is not None
 
     async def _in_pane(self, session: Session, act: Callable[[Scene], Awaitable[Verdict]]) -> Verdict:
         """Do this in the session's pane, if the session is in front there and no dialog is open."""
-        link = next((link for link in session.links if link.kind == "tmux"), None)
+        link = pane_of(session)
         on = self._on_screen(session.agent)
         if link is None or on is None:
-            return Verdict(
-                "refused", "This session runs in no tmux pane, so nothing can be typed into it from here."
-            )
+            why = "This session runs neither in tmux nor by `yourcall run`, so nothing can be typed into it."
+            return Verdict("refused", why)
         server = self._servers.at(link.server)
         async with self._servers.lock(link.server, link.target):
             look = await server.look(link.target)

@@ -185,27 +185,6 @@ class Tmux:
             return self._control
 
 
-class Servers:
-    """The user's tmux servers that were ever asked for, each by its socket; and one lock for each pane.
-
-    Whoever looks at a pane in order to write into it takes its lock: nobody of ours writes in between.
-    """
-
-    def __init__(self) -> None:
-        self._servers: dict[str, Tmux] = {}
-        self._locks: dict[tuple[str, str], asyncio.Lock] = {}
-
-    def at(self, socket: str) -> Tmux:
-        return self._servers.setdefault(socket, Tmux(socket))
-
-    def lock(self, socket: str, pane: str) -> asyncio.Lock:
-        return self._locks.setdefault((socket, pane), asyncio.Lock())
-
-    async def close(self) -> None:
-        for server in self._servers.values():
-            await server.close()
-
-
 def distrusted(socket: str) -> str:
     """Why not to talk to this socket: a tmux server can make its client run anything, so it must be our own."""
     path = Path(socket)

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from yourcall.agents.screens import clean
-from yourcall.model import Prompt, Refused, Session
+from yourcall.model import TERMINALS, Prompt, Refused, Session
 from yourcall.server.auth import Caller
 from yourcall.server.needs import Desk, Mirror, Records, Spawning, Voice, Workspaces
 from yourcall.server.rpc_dialog import Dialog
@@ -94,7 +94,7 @@ class Line:
         self.look(session.id)
         self._begin(watched, self._follow(watched))
         if session.id not in self.tools.quiet:
-            has_pane = any(link.kind == "tmux" for link in session.links)
+            has_pane = any(link.kind in TERMINALS for link in session.links)
             self._begin(watched, self._mirrored(watched) if has_pane else self._spoken(watched))
 
     def unwatch(self, session_id: str) -> None:

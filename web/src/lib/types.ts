@@ -161,7 +161,7 @@ export interface KeyRequest {
   key: string;
 }
 
-/** A way we touch a session: `hook`, or `tmux` with the server's socket and the pane. */
+/** A way we touch a session: `hook`, or `tmux` with the server's socket and the pane, or `pty` with the run's socket and its name. */
 export interface Link {
   kind: string;
   target: string;

@@ -1,0 +1,104 @@
+"""Agents in a private tmux of ours: they have a terminal, and outlive the one they were started from.
+
+Rule: a server of its own for each: it has just that environment, and ends with the agent. Without the person's own
+configuration: a plugin that restores sessions would restore them in here.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from yourcall.model import Refused
+from yourcall.sockets import made_private, short_folder
+
+ENDS_AT_ONCE_S = 1.0
+LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+COLUMNS, ROWS = 200, 50
+
+# So that it looks and feels like the terminal around it: colours, the mouse, keys with Shift, Escape at once.
+COMFORT = (
+    ("set-option", "-g", "mouse", "on"),
+    ("set-option", "-s", "escape-time", "10"),
+    ("set-option", "-s", "extended-keys", "on"),
+    ("set-option", "-as", "terminal-features", ",*:RGB"),
+    ("set-option", "-g", "status-left-length", "40"),
+    ("set-option", "-g", "status-right", "Ctrl-B D leaves; it goes on"),
+)
+
+
+class Lodged(Struct, frozen=True):
+    name: str
+    socket: Path
+    pane: str
+
+
+def sockets(home: Path) -> Path | Refused:
+    """Where the sockets are."""
+    folder = short_folder(home, "tmux")
+    wrong = made_private(folder)
+    return Refused(wrong) if wrong else folder
+
+
+def new_name(program: str) -> str:
+    return f"{Path(program).name[:20]}-{''.join(secrets.choice(LETTERS) for _ in range(4))}"
+
+
+def start(home: Path, argv: Sequence[str], env: Mapping[str, str], folder: Path) -> Lodged | Refused:
+    """Start it; refused if it does not stay."""
+    if shutil.which("tmux") is None:
+        return Refused("There is no tmux here. Install it, or run the agent in this terminal.")
+    place = sockets(home)
+    if isinstance(place, Refused):
+        return place
+    name = new_name(argv[0])
+    socket = place / name
+    own = {key: value for key, value in env.items() if key not in ("TMUX", "TMUX_PANE")}
+    made = tmux(
+        socket, "new-session", "-d", "-P", "-F", "#{pane_id}", "-s", name, "-x", str(COLUMNS), "-y", str(ROWS),
+        "-c", str(folder), "--", *argv, env=own,
+    )  # fmt: skip
+    if made.returncode != 0:
+        return Refused(f"tmux could not start it: {made.stderr.strip()}")
+    for words in COMFORT:
+        tmux(socket, *words)  # what an older tmux does not know, it does without
+    deadline = time.monotonic() + ENDS_AT_ONCE_S
+    while time.monotonic() < deadline:
+        if not lives(socket):
+            return Refused(f"{argv[0]} ended at once. To see why, run it in this terminal.")
+        time.sleep(0.1)
+    return Lodged(name, socket, made.stdout.strip())
+
+
+def lives(socket: Path) -> bool:
+    return tmux(socket, "has-session").returncode == 0
+
+
+def named(home: Path, name: str) -> Path | None:
+    """The socket of one that lives."""
+    place = sockets(home)
+    if isinstance(place, Refused) or not name or "/" in name or name.startswith("."):
+        return None
+    socket = place / name
+    return socket if socket.is_socket() and lives(socket) else None
+
+
+def end(socket: Path) -> None:
+    tmux(socket, "kill-server")
+
+
+def tmux(socket: Path, *words: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["tmux", "-S", str(socket), "-f", "/dev/null", *words],
+        env=dict(env) if env is not None else None,
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )

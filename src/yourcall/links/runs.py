@@ -1,0 +1,97 @@
+"""The programs that `yourcall run` started in somebody's terminal, found by their doors in yourcall's home.
+
+Rule: they need nothing from us and go on without us; we come and go, and find them again. Which session is theirs
+is told by the terminal that the session's process has, never by a variable that anybody could have passed on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from pathlib import Path
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from yourcall.core.state import State
+from yourcall.events import AnyEvent, SessionSeen
+from yourcall.links.door import About
+from yourcall.links.foreground import same_terminal
+from yourcall.links.pty import DOOR, PIPE, SHADOW, Pty, is_over
+from yourcall.links.servers import Servers
+from yourcall.links.tmux import Gone
+from yourcall.model import TERMINALS, Link, Session
+
+log = logging.getLogger(__name__)
+
+EVERY_S = 0.5  # an agent takes longer than this to its first dialog
+
+
+class Teller(Protocol):
+    @property
+    def state(self) -> State: ...
+
+    async def post(self, event: AnyEvent) -> object: ...
+
+
+class Watching(Protocol):
+    """Who looks after a screen from now on."""
+
+    async def watch(self, server: str, pane: str, agent: str, /, *, ours: bool) -> Session | Gone: ...
+
+
+class Runs:
+    def __init__(self, teller: Teller, servers: Servers, screens: Watching, folder: Path | None) -> None:
+        self._teller, self._servers, self._screens = teller, servers, screens
+        self._folder = folder
+        self._known: dict[str, About] = {}
+
+    async def run(self) -> None:
+        while self._folder is not None:
+            try:
+                await self.look(self._folder)
+            except Exception:  # the rest of yourcall does without; the next look may go well
+                log.exception("looking for runs failed")
+            await asyncio.sleep(EVERY_S)
+
+    async def look(self, folder: Path) -> None:
+        there = {str(path) for path in _doors(folder)}
+        for gone in self._known.keys() - there:
+            del self._known[gone]
+            await self._servers.forget(gone)
+        for path in there - self._known.keys():
+            await self._greet(path)
+
+    async def _greet(self, path: str) -> None:
+        server = self._servers.at(path)
+        about = await server.about() if isinstance(server, Pty) else Gone("")
+        if isinstance(about, Gone):
+            await self._servers.forget(path)
+            if is_over(path):
+                for ending in (DOOR, SHADOW, PIPE):
+                    Path(path).with_suffix(ending).unlink(missing_ok=True)
+            return
+        if not about.pid:
+            return  # it is just beginning
+        self._known[path] = about
+        for session in list(self._teller.state.sessions.values()):
+            if (linked := self.linked(session)) != session:
+                await self._teller.post(SessionSeen(time.time(), linked))
+        await self._screens.watch(path, about.name, about.agent, ours=False)
+
+    def linked(self, session: Session) -> Session:
+        """The session with the terminal of ours that its process has, if it has one. What its environment says
+        of a tmux is then of the one around it, or of another time."""
+        if session.mode != "terminal" or not session.pid:
+            return session
+        for path, about in self._known.items():
+            mine = session.pid == about.pid or same_terminal(session.pid, about.pid)
+            if about.seen and mine:
+                others = tuple(link for link in session.links if link.kind not in TERMINALS)
+                return replace(session, links=(*others, Link("pty", about.name, path)))
+        return session
+
+
+def _doors(folder: Path) -> list[Path]:
+    return list(folder.glob(f"*{DOOR}"))
