@@ -229,8 +229,28 @@ class Pty:
     def text(self, words: str) -> None:
         os.write(self._master, words.encode())
 
+    def send(self, data: bytes) -> None:
+        """Type these very bytes, however long the program takes to read them."""
+        while data:
+            data = data[os.write(self._master, data) :]
+
     def paste(self, words: str) -> None:
         os.write(self._master, f"\x1b[200~{words}\x1b[201~".encode())
+
+    def resize(self, cols: int, rows: int) -> None:
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
+
+    @property
+    def settings(self) -> list[object]:
+        """How the terminal is set: echo, lines, signals."""
+        return termios.tcgetattr(self._master)
+
+    def hang_up(self) -> None:
+        """Close the terminal itself, as a closed window does; the program is not ended by us."""
+        os.write(self._woken, b"x")
+        self._reader.join()
+        os.close(self._master)
+        self._master = os.open(os.devnull, os.O_RDWR)
 
     def settle(self, quiet: float = 0.2, timeout: float = 10.0) -> str:
         """Wait until nothing was written for `quiet` seconds."""

@@ -88,8 +88,11 @@ def _lead(job: Job, terminal: str, desk: Desk, told: int) -> NoReturn:
     number = os.read(failed, 16)
     os.write(told, b"failed " + number + b"\n" if number else f"pid {pid}\n".encode())
 
-    def tidied(*_: object) -> None:
-        """The terminal was hung up. By the keeper's own hand it has no need of us."""
+    def hung_up(*_: object) -> None:
+        """The kernel tells the leader alone, and a shell tells its jobs. The keeper may have been killed."""
+        for number in (signal.SIGHUP, signal.SIGCONT):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(pid, number)
         readable = select.poll()
         readable.register(told, 0)
         if os.getppid() != keeper or readable.poll(0):
@@ -97,11 +100,12 @@ def _lead(job: Job, terminal: str, desk: Desk, told: int) -> NoReturn:
                 termios.tcsetattr(desk.terminal, termios.TCSANOW, desk.settings)
                 os.write(desk.terminal, TIDY)
 
-    signal.signal(signal.SIGHUP, tidied)
+    signal.signal(signal.SIGHUP, hung_up)
     while True:
         _, status = os.waitpid(pid, os.WUNTRACED)
         stopped = os.WIFSTOPPED(status)
         if not stopped:
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
             # When a leader leaves, what is in front is hung up: what the job left running must not be.
             with contextlib.suppress(OSError):
                 os.tcsetpgrp(slave, os.getpgrp())

@@ -90,7 +90,8 @@ class Relay:
         self._seam = b""  # the end of the last piece: an escape may lie across two of them
         self._inward, self._outward = bytearray(), b""
         self._waiting: Answer | None = None
-        self._resizes = False
+        self._resizes = self._continues = False
+        self._early: list[int] = []  # signals for a program that is just being started
         self._status: int | None = None
         self._woken, wake = os.pipe()
         os.set_blocking(wake, False)
@@ -262,7 +263,9 @@ class Relay:
             self._resize()
         elif number == signal.SIGCONT:
             self._go_on()
-        elif number in PASSED_ON and self._pid:
+        elif not self._pid:
+            self._early.append(number)
+        else:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._pid, number)
 
@@ -274,6 +277,8 @@ class Relay:
             word, _, number = line.partition(b" ")
             if word == b"pid":
                 self._pid = int(number)
+                while self._early:
+                    self._signalled(self._early.pop(0))
             elif word == b"failed":
                 self._status = FAILED
             elif word == b"stopped":
@@ -299,7 +304,8 @@ class Relay:
     def _go_on(self) -> None:
         self._raw()
         self._resize()
-        if self._pid:
+        self._continues = self._resizes  # it finds its new size when it looks
+        if self._pid and not self._continues:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._pid, signal.SIGCONT)
 
@@ -314,6 +320,8 @@ class Relay:
     def _resize_program(self) -> None:
         self._resizes = False
         self._copied_size()
+        if self._continues:
+            self._go_on()
 
     def _copied_size(self) -> tuple[int, int]:
         self._size = _size(0)

@@ -19,6 +19,7 @@ from pathlib import Path
 MOST = 16 << 20  # what may wait for tmux, which draws 20 MB a second; beyond this the output takes its pace
 HANGS_S = 2.0  # so long may it take nothing at all before it is given up
 PIPE = 1 << 20
+BEGINS_S = 2.0
 RESIZED_S = 0.5  # tmux takes 5 ms; a program is told of its new size at the latest then
 
 # Repeats a pipe on the pane. Replies of the pane's terminal are read, or they would pile up in tmux.
@@ -100,10 +101,13 @@ class Shadow:
 
     def close(self) -> None:
         """The pipe ends, and with it the pane and the server."""
-        if self.fd >= 0:
-            os.close(self.fd)
-            self.fd = -1
         self._waits.clear()
+        if self.fd < 0:
+            return
+        os.close(self.fd)
+        self.fd = -1
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._begin.wait(BEGINS_S)  # one that is just beginning would make its socket after us
         for path in (self._pipe, self._socket):
             path.unlink(missing_ok=True)
 
