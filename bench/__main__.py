@@ -19,6 +19,7 @@ from bench import (
     latency,
     past,
     place,
+    pty,
     real_answer,
     rules,
     screens,
@@ -46,6 +47,7 @@ GROUPS: dict[str, Group] = {
     "past": past.long_past,
     "rules": rules.decided,
     "ruled": rules.allowed,
+    "terminal": pty.relayed,
     "screens": screens.read,
     "transcripts": transcripts_rows.rows,
 }

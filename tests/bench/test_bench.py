@@ -24,6 +24,7 @@ from bench import past, place, transcripts, transcripts_rows  # noqa: E402
 from kit.poll import until  # noqa: E402
 
 QUICK = ("hook", "held", "shown", "answered", "start", "help", "idle", "past", "rules", "ruled", "screens")
+QUICK = (*QUICK, "terminal")
 
 
 def run(tmp_path: Path, *words: str) -> tuple[str, list[dict[str, Any]]]:

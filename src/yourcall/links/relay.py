@@ -53,7 +53,7 @@ HEARD = (*PASSED_ON, signal.SIGWINCH, signal.SIGCONT)
 REPORTS = re.compile(
     rb"(?:\x1b\[[?>][\d;]*[\$]?[a-z]|\x1b\[\d+;\d+R|\x1b\[[IO]|\x1b[P\]][^\x07\x1b]*(?:\x07|\x1b\\))+"
 )
-PASTES = re.compile(rb"\x1b\[\?[\d;]*\b2004\b[\d;]*([hl])")
+PASTES = re.compile(rb"\x1b\[\?(?:\d+;)*2004(?:;\d+)*([hl])")
 
 
 class Gone(Exception):
@@ -190,8 +190,9 @@ class Relay:
         if b"2004" in data or self._seam:
             for found in PASTES.finditer(self._seam + data):
                 self._pastes = found[1] == b"h"
-        cut = data.rfind(b"\x1b[?", -24)
-        self._seam = data[cut:] if cut >= 0 else data[-3:] if b"\x1b" in data[-3:] else b""
+        tail = (self._seam + data)[-24:]
+        cut = tail.rfind(b"\x1b")
+        self._seam = tail[cut:] if cut >= 0 else b""
         return True
 
     def _show(self, data: bytes) -> None:

@@ -19,6 +19,7 @@ from pathlib import Path
 MOST = 16 << 20  # what may wait for tmux, which draws 20 MB a second; beyond this the output takes its pace
 HANGS_S = 2.0  # so long may it take nothing at all before it is given up
 PIPE = 1 << 20
+PART = 1 << 18  # so much is offered to the pipe at a time; it takes what was read of it since
 BEGINS_S = 2.0
 RESIZED_S = 0.5  # tmux takes 5 ms; a program is told of its new size at the latest then
 
@@ -71,7 +72,7 @@ class Shadow:
 
     def go_on(self) -> None:
         """It can take more."""
-        taken = self._write(bytes(self._waits[:PIPE]))
+        taken = self._write(bytes(memoryview(self._waits)[:PART]))
         if taken:
             del self._waits[:taken]
             self._moved_at = time.monotonic()
