@@ -110,7 +110,7 @@ async def _serve(home: Path, store: Store, config: Config, announce: Callable[[L
     desk = Desk(board.loop, voice, board.started, board.rules, talks, uploads)
     telling = Telling(home, board.loop, store, config, presence, desk, reached)
     mirror, workspaces = Mirror(board.tmux), Workspaces(home)
-    tools = Tools(board.loop, talks, voice, board.started, mirror, workspaces, set())
+    tools = Tools(board.loop, talks, voice, board.started, mirror, workspaces, set(), board.lodgers)
     app = partial(
         make_app,
         board.loop,

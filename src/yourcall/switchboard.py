@@ -51,6 +51,7 @@ from yourcall.links.codex import LINK as SOCKET
 from yourcall.links.codex import homes as codex_homes
 from yourcall.links.filling import Filling
 from yourcall.links.hooks import Hooks
+from yourcall.links.lodgers import Lodgers
 from yourcall.links.pressing import Keyboard
 from yourcall.links.runs import Runs
 from yourcall.links.screens import Screens
@@ -98,6 +99,7 @@ class Switchboard:
         self.records = Records(store.path.parent / "acp")
         others = {CODEX.name: _codex_policy(config), **{agent.name: Policy() for agent in ACP}}
         self.started = Started(self, AGENTS.get, _policy(config), others, self.records)
+        self.lodgers = Lodgers(self, self.screens, self.started, AGENTS.get, home)
         self.asks = Asks(self, store)
         self.codex = CodexServers(self, CODEX, self._codex_sockets)
         self.rules = Rules(

@@ -13,6 +13,8 @@ from kit.contract_client import ContractClient, ServerError
 from kit.poll import until
 from kit.responses_server import escalated, say
 from kit.turns import hang, text, tool
+from yourcall.links import lodging
+from yourcall.sockets import short_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,6 +31,9 @@ WRITE = "struct UserProfile: View {}\n"
 def driven(tmp_path: Path, claude_home: ClaudeHome, claude_bin: Path, model: ModelServer) -> Iterator[Driven]:
     with drive(tmp_path, claude_home, claude_bin, model) as scene:
         yield scene
+        lodged = short_folder(scene.yourcall.home, "tmux")
+        for left in lodged.iterdir() if lodged.is_dir() else ():
+            lodging.end(left)
 
 
 def kinds(client: ContractClient) -> set[str]:
@@ -53,6 +58,7 @@ def test_interactive_starts_a_new_session_each_time_and_is_answered_by_digits(dr
         assert state["workspace_id"] == workspace["id"]
         assert (state["pty_state"], state["pty_waiting_for_input"]) == ("permission", True)
         assert (state["pty_prompt_type"], state["is_live"], state["status"]) == ("write_file", False, "running")
+        assert state["is_pty_mode"]
         client.send_input(mine, "1")
         asked = client.wait("pty_permission", lambda p: p["type"] == "bash_command")
         assert (project / "UserProfile.swift").read_text() == WRITE
@@ -76,7 +82,8 @@ def test_interactive_starts_a_new_session_each_time_and_is_answered_by_digits(dr
         assert other != mine
         listed = client.call("session/list", workspace_id=workspace["id"])["sessions"]
         assert {each["session_id"] for each in listed} == {mine, other}
-        assert client.call("session/stop", session_id=other)["status"] == "stopped"
+        for each in (mine, other):  # they have a terminal of their own, and would outlive the daemon
+            assert client.call("session/stop", session_id=each)["status"] == "stopped"
         assert client.call("session/state", session_id=other)["status"] == "stopped"
 
 

@@ -98,6 +98,7 @@ class Headless(Struct, frozen=True):
     """How an agent is started without a terminal: its program, what it is called with, and the talk with it.
 
     `idles`: it may begin without an instruction. `missing`: what to do if there is no such program.
+    `in_terminal`: what it is called with in a terminal, where that is known.
     """
 
     program: str
@@ -105,3 +106,4 @@ class Headless(Struct, frozen=True):
     talk: Callable[[Wish, Child], Talk]
     idles: bool = False
     missing: str = ""
+    in_terminal: Callable[[Wish], list[str]] | None = None

@@ -91,6 +91,7 @@ def named(home: Path, name: str) -> Path | None:
 
 def end(socket: Path) -> None:
     tmux(socket, "kill-server")
+    socket.unlink(missing_ok=True)  # its server may leave it
 
 
 def tmux(socket: Path, *words: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:

@@ -106,15 +106,11 @@ class Started:
         known = self._agent_of(agent)
         if known is None or known.headless is None:
             return Refused(f"yourcall cannot start a session of {agent[:40]!r}.")
-        wish = self._completed(wish, self._others.get(agent, self._policy))
-        wrong = self._objection(agent, known.headless, wish, remote)
-        if wrong is not None:
-            return wrong
-        env = launch.prepared(await self._shell.environment(), api_billing=self._policy.api_billing, owned=True)
+        ready = await self.prepared(agent, known.headless, wish, remote=remote, owned=True)
+        if isinstance(ready, Refused):
+            return ready
+        program, env, wish = ready
         name, *arguments = wish.command or (known.headless.program, *known.headless.arguments(wish))
-        program = launch.find(name, env)
-        if isinstance(program, Refused):
-            return Refused(f"{program.reason} {known.headless.missing}".strip())
         cwd = Path(wish.cwd)
         try:
             piped = Piped.start([program, *arguments], {**env, "PWD": str(cwd)}, cwd)
@@ -130,6 +126,20 @@ class Started:
             piped.send(line)
         self._spawn(self._follow(running))
         return await self._begun(running, program)
+
+    async def prepared(
+        self, agent: str, headless: Headless, wish: Wish, *, remote: bool, owned: bool
+    ) -> tuple[str, dict[str, str], Wish] | Refused:
+        """The program, its environment and the whole wish, if it may be started. `owned`: we speak with it."""
+        wish = self._completed(wish, self._others.get(agent, self._policy))
+        wrong = self._objection(agent, headless, wish, remote)
+        if wrong is not None:
+            return wrong
+        env = launch.prepared(await self._shell.environment(), api_billing=self._policy.api_billing, owned=owned)
+        found = launch.find(wish.command[0] if wish.command else headless.program, env)
+        if isinstance(found, Refused):
+            return Refused(f"{found.reason} {headless.missing}".strip())
+        return found, env, wish
 
     async def _begun(self, running: Running, program: str) -> str | Refused:
         try:

@@ -17,7 +17,7 @@ from msgspec import Raw, Struct
 from yourcall.agents.screens import clean
 from yourcall.model import TERMINALS, Prompt, Refused, Session
 from yourcall.server.auth import Caller
-from yourcall.server.needs import Desk, Mirror, Records, Spawning, Voice, Workspaces
+from yourcall.server.needs import Desk, Lodging, Mirror, Records, Spawning, Voice, Workspaces
 from yourcall.server.rpc_dialog import Dialog
 from yourcall.server.rpc_shown import Standing, standing
 from yourcall.server.rpc_wire import ClaudeLog, ClaudeMessage, PtyOutput, PtyStateChange, event
@@ -42,6 +42,7 @@ class Tools(Struct, frozen=True):
     mirror: Mirror | None
     workspaces: Workspaces
     quiet: set[str]
+    lodging: Lodging | None = None
 
 
 class Watched:
@@ -134,6 +135,8 @@ class Line:
     def _follow_on(self, session: Session) -> None:
         after = self.tools.desk.store.session(session.goes_on_as)
         if after is not None:
+            if session.id in self.tools.quiet:
+                self.tools.quiet.add(after.id)
             self.unwatch(session.id)
             self.watch(after, (0, ""))
 

@@ -202,7 +202,7 @@ async def state(line: Line, params: SessionParams) -> StateResult | Wrong:
         pty_state=now.state,
         pty_waiting_for_input=now.waiting,
         pty_prompt_type=now.prompt_type,
-        is_live=is_live(session) and session.state != "ended",
+        is_live=_is_live(line, session) and session.state != "ended",
         agent_type=session.agent,
     )
 
@@ -211,7 +211,9 @@ async def stop(line: Line, params: SessionParams) -> SessionResult | Wrong:
     session = _running(line, params.session_id, params.agent_type)
     if isinstance(session, Wrong):
         return session
-    return _wrong(await line.tools.starting.stop(session)) or SessionResult("stopped", session.id)
+    lodging = line.tools.lodging
+    stop = lodging.stop if lodging is not None and lodging.has(session) else line.tools.starting.stop
+    return _wrong(await stop(session)) or SessionResult("stopped", session.id)
 
 
 async def list_sessions(line: Line, params: ListParams) -> SessionList | Wrong:
@@ -231,7 +233,7 @@ async def list_sessions(line: Line, params: ListParams) -> SessionList | Wrong:
                 workspace_id(session.cwd),
                 session.agent,
                 "running",
-                is_live(session),
+                _is_live(line, session),
                 terminal_app(session),
                 session.permission_mode,
                 standing(session, prompts).state,
@@ -293,7 +295,10 @@ async def _begin(line: Line, agent: str, wish: Wish, quiet: bool) -> SendResult 
     line.begins()
     try:
         remote = bool(line.caller.device_id) or line.caller.via != "socket"
-        begun = await line.tools.starting.start(agent, wish, remote=remote)
+        lodging = line.tools.lodging
+        terminal = quiet and lodging is not None and lodging.offers(agent)
+        start = lodging.start if terminal and lodging is not None else line.tools.starting.start
+        begun = await start(agent, wish, remote=remote)
         if isinstance(begun, Refused):
             return Wrong(REFUSED, begun.reason, "refused")
         if quiet:
@@ -316,6 +321,12 @@ async def _end_of(line: Line, session: Session) -> tuple[int, str]:
     """Where its conversation ends now."""
     found = await line.tools.conversations.messages(session, after=-1, file="")
     return (0, "") if isinstance(found, Refused) else (found.end, found.file)
+
+
+def _is_live(line: Line, session: Session) -> bool:
+    """It was not started by us."""
+    lodging = line.tools.lodging
+    return is_live(session) and not (lodging is not None and lodging.has(session))
 
 
 def _sessions(line: Line) -> list[Session]:
@@ -354,7 +365,7 @@ def _folder(line: Line, id: str) -> str | Wrong:
 
 def _workspace(line: Line, path: str, name: str) -> WorkspaceView:
     active = _newest(line, path, "")
-    shown = active and ActiveSession(active.id, "running", is_live(active), terminal_app(active))
+    shown = active and ActiveSession(active.id, "running", _is_live(line, active), terminal_app(active))
     return WorkspaceView(workspace_id(path), name, os.path.normpath(path), shown)
 
 

@@ -106,7 +106,9 @@ def is_live(session: Session) -> bool:
 
 
 def terminal_app(session: Session) -> str:
-    return "tmux" if any(link.kind == "tmux" for link in session.links) else ""
+    """`tmux`, or `yourcall` for one that `yourcall run` has in a terminal; empty where there is none to reach."""
+    kinds = {link.kind for link in session.links}
+    return "tmux" if "tmux" in kinds else "yourcall" if "pty" in kinds else ""
 
 
 def _input(prompt: Prompt, bodies: Bodies) -> dict[str, Any]:

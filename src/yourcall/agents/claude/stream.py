@@ -65,6 +65,16 @@ def arguments(wish: Wish) -> list[str]:
     words = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
     # The echo of what we write is our proof that it was read.
     words += ["--replay-user-messages", "--include-partial-messages", "--permission-prompt-tool", "stdio"]
+    return words + _wished(wish)
+
+
+def in_terminal(wish: Wish) -> list[str]:
+    """How it is called for one in a terminal, whose first instruction is given with it."""
+    return [*_wished(wish), "--", wish.prompt]
+
+
+def _wished(wish: Wish) -> list[str]:
+    words: list[str] = []
     if wish.skip_permissions and not wish.permission_mode:
         words += ["--dangerously-skip-permissions"]
     else:
@@ -414,4 +424,4 @@ def _inert(text: str) -> str:
     return f" {text}" if text.startswith("/") else text
 
 
-HEADLESS = Headless("claude", arguments, ClaudeTalk)
+HEADLESS = Headless("claude", arguments, ClaudeTalk, in_terminal=in_terminal)
