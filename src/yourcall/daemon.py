@@ -132,7 +132,8 @@ async def _serve(home: Path, store: Store, config: Config, announce: Callable[[L
     async with asyncio.TaskGroup() as tasks:
         serving = [tasks.create_task(each.serve([sock])) for each, sock in listeners]
         await board.recover()
-        looking = Discovery(board, AGENTS, config.discovery.mode, config.discovery.root_pid)
+        finding = config.discovery
+        looking = Discovery(board, AGENTS, finding.mode, finding.root_pid, board.runs.linked)
         board.screens.raised = looking.hurry
         looks = (looking, board.screens, board.runs, board.codex, board.asks)
         sweeping = [tasks.create_task(work.run()) for work in looks]

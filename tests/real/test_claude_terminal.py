@@ -32,7 +32,9 @@ def here(tmp_path: Path, claude_home: ClaudeHome, claude_bin: Path, model: Model
     shell_files(claude_home, claude_bin, model)
     running = Here(tmp_path, claude_home)
     running.home.mkdir(mode=0o700)
-    (running.home / "config.toml").write_text("[claude]\nuse_api_billing = true\n")
+    running.discovery = "tmux"  # and below this very process only
+    own = f"[discovery]\nroot_pid = {os.getpid()}\n"
+    (running.home / "config.toml").write_text(f"[claude]\nuse_api_billing = true\n{own}")
     with running:
         yield running
 
@@ -87,8 +89,10 @@ def test_answered_on_its_screen_where_no_hook_is(
     """Nothing but the terminal: a permission, a message, the screen itself, and the daemon's death between."""
     pty, claude = start(here, ptys, claude_home)
     claude.wait_ready()
-    row = until(lambda: here.http("GET", "/api/sessions")[1], PATIENCE)[0]
-    assert {link["kind"] for link in row["links"]} == {"pty"}
+    name = claude.session["sessionId"]
+    until(lambda: [s["id"] for s in here.http("GET", "/api/sessions")[1]] == [name], PATIENCE, what="its own id")
+    row = session(here)
+    assert ({link["kind"] for link in row["links"]}, row["note"]) == ({"pty"}, "")
     claude.say(model.script("work", [TOUCH], [AGAIN], [text("Made both.")]))
     prompt = here.wait_prompt(timeout=PATIENCE)
     assert (prompt["kind"], prompt["held"]) == ("permission", True)
@@ -96,6 +100,7 @@ def test_answered_on_its_screen_where_no_hook_is(
     assert "touch marker" in screen["screen"]
     said = here.run("answer", prompt["id"], "allow")
     assert said.code == 0, said
+    assert here.show(prompt["id"])["state"] == "confirmed"
     assert (claude_home.project / "marker").exists()
     second = until(lambda: [p for p in here.prompts() if p["id"] != prompt["id"]], PATIENCE)[0]
     here.kill()

@@ -21,7 +21,7 @@ from yourcall.cli.place import Place, Problem
 from yourcall.cli.settings_file import read
 from yourcall.cli.views import Session
 from yourcall.cli.views import read as view
-from yourcall.model import Refused
+from yourcall.model import TERMINALS, Refused
 
 # The version that everything was measured with (docs/reference/agents/codex.md).
 MEASURED: Version = (0, 166, 0)
@@ -108,7 +108,7 @@ def running(place: Place, told: dict[str, Any]) -> list[Finding]:
     except Problem:
         return []
     mine = [s for s in sessions if s.agent == "codex" and s.state != "ended" and s.mode == "terminal"]
-    ways = {"tmux", "socket"}
+    ways = {*TERMINALS, "socket"}
     return [
         note(
             "session",

@@ -22,7 +22,7 @@ from yourcall.cli.place import Place, Problem
 from yourcall.cli.settings_file import read
 from yourcall.cli.views import Session
 from yourcall.cli.views import read as view
-from yourcall.model import Refused
+from yourcall.model import TERMINALS, Refused
 
 # The version that everything was measured with (docs/reference/agents/gemini.md).
 MEASURED: Version = (0, 61, 0)
@@ -83,12 +83,12 @@ def running(place: Place, told: dict[str, Any]) -> list[Finding]:
     except Problem:
         return []
     mine = [s for s in sessions if s.agent == "gemini" and s.state != "ended" and s.mode == "terminal"]
-    outside = [s for s in mine if not any(link.kind == "tmux" for link in s.links)]
+    outside = [s for s in mine if not any(link.kind in TERMINALS for link in s.links)]
     return [
         note(
             "session",
             f"The session {each.id[:8]} in {each.cwd} does not run in tmux: its prompts are shown, not answered.",
-            "Start it inside tmux, or with: yourcall run --tmux -- gemini",
+            "Start it inside tmux, or with: yourcall run -- gemini",
         )
         for each in outside
     ]

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -44,14 +44,23 @@ class Teller(Protocol):
 
 
 class Discovery:
-    """`mode`: nothing, sessions in tmux, or all of this user's. `root_pid`: only below that process."""
+    """`mode`: nothing, sessions in tmux, or all of this user's. `root_pid`: only below that process. `linked`: the
+    same session with a terminal of ours, if it runs in one."""
 
-    def __init__(self, teller: Teller, agents: Mapping[str, Agent], mode: Mode, root_pid: int = 0) -> None:
+    def __init__(
+        self,
+        teller: Teller,
+        agents: Mapping[str, Agent],
+        mode: Mode,
+        root_pid: int = 0,
+        linked: Callable[[Session], Session] = lambda session: session,
+    ) -> None:
         self._teller = teller
         self._finders = [agent.finder for agent in agents.values() if agent.finder is not None]
         self._mode = mode
         self._root = root_pid
         self._wake = asyncio.Event()
+        self._linked = linked
 
     async def run(self) -> None:
         while self._mode != "off":
@@ -127,7 +136,7 @@ class Discovery:
     def _news(self, finder: Finder, sessions: list[Session], now: float) -> list[Session]:
         told: list[Session] = []
         known = list(self._teller.state.sessions.values())
-        for session in sessions:
+        for session in map(self._linked, sessions):
             shown = session.links or (self._mode == "all" and now - session.started_at > GRACE_S)
             same = [k for k in known if (k.pid, k.pid_started) == (session.pid, session.pid_started)]
             if session.id.startswith(finder.unnamed) and any(k.id != session.id for k in same):

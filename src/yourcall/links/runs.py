@@ -89,7 +89,7 @@ class Runs:
             mine = session.pid == about.pid or same_terminal(session.pid, about.pid)
             if about.seen and mine:
                 others = tuple(link for link in session.links if link.kind not in TERMINALS)
-                return replace(session, links=(*others, Link("pty", about.name, path)))
+                return replace(session, links=(*others, Link("pty", about.name, path)), note="")
         return session
 
 
