@@ -193,7 +193,8 @@ def scenes(page: Page, agent: Agent, other: Agent) -> Any:
     page.tap("Resume", ".paused")
     page.loses("Rules are paused")
     page.js(
-        "fetch('/api/devices').then((r) => r.json()).then((all) => fetch('/api/devices/' + all.find((d) => d.current).id, { method: 'DELETE' }))"
+        "fetch('/api/devices').then((r) => r.json())"
+        ".then((all) => fetch('/api/devices/' + all.find((d) => d.current).id, { method: 'DELETE' }))"
     )
     page.sees("Pair")
     time.sleep(SETTLED)
