@@ -16,13 +16,12 @@ import json
 import os
 import re
 import signal
-import threading
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kit.poll import until
+from kit.scripted import PICK, Exchange, Scripted
 from kit.terminal import Pane, squeezed
 from kit.turns import Block, text
 
@@ -31,55 +30,17 @@ if TYPE_CHECKING:
 
     from kit.terminal import Ptys, Terminal, Tmux
 
-PICK = re.compile(r"\bDO ([a-z0-9_]+)\b")
 COMPOSER = "Type your message"
 # A machine with two cores and eight users: the CLI alone needs several seconds to start.
 STARTS_S = 60.0
 
 
-class GeminiModel:
+class GeminiModel(Scripted[Block]):
     """A scripted stand-in for the Gemini API (generativelanguage v1beta)."""
 
     def __init__(self) -> None:
+        super().__init__(_Exchange)
         self.requests: list[dict[str, Any]] = []
-        self._scripts: dict[str, tuple[list[Block], ...]] = {}
-        self._released: set[str] = set()
-        self._changed = threading.Condition()
-        self._closing = False
-        self._http = _Http(("127.0.0.1", 0), _Exchange)
-        self._http.model = self
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), name="gemini-model")
-
-    def __enter__(self) -> GeminiModel:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with self._changed:
-            self._closing = True
-            self._changed.notify_all()
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
-
-    @property
-    def base_url(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_address[1]}"
-
-    def script(self, name: str, *turns: list[Block]) -> str:
-        """Register a script; returns the words a person types to start it."""
-        self._scripts[name] = turns
-        return f"DO {name}"
-
-    def release(self, name: str) -> None:
-        """Let every answer that stands at `pause(name)` go on, now and later."""
-        with self._changed:
-            self._released.add(name)
-            self._changed.notify_all()
-
-    def held_back(self, name: str) -> None:
-        with self._changed:
-            self._changed.wait_for(lambda: self._closing or name in self._released)
 
     def tool_results(self) -> list[dict[str, Any]]:
         """What the model was told about its calls: `{"name", "response"}`, those of the newest conversation."""
@@ -108,9 +69,7 @@ class GeminiModel:
         )
 
     def answer_to(self, body: dict[str, Any]) -> list[Block]:
-        with self._changed:
-            self.requests.append(body)
-            self._changed.notify_all()
+        self.took(self.requests, body)
         contents = body.get("contents", [])
         name, at = "", -1
         for number, content in enumerate(contents):
@@ -152,40 +111,17 @@ _STUB = {
 }
 
 
-class _Http(ThreadingHTTPServer):
-    daemon_threads = True  # an idle keep-alive connection of a CLI that was killed holds nothing up
-    block_on_close = False
-    model: GeminiModel
-
-
-class _Exchange(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: _Http
-
-    def log_message(self, format: str, *args: Any) -> None: ...
-
-    def handle(self) -> None:
-        try:
-            super().handle()
-        except (ConnectionError, ValueError):  # the CLI went away, or the test is over
-            self.close_connection = True
-
-    def finish(self) -> None:
-        try:
-            super().finish()
-        except OSError:
-            self.close_connection = True
-
+class _Exchange(Exchange):
     def do_GET(self) -> None:
-        self._json(200, {"models": []})
+        self.reply(200, {"models": []})
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
+        body = self.asked()
         if ":countTokens" in self.path:
-            return self._json(200, {"totalTokens": 100})
+            return self.reply(200, {"totalTokens": 100})
         asked = body.get("generationConfig") or {}
         if asked.get("responseMimeType") == "application/json" or "responseJsonSchema" in asked:
-            return self._json(200, _chunk([{"text": json.dumps(_STUB)}], last=True))
+            return self.reply(200, _chunk([{"text": json.dumps(_STUB)}], last=True))
         blocks = self.server.model.answer_to(body)
         for block in blocks:
             if block.kind == "error":
@@ -195,35 +131,22 @@ class _Exchange(BaseHTTPRequestHandler):
                     "status": block.body["kind"],
                     "details": block.body.get("details", []),
                 }
-                return self._json(block.body["status"], {"error": problem})
+                return self.reply(block.body["status"], {"error": problem})
         if "streamGenerateContent" not in self.path:
             parts = [part for block in blocks if (part := _part(block)) is not None]
-            return self._json(200, _chunk(parts, last=True))
+            return self.reply(200, _chunk(parts, last=True))
         return self._stream(blocks)
 
     def _stream(self, blocks: list[Block]) -> None:
-        self.close_connection = True
-        self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
-        self.send_header("connection", "close")
-        self.end_headers()
+        self.begin_stream()
         for number, block in enumerate(blocks):
             if block.kind == "pause":
-                self.server.model.held_back(block.body["until"])
+                while self.server.model.held_back(block.body["until"]):
+                    continue
             part = _part(block)
             if part is not None:
                 last = all(later.kind == "pause" for later in blocks[number + 1 :])
-                self.wfile.write(b"data: " + json.dumps(_chunk([part], last=last)).encode() + b"\r\n\r\n")
-                self.wfile.flush()
-        return
-
-    def _json(self, status: int, value: object) -> None:
-        data = json.dumps(value).encode()
-        self.send_response(status)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
+                self.data(_chunk([part], last=last))
 
 
 def _part(block: Block) -> dict[str, Any] | None:

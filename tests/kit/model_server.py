@@ -18,21 +18,17 @@ from __future__ import annotations
 
 import json
 import re
-import socket
-import threading
 import time
 import uuid
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
+from kit.scripted import PICK, Exchange, Scripted
 from kit.turns import Block, in_pieces, stop_reason, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-T = TypeVar("T")
-PICK = re.compile(r"\bDO ([a-z0-9_]+)\b")
 REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
 SECRET_HEADERS = {"x-api-key", "authorization"}
 
@@ -76,60 +72,14 @@ class ToolResult:
     block: dict[str, Any] = field(repr=False)
 
 
-class ModelServer:
+class ModelServer(Scripted[Block]):
     def __init__(self) -> None:
+        super().__init__(_Exchange)
         self.requests: list[Request] = []
-        self._scripts: dict[str, tuple[list[Block], ...]] = {}
         self._played: dict[tuple[str, int], int] = {}
-        self._released: set[str] = set()
-        self._open: set[socket.socket] = set()
-        self._changed = threading.Condition()
-        self._closing = False
-        self._http = _Http(("127.0.0.1", 0), _Exchange)
-        self._http.model = self
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), name="model-server")
 
-    def __enter__(self) -> ModelServer:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with self._changed:
-            self._closing = True
-            self._changed.notify_all()
-            for connection in self._open:  # an idle keep-alive connection would hold its thread for ever
-                try:
-                    connection.shutdown(socket.SHUT_RDWR)
-                except OSError:
-                    continue
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
-
-    @property
-    def base_url(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_address[1]}"
-
-    def script(self, name: str, *turns: list[Block]) -> str:
-        """Register a script; returns the words a person types to start it."""
-        self._scripts[name] = turns
-        return f"DO {name}"
-
-    def release(self, name: str) -> None:
-        """Let every answer that stands at `pause(name)` go on, now and later."""
-        with self._changed:
-            self._released.add(name)
-            self._changed.notify_all()
-
-    def wait_for(self, predicate: Callable[[ModelServer], T], timeout: float = 20.0) -> T:
-        """The first truthy value of `predicate(server)`, looked at after each request."""
-        deadline = time.monotonic() + timeout
-        with self._changed:
-            while not (value := predicate(self)):
-                if not self._changed.wait(deadline - time.monotonic()) and time.monotonic() > deadline:
-                    seen = [(r.path, r.script, r.turn) for r in self.requests]
-                    raise AssertionError(f"not within {timeout:g} s: {seen}, {self.tool_results()}")
-            return value
+    def heard(self) -> object:
+        return [(r.path, r.script, r.turn) for r in self.requests], self.tool_results()
 
     def tool_uses(self) -> list[ToolUse]:
         """Every tool call that came back to the model in a conversation, once each, oldest first."""
@@ -167,9 +117,7 @@ class ModelServer:
             blocks = [text('{"title": "A scripted session"}' if title else "ok")]
         else:
             request, blocks = self._choose(request)
-        with self._changed:
-            self.requests.append(request)
-            self._changed.notify_all()
+        self.took(self.requests, request)
         return request, [_filled(block, request) for block in blocks]
 
     def _choose(self, request: Request) -> tuple[Request, list[Block]]:
@@ -194,19 +142,6 @@ class ModelServer:
         with self._changed:
             self._played[key] = self._played.get(key, 0) + 1
             return block.body["times"] is None or self._played[key] <= block.body["times"]
-
-    def held_back(self, block: Block) -> bool:
-        """Wait a little at a pause or a hang: True while the answer must still wait."""
-        with self._changed:
-            name = block.body.get("until")
-            self._changed.wait_for(lambda: self._closing or name in self._released, timeout=0.5)
-            if self._closing:
-                raise ConnectionAbortedError
-            return name not in self._released
-
-    def keep(self, connection: socket.socket, is_open: bool) -> None:
-        with self._changed:
-            (self._open.add if is_open else self._open.discard)(connection)
 
 
 def _blocks(messages: list[dict[str, Any]], role: str, kind: str) -> Iterator[dict[str, Any]]:
@@ -234,47 +169,20 @@ def _filled(block: Block, request: Request) -> Block:
     return Block("tool_use", {"id": use_id, "name": name, "input": given})
 
 
-class _Http(ThreadingHTTPServer):
-    daemon_threads = False  # __exit__ ends every connection, so each thread is joined
-    model: ModelServer
-
-
-class _Exchange(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: _Http
-
-    def setup(self) -> None:
-        super().setup()
-        self.server.model.keep(self.connection, True)
-
-    def handle(self) -> None:
-        try:
-            super().handle()
-        except (ConnectionError, ValueError):  # the CLI went away, or the test is over
-            self.close_connection = True
-
-    def finish(self) -> None:
-        self.server.model.keep(self.connection, False)
-        try:
-            super().finish()
-        except OSError:
-            self.close_connection = True
-
-    def log_message(self, format: str, *args: Any) -> None: ...
-
+class _Exchange(Exchange):
     def do_GET(self) -> None:
-        self._json(200, {"data": []})
+        self.reply(200, {"data": []})
 
     def do_HEAD(self) -> None:
-        self._json(200, {}, with_body=False)
+        self.reply(200, {})
 
     def do_POST(self) -> None:
-        body = json.loads(self._body() or b"{}")
+        body = self.asked()
         path = self.path.split("?")[0]
         if path.endswith("/count_tokens"):
-            return self._json(200, {"input_tokens": 1000})
+            return self.reply(200, {"input_tokens": 1000})
         if not path.endswith("/messages"):
-            return self._json(200, {})
+            return self.reply(200, {})
         headers = {k.lower(): v for k, v in self.headers.items()}
         headers |= dict.fromkeys(SECRET_HEADERS & headers.keys(), "(set)")
         request, blocks = self.server.model.answer_to(path, headers, body)
@@ -282,48 +190,21 @@ class _Exchange(BaseHTTPRequestHandler):
             if block.kind == "error" and self.server.model.fails_now(request, block):
                 problem = {"type": block.body["kind"], "message": block.body["message"]}
                 told = {"type": "error", "error": problem}
-                return self._json(block.body["status"], told, headers=block.body["headers"])
+                return self.reply(block.body["status"], told, headers=block.body["headers"])
         blocks = [block for block in blocks if block.kind != "error"] or [text("Recovered.")]
         return self._stream(body, blocks) if body.get("stream") else self._whole(body, blocks)
 
-    def _body(self) -> bytes:
-        if "chunked" not in self.headers.get("transfer-encoding", "").lower():
-            return self.rfile.read(int(self.headers.get("content-length") or 0))
-        parts: list[bytes] = []
-        while size := int(self.rfile.readline().split(b";")[0], 16):
-            parts.append(self.rfile.read(size))
-            self.rfile.readline()
-        self.rfile.readline()
-        return b"".join(parts)
-
-    def _json(
-        self, status: int, value: object, *, with_body: bool = True, headers: dict[str, str] | None = None
-    ) -> None:
-        data = json.dumps(value).encode()
-        self.send_response(status)
-        for name, said in (headers or {}).items():
-            self.send_header(name, said)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        if with_body:
-            self.wfile.write(data)
-
     def _whole(self, body: dict[str, Any], blocks: list[Block]) -> None:
         content = [{"type": b.kind, **b.body} for b in blocks if b.kind in ("text", "thinking", "tool_use")]
-        self._json(200, _message(body, content, stop_reason(blocks)))
+        self.reply(200, _message(body, content, stop_reason(blocks)))
 
     def _stream(self, body: dict[str, Any], blocks: list[Block]) -> None:
-        self.close_connection = True
-        self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
-        self.send_header("connection", "close")
-        self.end_headers()
+        self.begin_stream()
         self._event("message_start", message=_message(body, [], None))
         index = 0
         for block in blocks:
             if block.kind in ("pause", "hang"):
-                while self.server.model.held_back(block):
+                while self.server.model.held_back(block.body.get("until")):
                     self._event("ping")
                 continue
             start, deltas = in_pieces(block)
@@ -337,8 +218,7 @@ class _Exchange(BaseHTTPRequestHandler):
         self._event("message_stop")
 
     def _event(self, kind: str, **data: Any) -> None:
-        self.wfile.write(f"event: {kind}\ndata: {json.dumps({'type': kind, **data})}\n\n".encode())
-        self.wfile.flush()
+        self.data({"type": kind, **data}, kind)
 
 
 def _message(body: dict[str, Any], content: list[dict[str, Any]], stop: str | None) -> dict[str, Any]:

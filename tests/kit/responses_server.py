@@ -10,20 +10,11 @@ after the last turn the model says "All done.". A request for a title gets one.
 from __future__ import annotations
 
 import json
-import re
-import socket
-import threading
-import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import count
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from kit.scripted import PICK, Exchange, Scripted
 
-T = TypeVar("T")
 Step = dict[str, Any]
-PICK = re.compile(r"\bDO ([a-z0-9_]+)\b")
 TITLE = "Generate a concise, single-line task title"
 
 
@@ -55,58 +46,13 @@ def failure(status: int, **error: Any) -> Step:
     return {"status": status, "error": error}
 
 
-class ResponsesServer:
+class ResponsesServer(Scripted[Step]):
     def __init__(self) -> None:
+        super().__init__(_Exchange, "/v1")
         self.requests: list[dict[str, Any]] = []
-        self._scripts: dict[str, tuple[list[Step], ...]] = {}
-        self._released: set[str] = set()
-        self._open: set[socket.socket] = set()
-        self._changed = threading.Condition()
-        self._closing = False
-        self._numbers = count(1)
-        self._http = _Http(("127.0.0.1", 0), _Exchange)
-        self._http.model = self
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), name="responses-server")
 
-    def __enter__(self) -> ResponsesServer:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with self._changed:
-            self._closing = True
-            self._changed.notify_all()
-            for connection in self._open:
-                try:
-                    connection.shutdown(socket.SHUT_RDWR)
-                except OSError:
-                    continue
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
-
-    @property
-    def base_url(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
-
-    def script(self, name: str, *turns: list[Step]) -> str:
-        """Register a script; returns the words a person types to start it."""
-        self._scripts[name] = turns
-        return f"DO {name}"
-
-    def release(self, name: str) -> None:
-        with self._changed:
-            self._released.add(name)
-            self._changed.notify_all()
-
-    def wait_for(self, predicate: Callable[[ResponsesServer], T], timeout: float = 40.0) -> T:
-        """The first truthy value of `predicate(server)`, looked at after each request."""
-        deadline = time.monotonic() + timeout
-        with self._changed:
-            while not (value := predicate(self)):
-                if not self._changed.wait(deadline - time.monotonic()) and time.monotonic() > deadline:
-                    raise AssertionError(f"not within {timeout:g} s: {self.outputs()}, {self.user_texts()}")
-            return value
+    def heard(self) -> object:
+        return self.outputs(), self.user_texts()
 
     def outputs(self) -> list[str]:
         """What the model was told about its tool calls, once each, oldest first."""
@@ -127,9 +73,7 @@ class ResponsesServer:
     # What the connections' threads call.
 
     def steps_for(self, body: dict[str, Any]) -> list[Step]:
-        with self._changed:
-            self.requests.append(body)
-            self._changed.notify_all()
+        self.took(self.requests, body)
         items = body.get("input", [])
         users = [(number, _said(item)) for number, item in enumerate(items) if _is_user(item)]
         if users and TITLE in users[-1][1]:
@@ -142,20 +86,6 @@ class ResponsesServer:
             if words and not words.startswith(("<", "# AGENTS.md")):
                 return [say(f"You said: {words[:200]}")]
         return [say("OK.")]
-
-    def held_back(self, name: str) -> bool:
-        with self._changed:
-            self._changed.wait_for(lambda: self._closing or name in self._released, timeout=0.5)
-            if self._closing:
-                raise ConnectionAbortedError
-            return name not in self._released
-
-    def keep(self, connection: socket.socket, is_open: bool) -> None:
-        with self._changed:
-            (self._open.add if is_open else self._open.discard)(connection)
-
-    def number(self) -> int:
-        return next(self._numbers)
 
 
 def _is_user(item: dict[str, Any]) -> bool:
@@ -172,61 +102,22 @@ def _plain(content: Any) -> str:
     return "\n".join(part.get("text", "") for part in content or [] if isinstance(part, dict))
 
 
-class _Http(ThreadingHTTPServer):
-    daemon_threads = False
-    model: ResponsesServer
-
-
-class _Exchange(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: _Http
-
-    def setup(self) -> None:
-        super().setup()
-        self.server.model.keep(self.connection, True)
-
-    def handle(self) -> None:
-        try:
-            super().handle()
-        except (ConnectionError, ValueError):  # Codex went away, or the test is over
-            self.close_connection = True
-
-    def finish(self) -> None:
-        self.server.model.keep(self.connection, False)
-        try:
-            super().finish()
-        except OSError:
-            self.close_connection = True
-
-    def log_message(self, format: str, *args: Any) -> None: ...
-
+class _Exchange(Exchange):
     def do_GET(self) -> None:
-        self._json(200, {"models": [], "data": [], "object": "list"})
+        self.reply(200, {"models": [], "data": [], "object": "list"})
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
+        body = self.asked()
         if not self.path.split("?")[0].endswith("/responses"):
-            return self._json(404, {"error": {"message": "not found"}})
+            return self.reply(404, {"error": {"message": "not found"}})
         steps = self.server.model.steps_for(body)
         failed = next((step for step in steps if "status" in step), None)
-        return self._json(failed["status"], {"error": failed["error"]}) if failed else self._stream(steps)
-
-    def _json(self, status: int, value: object) -> None:
-        data = json.dumps(value).encode()
-        self.send_response(status)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
+        return self.reply(failed["status"], {"error": failed["error"]}) if failed else self._stream(steps)
 
     def _stream(self, steps: list[Step]) -> None:
-        self.close_connection = True
-        self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
-        self.send_header("connection", "close")
-        self.end_headers()
+        self.begin_stream()
         model = self.server.model
-        response = f"resp_{model.number()}"
+        response = f"resp_{next(model.numbers)}"
         self._event("response.created", response={"id": response})
         index = 0
         for step in steps:
@@ -234,7 +125,7 @@ class _Exchange(BaseHTTPRequestHandler):
                 while model.held_back(step["pause"]):
                     self._event("response.in_progress", response={"id": response})
                 continue
-            self._item(index, step, model.number())
+            self._item(index, step, next(model.numbers))
             index += 1
         usage = {"input_tokens": 100, "input_tokens_details": None, "output_tokens": 10}
         usage |= {"output_tokens_details": None, "total_tokens": 110}
@@ -260,5 +151,4 @@ class _Exchange(BaseHTTPRequestHandler):
         self._event("response.output_item.done", output_index=index, item=item)
 
     def _event(self, kind: str, **data: Any) -> None:
-        self.wfile.write(f"event: {kind}\ndata: {json.dumps({'type': kind, **data})}\n\n".encode())
-        self.wfile.flush()
+        self.data({"type": kind, **data}, kind)
