@@ -43,7 +43,7 @@ bench: .venv/.made ## every speed and size we claim, side by side, in one table
 
 soak: .venv/.made ## the long races and the wide version matrix (half an hour)
 	@tools/need.sh tmux npm
-	@$(BIN)/python tools/fetch_clis.py claude codex gemini claude-agent-acp codex-acp opencode qwen
+	@$(BIN)/python tools/fetch_clis.py claude codex gemini claude-agent-acp codex-acp opencode qwen kilo
 	YOURCALL_SOAK=1 YOURCALL_REQUIRE_REAL=1 $(BIN)/pytest -m soak
 
 screenshots: .venv/.made ## take the pictures of the phone app in README and docs anew: needs tmux, npm, chromium

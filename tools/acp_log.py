@@ -3,8 +3,8 @@
 
     yourcall run --acp -- python3 /path/to/tools/acp_log.py /tmp/kilo.jsonl -- kilo acp
 
-The log is what the tests play again (tests/data/acp): one `{"t", "dir", "msg"}` a line. Look through it before you share it:
-all that was said is in it.
+The log is what the tests play again (tests/data/acp): one `{"t", "dir", "msg"}` a line. Look through it before you
+share it: all that was said is in it.
 """
 
 from __future__ import annotations

@@ -32,6 +32,7 @@ PINNED = {
     "codex-acp": "0.16.0",
     "opencode": "1.18.33",
     "qwen": "0.15.10",
+    "kilo": "7.7.7",
 }
 MACHINES = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
 
@@ -45,6 +46,7 @@ PACKAGES = {
     "codex-acp": ("@zed-industries/codex-acp@{version}",),
     "opencode": ("opencode-ai@{version}",),
     "qwen": ("@qwen-code/qwen-code@{version}",),
+    "kilo": ("@kilocode/cli@{version}",),
 }
 # Where the executable lies below node_modules, most direct first: a native program is started without its
 # node shim, so that the process a test starts is the agent itself.
@@ -60,6 +62,7 @@ EXECUTABLES = {
     "codex-acp": ("@zed-industries/codex-acp-*/bin/codex-acp",),
     "opencode": ("opencode-*-baseline/bin/opencode", "opencode-*/bin/opencode"),
     "qwen": ("@qwen-code/qwen-code/cli.js",),
+    "kilo": ("@kilocode/cli-*/bin/kilo",),
 }
 # These know no `--version`: they tell it in the first reply of their protocol.
 INTRODUCED = frozenset({"claude-agent-acp", "codex-acp"})

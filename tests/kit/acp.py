@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 # Five agents start on two cores that others use, too; the slowest needs twenty seconds alone.
 PATIENCE = 90
+NOWHERE = "http://127.0.0.1:9"  # nobody listens on this port
 
 
 class OfAgent(Yourcall):
@@ -215,8 +216,8 @@ def _any_provider(name: str, home: Path, model: ChatServer) -> dict[str, str]:
     folder = home / ".config" / name
     folder.mkdir(parents=True)
     (folder / f"{name}.json").write_text(json.dumps(config))
-    return {
-        "OPENCODE_DISABLE_MODELS_FETCH": "1",
-        "OPENCODE_DISABLE_AUTOUPDATE": "1",
-        "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
-    }
+    # Each of these would look for models, plugins or a newer version of itself elsewhere.
+    off = ("MODELS_FETCH", "AUTOUPDATE", "LSP_DOWNLOAD", "DEFAULT_PLUGINS", "SHARE", "SESSION_INGEST", "PRESENCE")
+    quiet = {f"{name.upper()}_DISABLE_{what}": "1" for what in off}
+    elsewhere = {f"KILO_{what}_URL": NOWHERE for what in ("API", "MODELS", "EVENT_SERVICE", "SESSION_INGEST")}
+    return {**quiet, **elsewhere, "KILO_TELEMETRY_LEVEL": "off", "npm_config_registry": NOWHERE}

@@ -18,6 +18,7 @@ LOGS = {
     "codex-drive": "codex-acp",
     "opencode-drive": "opencode",
     "qwen-drive": "qwen",
+    "kilo-drive": "kilo",
     "gemini-permissions": "gemini-acp",
     "gemini-parallel": "gemini-acp",
     "gemini-reject": "gemini-acp",

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from yourcall.agents import mcp_form
 from yourcall.agents.acp import words
-from yourcall.agents.acp.table import Row
+from yourcall.agents.acp.table import OTHER, Row
 from yourcall.agents.acp.wire import Call, Choice, Elicitation, Permission, decoded
 from yourcall.agents.ids import derived_id
 from yourcall.core.safety import chosen
@@ -151,7 +151,8 @@ def _named(choices: list[Choice]) -> list[tuple[Choice, str]]:
 
 
 def _option(row: Row, choice: Choice, id: str) -> Option:
-    goes_on = f"{row.title} goes on."
+    known = row.name != OTHER.name  # of an agent that nobody has looked at, nothing is promised
+    goes_on = f" {row.title} goes on." if known else ""
     effect: Effect
     match choice.kind:
         case "allow_once":
@@ -166,9 +167,9 @@ def _option(row: Row, choice: Choice, id: str) -> Option:
         case "reject_once" | "reject_always" if choice.optionId in row.stops:
             effect, does = "deny", f"Refuses this and ends the turn; {row.title} waits for you."
         case "reject_once":
-            effect, does = "deny", f"Refuses this; {goes_on}"
+            effect, does = "deny", f"Refuses this.{goes_on}"
         case "reject_always":
-            effect, does = "deny", f"Refuses this, and the like from now on, unasked; {goes_on}"
+            effect, does = "deny", f"Refuses this, and the like from now on, unasked.{goes_on}"
         case _:
             # The most that it could mean, so that nobody and no rule takes it for less.
             effect, does = "allow_always", "The agent does not say what this does."

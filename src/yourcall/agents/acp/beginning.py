@@ -22,6 +22,7 @@ from yourcall.model import Refused
 
 SAFE_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._:-]{0,127}")  # it names a file, and is part of an address
 
+LONGEST_NAME = 40
 # `fs` and `terminal` are never named here: with `fs`, an agent was seen to write a file without asking.
 CAPABILITIES: dict[str, dict[str, dict[str, str]]] = {"elicitation": {"form": {}, "url": {}}}
 
@@ -73,7 +74,8 @@ class Beginning:
                 f" update {'yourcall' if newer else 'the agent'}"
             )
         self._told = told
-        self.row = table.introduced(self.info.name, self.row)
+        title = words.line(self.info.title or self.info.name)[:LONGEST_NAME]
+        self.row = table.introduced(self.info.name, title, self.row)
         return self._begin()
 
     def _begin(self) -> Spoke:

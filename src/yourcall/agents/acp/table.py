@@ -7,6 +7,7 @@ without a row is `OTHER`, for which nothing is assumed. How to add one: docs/how
 from __future__ import annotations
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from yourcall.model import Kind
 
@@ -151,9 +152,24 @@ ROWS = (
         folder="directory",
         reason="description",
     ),
+    Row(
+        name="kilo",
+        title="Kilo Code",
+        program="kilo",
+        arguments=("acp",),
+        info="Kilo",
+        tested="7.7.7",
+        install="npm install -g @kilocode/cli",
+        sign_in="Run `kilo auth login` in a terminal.",
+        modes={"default": "code", "manual": "code", "plan": "plan"},
+        command="command",
+        folder="cwd",
+        reason="description",
+        stops=frozenset({"reject"}),
+    ),
 )
 
-OTHER = Row(name="acp", title="The agent")
+OTHER = Row(name="acp", title="the agent")
 
 
 def named(word: str) -> Row | None:
@@ -167,6 +183,7 @@ def of_program(program: str) -> Row:
     return next((row for row in ROWS if row.program == name), OTHER)
 
 
-def introduced(info: str, guess: Row) -> Row:
-    """The row of an agent that has said who it is."""
-    return next((row for row in ROWS if info and row.info == info), guess if not info else OTHER)
+def introduced(info: str, title: str, guess: Row) -> Row:
+    """The row of an agent that has said who it is; one that nobody has looked at goes by the title it gives."""
+    unknown = replace(OTHER, title=title or OTHER.title)
+    return next((row for row in ROWS if info and row.info == info), guess if not info else unknown)

@@ -74,7 +74,7 @@ class AcpTalk:
             id=self.session_id,
             agent=self._row.name,
             version=info.version[:40],
-            note=words.line(info.title or info.name) if self._row is table.OTHER else "",
+            note=self._row.title if self._row.name == table.OTHER.name else "",
             pid_started=self._child.started,
             transcript=f"{self._child.records}/{self.session_id}.jsonl" if self._child.records else "",
             started_at=at,
