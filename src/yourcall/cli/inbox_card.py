@@ -11,6 +11,7 @@ import time
 
 from rich.text import Text
 
+from yourcall.agents.acp.table import ROWS
 from yourcall.cli.inbox_danger import command_of, fields_of
 from yourcall.cli.render import clip, clock, safe, short, span, width
 from yourcall.cli.sheet import project
@@ -18,7 +19,15 @@ from yourcall.cli.views import Prompt
 
 ON_ITS_WAY = ("answering", "sent", "accepted")
 OVER = ("confirmed", "desk", "ended")
-_AGENTS = {"claude": "Claude", "codex": "Codex", "gemini": "Gemini", "demo": "The demo", "script": "A script"}
+_AGENTS = {
+    "claude": "Claude",
+    "codex": "Codex",
+    "gemini": "Gemini",
+    **{row.name: row.title for row in ROWS},
+    "acp": "ACP agent",
+    "demo": "The demo",
+    "script": "A script",
+}
 _MODES = {
     "bypassPermissions": "asks nothing: all is allowed",
     "auto": "decides by itself what to ask",

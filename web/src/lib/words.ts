@@ -4,7 +4,18 @@
 import type { LogLine, Option, PromptStory, PromptView, SessionView } from "./types";
 import { line } from "./visible";
 
-const AGENTS: Record<string, string> = { claude: "Claude", codex: "Codex", gemini: "Gemini", acp: "ACP agent", demo: "The demo" };
+const AGENTS: Record<string, string> = {
+  claude: "Claude",
+  codex: "Codex",
+  gemini: "Gemini",
+  "gemini-acp": "Gemini CLI",
+  "claude-agent-acp": "Claude Agent",
+  "codex-acp": "Codex",
+  qwen: "Qwen Code",
+  kilo: "Kilo Code",
+  acp: "ACP agent",
+  demo: "The demo",
+};
 
 export const agentName = (agent: string): string => AGENTS[agent] ?? (line(agent) || "An agent");
 

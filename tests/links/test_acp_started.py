@@ -1,0 +1,83 @@
+"""Agents over ACP, before a program runs and beside it: who may name a command, and the record that we keep."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from yourcall.agents.talk import Wish
+from yourcall.core.state import State
+from yourcall.events import AnyEvent
+from yourcall.links.acp import LARGEST, Records
+from yourcall.links.started import Policy, Started
+from yourcall.model import Refused
+from yourcall.switchboard import AGENTS
+
+
+class Teller:
+    state = State()
+
+    async def post(self, event: AnyEvent, bodies: dict[str, bytes] | None = None) -> Any:
+        raise AssertionError(event)
+
+
+def refused(wish: Wish, agent: str, *, remote: bool) -> str:
+    mine = Policy(skip_permissions=True, permission_mode="bypassPermissions")
+    started = Started(Teller(), AGENTS.get, mine, {agent: Policy()})
+    said = asyncio.run(started.start(agent, wish, remote=remote))
+    assert isinstance(said, Refused)
+    return said.reason
+
+
+def test_a_device_cannot_name_a_program(tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    wish = Wish(str(tmp_path), "", command=("touch", str(ran)))
+    assert "at the machine itself only" in refused(wish, "acp", remote=True)
+    assert "at the machine itself only" in refused(wish, "claude", remote=False)  # it is no agent over ACP
+    assert not ran.exists()
+
+
+def test_what_the_config_allows_claude_it_allows_no_agent_over_acp(tmp_path: Path) -> None:
+    why = refused(Wish(str(tmp_path), "x", "bypassPermissions"), "qwen", remote=True)
+    assert (
+        why == "In bypassPermissions mode you are not asked any more. It can be switched on at the machine itself."
+    )
+
+
+@pytest.mark.parametrize("resume", ["../x", "/etc/passwd", "-x", ".hidden"])
+def test_a_session_to_go_on_with_is_one_word(tmp_path: Path, resume: str) -> None:
+    assert "one word" in refused(Wish(str(tmp_path), "x", resume=resume), "qwen", remote=False)
+
+
+def test_a_record_is_for_this_user_only_and_goes_when_it_is_old(tmp_path: Path) -> None:
+    records = Records(tmp_path / "acp")
+    assert not records.has("s1")
+    records.append("s1", [b"one\n", b"two\n"])
+    records.append("s1", [b"three\n"])
+    records.append("s2", [b"x\n"])
+    path = tmp_path / "acp" / "s1.jsonl"
+    assert path.read_bytes() == b"one\ntwo\nthree\n"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert records.has("s1")
+    os.utime(path, (1000.0, 1000.0))
+    records.prune(2000.0)
+    assert not records.has("s1")
+    assert records.has("s2")
+
+
+def test_a_record_has_a_limit_and_follows_no_link(tmp_path: Path) -> None:
+    records = Records(tmp_path)
+    with (tmp_path / "big.jsonl").open("wb") as file:
+        file.truncate(LARGEST)
+    records.append("big", [b"x\n"])
+    assert (tmp_path / "big.jsonl").stat().st_size == LARGEST
+    elsewhere = tmp_path / "elsewhere"
+    (tmp_path / "s1.jsonl").symlink_to(elsewhere)
+    records.append("s1", [b"x\n"])  # told in the log, and the session goes on
+    assert not elsewhere.exists()
