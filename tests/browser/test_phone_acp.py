@@ -1,0 +1,45 @@
+"""A real agent over ACP, answered and spoken to from a phone like any other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from phone_scene import enter
+
+from kit.poll import until
+from real.acp_scene import on_stage
+from real.conftest import fetched
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from chromium import Chromium
+
+__all__ = ["fetched"]  # a fixture
+pytestmark = [pytest.mark.browser, pytest.mark.real]
+
+
+def test_gemini_over_acp_is_answered_and_spoken_to_from_a_phone(
+    built: None, tmp_path: Path, fetched: Callable[..., Path], chromium: Chromium
+) -> None:
+    with on_stage("gemini-acp", tmp_path, fetched) as agent:
+        page = enter(chromium, agent.yourcall)
+        session = agent.session(agent.script("touch", [("run", "touch marker")], [("speak", "Made it.")]))
+        page.sees("touch marker", 60)
+        page.sees("Gemini CLI")
+        page.tap("Allow")
+        until(lambda: agent.made("marker"), 30, what="the command to run")
+        page.sees("Made it.", 30)
+        page.tap("Sessions", "nav")
+        page.tap("Made it." if page.box("Made it.") else "project")
+        page.sees("touch marker", 30)
+        agent.script("more", [("speak", "Good evening.")])
+        page.js("document.querySelector('.composer textarea').focus()")
+        page.call("Input.insertText", text="DO more")
+        page.tap("Send")
+        page.sees("Good evening.", 30)
+        assert agent.entries(session)[-1]["text"] == "Good evening."
+        assert not page.errors
+        page.close()
