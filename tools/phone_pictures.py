@@ -192,10 +192,7 @@ def scenes(page: Page, agent: Agent, other: Agent) -> Any:
     yield "paused"
     page.tap("Resume", ".paused")
     page.loses("Rules are paused")
-    page.js(
-        "fetch('/api/devices').then((r) => r.json())"
-        ".then((all) => fetch('/api/devices/' + all.find((d) => d.current).id, { method: 'DELETE' }))"
-    )
+    page.js(REVOKE)
     page.sees("Pair")
     time.sleep(SETTLED)
     yield "pair"

@@ -85,6 +85,10 @@ class _Keep:
     def all(self) -> Mapping[str, bytes]:
         return dict(self._facts)
 
+    async def forget(self) -> None:
+        for key in self.all():
+            await self.put(key, None)
+
     async def put(self, key: str, value: bytes | None, /) -> None:
         await self._memory.remember(self._channel, key, value)
         if value is None:
@@ -137,16 +141,23 @@ class Telling:
             if self._http is not None:
                 await self._http.aclose()
 
-    def reload(self) -> Refused | None:
-        """Read the configuration again; if it is wrong, nothing changes."""
+    async def reload(self) -> Refused | None:
+        """Read the configuration again; if it is wrong, nothing changes.
+
+        A channel that is not in it any more is forgotten, with everybody who was paired there.
+        """
         config = read_config(self._home)
         if isinstance(config, Refused):
             return config
         built = self._built(config)
         if isinstance(built, Refused):
             return built
+        gone = [self._keeps.pop(name, None) for name in self._config.channels if name not in config.channels]
         self._config, self._runner = config, built
         self._anew.set()
+        for keep in gone:
+            if keep is not None:
+                await keep.forget()
         return None
 
     # --- the phone app -------------------------------------------------------------------------------------------

@@ -228,6 +228,13 @@ def test_two_programs_on_one_bot_are_said_by_channels_doctor_and_the_test(tmp_pa
         said = yc.run("channels", "test", "telegram", "--wait", "0")
         assert "nobody is heard there: another program" in said.out
 
+        telegram.two_pollers = False
+        assert yc.run("channels", "remove", "telegram").code == 0
+        again = ("--set", f"server={telegram.url}", "--set", f"token={TOKEN}", "--set", "code=JKMN-PQRS")
+        assert yc.run("channels", "add", "telegram", "--yes", *again).code == 0
+        listed = {each["name"]: each for each in yc.run("channels", "--json").json}
+        assert listed["telegram"]["targets"] == 0, "who was paired before is not any more"
+
 
 def _doctors(yc: Daemon) -> list[dict[str, Any]]:
     return [each for each in yc.run("doctor", "--json").json if each["check"] == "channels"]

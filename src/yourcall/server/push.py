@@ -104,5 +104,5 @@ def _trial(trial: Trial) -> TrialView:
 async def reload_channels(call: Call) -> Reply | Refusal:
     if call.told is None:
         return _NONE
-    refused = call.told.reload()
+    refused = await call.told.reload()
     return Refusal(422, refused.reason) if refused is not None else Reply(Done())
