@@ -90,6 +90,54 @@ def test_two_phones_one_answer(yc: Yourcall, agent: Agent, opens: Opens) -> None
     assert (line["by"], line["state"]) == ("first", "confirmed")
 
 
+# A line that is open and says nothing, as behind a bad proxy: the browser's part, not ours.
+DUMB = "window.WebSocket = class { close() {} }"
+
+
+def test_a_tap_that_comes_too_late_says_so_and_changes_nothing(yc: Yourcall, agent: Agent, opens: Opens) -> None:
+    first, second = opens("first"), opens("second")
+    held = agent.asks("Bash", command="npm test")
+    for page in (first, second):
+        page.find("Allow")
+    second.js(DUMB)
+    second.line(False)
+    second.line(True)
+    (waits,) = yc.waiting()
+    first.tap("Deny")
+    until(lambda: story(yc, waits["id"])["state"] != "open", what="the first answer")
+    second.tap("Allow")
+    second.sees("Yours came too late: already answered by first")
+    assert second.box("Allow") is None
+    answer = held.answer()
+    assert answer is not None
+    assert answer["hookSpecificOutput"]["decision"]["behavior"] == "deny"
+
+
+def test_what_happened_without_a_line_is_told_when_it_is_back(
+    yc: Yourcall, agent: Agent, other: Agent, opens: Opens
+) -> None:
+    page = opens()
+    for name in ("gapaaaaaa2", "gapbbbbbb2"):
+        agent.bash(name, f"npm run {name}")
+        page.sees(f"npm run {name}")
+    page.line(False)
+    page.sees("No connection")
+    # What comes first in the gap must not be the one that is skipped, nor what comes last.
+    for name in ("gapaaaaaa2", "gapbbbbbb2"):
+        assert yc.http("POST", f"/api/prompts/{name}/answer", {"option": "deny"})[0] == 202
+    other.bash("gapccccccc", "npm run third")
+    until(lambda: "gapccccccc" in [each["id"] for each in yc.waiting()], what="the third")
+    page.line(True)
+    page.sees("npm run third")
+    until(
+        lambda: "after=" in [url for url in page.asked if "/api/live" in url][-1], what="it goes on where it was"
+    )
+    for name in ("gapaaaaaa2", "gapbbbbbb2"):
+        until(lambda: page.box("Allow", f"li[data-id={name}]") is None, what=f"{name} answered", show=page.text)  # noqa: B023
+    page.tap("Allow", "li[data-id=gapccccccc]")
+    until(lambda: story(yc, "gapccccccc")["state"] != "open", what="the third answered")
+
+
 def test_an_answer_without_a_line_waits_and_is_sent_when_it_is_back(agent: Agent, opens: Opens) -> None:
     page = opens()
     line = agent.bash("offaaaaaa2", "npm test")
