@@ -25,7 +25,7 @@ from yourcall.server import live
 def test_a_prompt_its_answer_and_its_end_are_heard_in_order(house: House) -> None:
     with house.feed(token=house.token("phone")) as feed, house.http(house.token()) as other:
         hello = heard(feed)
-        assert hello == {"type": "hello", "seq": house.store.last_seq, "snapshot": True}
+        assert hello == {"type": "hello", "seq": house.store.last_seq, "snapshot": True, "paused": False}
         house.session("s1")
         house.ask("p1")
         other.post("/api/prompts/p1/answer", json={"option": "allow"})
@@ -45,6 +45,18 @@ def test_a_prompt_its_answer_and_its_end_are_heard_in_order(house: House) -> Non
         assert last["tool"]["input"] == {"command": "ls -la"}
 
 
+def test_the_brake_is_told_whoever_pulls_it_and_to_who_comes_later(house: House) -> None:
+    token = house.token()
+    with house.feed(token=token) as feed, house.http(token) as phone:
+        assert heard(feed)["paused"] is False
+        assert phone.post("/api/pause").status_code == 200
+        assert heard(feed) == {"type": "pause", "paused": True}
+        with house.feed(token=token) as later:
+            assert heard(later)["paused"] is True
+        (house.folder / "paused").unlink()  # by hand, at the desk
+        assert heard(feed) == {"type": "pause", "paused": False}
+
+
 def test_who_was_away_gets_the_current_version_of_everything_that_changed(house: House) -> None:
     token = house.token()
     house.ask("p1")
@@ -55,7 +67,7 @@ def test_who_was_away_gets_the_current_version_of_everything_that_changed(house:
     house.ask("p3")
     last = house.store.last_seq
     with house.feed(seen, token) as feed:
-        assert heard(feed) == {"type": "hello", "seq": last, "snapshot": False}
+        assert heard(feed) == {"type": "hello", "seq": last, "snapshot": False, "paused": False}
         missed = [heard(feed) for _ in range(3)]
         assert [(each["prompt"]["id"], each["prompt"]["state"]) for each in missed] == [
             ("p2", "open"),
@@ -101,7 +113,7 @@ def _raised(number: int) -> Any:
 def test_a_number_from_another_database_means_start_again(house: House) -> None:
     house.ask("p1")
     with house.feed(house.store.last_seq + 1000, house.token()) as feed:
-        assert heard(feed) == {"type": "hello", "seq": house.store.last_seq, "snapshot": True}
+        assert heard(feed) == {"type": "hello", "seq": house.store.last_seq, "snapshot": True, "paused": False}
         house.ask("p2")
         assert heard(feed)["prompt"]["id"] == "p2"
 

@@ -206,6 +206,7 @@ def test_replies_are_what_the_document_says(house: House) -> None:
         ("GET", "/api/push", "/api/push", None, 404),
         ("POST", "/api/push", "/api/push", {"endpoint": "https://x", "keys": {}}, 400),
         ("DELETE", "/api/push", "/api/push", None, 404),
+        ("POST", "/api/push/test", "/api/push/test", None, 404),
         ("POST", "/api/front", "/api/front", None, 200),
         ("POST", "/api/tap", "/api/tap", {"token": 1}, 400),
         ("GET", "/api/channels", "/api/channels", None, 404),
