@@ -52,6 +52,7 @@ from yourcall.links.codex import homes as codex_homes
 from yourcall.links.filling import Filling
 from yourcall.links.hooks import Hooks
 from yourcall.links.lodgers import Lodgers
+from yourcall.links.presence import typed_at
 from yourcall.links.pressing import Keyboard
 from yourcall.links.runs import Runs
 from yourcall.links.screens import Screens
@@ -101,7 +102,7 @@ class Switchboard:
         self.started = Started(self, AGENTS.get, _policy(config), others, self.records)
         self.lodgers = Lodgers(self, self.screens, self.started, AGENTS.get, home)
         self.asks = Asks(self, store)
-        self.codex = CodexServers(self, CODEX, self._codex_sockets)
+        self.codex = CodexServers(self, CODEX, self._codex_sockets, lambda session: typed_at(session, self.tmux))
         self.rules = Rules(
             store.path.parent, store, AGENTS.get, lambda: self.config.rules.per_minute, self._folder_of
         )

@@ -184,6 +184,25 @@ def test_with_the_control_socket_the_screen_raises_only_the_clients_own_pages(de
     until(lambda: [link["kind"] for link in sessions(desk)[0]["links"]] == ["socket"], 30)  # it goes on without
 
 
+def test_a_form_that_closed_while_nobody_typed_at_its_desk_was_filled_in_by_us(desk: Desk) -> None:
+    """Whose answer a form has got, Codex does not say; but in its terminal nobody has touched a key."""
+    codex = desk.start(joined=True)
+    codex.say(desk.model.script("form", [call("book_table", "mcp__demo")], [say("Booked.")]))
+    tool = desk.yourcall.wait_prompt(timeout=60)
+    until(lambda: [{each["kind"] for each in s["links"]} for s in sessions(desk)] == [{"socket", "tmux"}], 30)
+    path = f"/api/prompts/{tool['id']}/answer"
+    assert desk.yourcall.http("POST", path, {"option": "allow"})[0] in (200, 202)
+    form = until(lambda: [p for p in desk.yourcall.prompts() if p["kind"] == "elicitation"], 40)[0]
+    filled = {"choices": {"action": ["accept"]}, "texts": {"people": "4"}, "wait": 8}
+    status, said = desk.yourcall.http("POST", f"/api/prompts/{form['id']}/answer", filled)
+    assert (status, said["result"], said["detail"].endswith("nobody typed at the desk")) == (
+        200,
+        "confirmed",
+        True,
+    )
+    assert '"people": 4' in desk.model.wait_for(lambda model: model.outputs())[0]
+
+
 def test_a_tool_of_a_server_is_allowed_by_the_highlight(desk: Desk) -> None:
     codex = desk.start(*ALONE)
     codex.say(desk.model.script("tool", [call("add_ticket", "mcp__demo")], [say("Fine.")]))

@@ -47,7 +47,7 @@ def command(place: Place, as_json: bool) -> None:
             s.state,
             " ".join(w for w in (s.agent, s.version) if w),
             s.permission_mode or "-",
-            ", ".join(" ".join(w for w in (link.kind, link.target) if w) for link in s.links) or "-",
+            ", ".join(" ".join(w for w in (link.kind, link.target) if w and w != s.id) for link in s.links) or "-",
             span(now - s.seen_at) if s.seen_at else "-",
             short(s.cwd),
         ]

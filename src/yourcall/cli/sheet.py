@@ -76,7 +76,7 @@ def page(prompt: Prompt, place: Place) -> str:
     parts = [_head(prompt), _facts(prompt)]
     asked = prompt.kind == "question" and bool(prompt.questions)  # they are the input, in a form to read
     if prompt.tool is not None and not asked:
-        parts.append(_tool(prompt.tool))
+        parts.append(_tool(_told_once(prompt.tool, prompt)))
     if prompt.body.strip() and not _repeats(prompt.body, prompt.tool):
         parts.append(wrapped(prompt.body, 2))
     parts += [_question(q, several=len(prompt.questions) > 1) for q in prompt.questions]
@@ -111,7 +111,17 @@ def _facts(prompt: Prompt) -> str:
 
 
 def _tool(tool: Tool) -> str:
-    return f"  {style(safe(tool.name), bold=True)}\n{_value(tool.input, 4)}"
+    return f"  {style(safe(tool.name), bold=True)}\n{_value(tool.input, 4)}".rstrip()
+
+
+def _told_once(tool: Tool, prompt: Prompt) -> Tool:
+    """Without what stands elsewhere on the page: the folder, and changes whose diff is the body."""
+    if not isinstance(tool.input, dict):
+        return tool
+    given = cast("dict[str, Any]", tool.input)
+    diff = isinstance(given.get("changes"), list) and "+++ " in prompt.body
+    twice = {"cwd": given.get("cwd") == prompt.cwd, "changes": diff}
+    return Tool(tool.name, {key: item for key, item in given.items() if not twice.get(key)})
 
 
 def _repeats(body: str, tool: Tool | None) -> bool:

@@ -15,7 +15,7 @@ import logging
 import os
 import stat
 import time
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -32,6 +32,7 @@ from yourcall.events import (
     AnswerNotWritten,
     AnswerWritten,
     AnyEvent,
+    CallSettled,
     HolderLost,
     PromptRaised,
     SessionEnded,
@@ -39,7 +40,7 @@ from yourcall.events import (
     TraceLost,
 )
 from yourcall.links.transcript import MOST_AT_ONCE, Tail
-from yourcall.model import Answer, Prompt, Refused, Session, Verdict
+from yourcall.model import Answer, Outcome, Prompt, Refused, Session, Verdict
 
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
@@ -83,10 +84,18 @@ class Connection:
 
 
 class CodexServers:
-    """`places()`: where sockets may be, asked for at every look."""
+    """`places()`: where sockets may be, asked for at every look. `typed_at`: when somebody last typed into the
+    terminal that shows a session; None if that cannot be known."""
 
-    def __init__(self, teller: Teller, agent: Agent, places: Callable[[], Iterable[Path]]) -> None:
+    def __init__(
+        self,
+        teller: Teller,
+        agent: Agent,
+        places: Callable[[], Iterable[Path]],
+        typed_at: Callable[[Session], Awaitable[float | None]] | None = None,
+    ) -> None:
         self._teller, self._agent, self._places = teller, agent, places
+        self._typed_at = typed_at
         self._live: dict[str, Connection] = {}
         self._followed: set[str] = set()
         self._tasks: set[asyncio.Task[object]] = set()
@@ -170,6 +179,8 @@ class CodexServers:
             if prompt_id not in live.looking:
                 live.looking.add(prompt_id)
                 self._spawn(self._prove(live, prompt_id, path, call_id))
+        for prompt_id, said in live.talk.unnamed():
+            await self._whose(prompt_id, said)
 
     def _in_its_terminal(self, event: AnyEvent) -> AnyEvent:
         """The server knows nothing of the terminal in which a session was found: it stays with it."""
@@ -190,6 +201,18 @@ class CodexServers:
                 return  # it was too short to tell anything
             for event in live.talk.before.give_up(time.time()):
                 await self._teller.post(event)
+
+    async def _whose(self, prompt_id: str, said: Outcome) -> None:
+        """A form that closed after our answer, and at whose desk nobody has touched a key since: it was ours."""
+        prompt = self._teller.state.prompts.get(prompt_id)
+        session = self._teller.state.sessions.get(prompt.session_id) if prompt else None
+        if prompt is None or session is None or self._typed_at is None:
+            return
+        sent = next((moment.at for moment in reversed(prompt.history) if moment.state == "sent"), 0.0)
+        typed = await self._typed_at(session)
+        if typed is not None and sent and typed < int(sent):
+            nobody = "the form closed, and nobody typed at the desk"
+            await self._teller.post(CallSettled(time.time(), prompt_id, said, "held", nobody))
 
     async def _prove(self, live: Connection, prompt_id: str, path: str, call_id: str) -> None:
         """How a question was answered, and sometimes that something was refused, stands in the rollout alone."""

@@ -51,13 +51,18 @@ class Presence:
         return max([await self._typed_into(session) for session in newest], default=0.0)
 
     async def _typed_into(self, session: Session) -> float:
-        link = pane_of(session)
-        if link is not None and link.server:
-            typed = await self._tmux.at(link.server).last_typed(link.target)
-            return 0.0 if isinstance(typed, Gone) else float(typed)
-        if not session.pid_started or processes.started(session.pid) != session.pid_started:
-            return 0.0
-        return last_read(session.pid)
+        return await typed_at(session, self._tmux) or 0.0
+
+
+async def typed_at(session: Session, tmux: Servers) -> float | None:
+    """When somebody last typed into this session's terminal; None if that cannot be known."""
+    link = pane_of(session)
+    if link is not None and link.server:
+        typed = await tmux.at(link.server).last_typed(link.target)
+        return None if isinstance(typed, Gone) else float(typed)
+    if not session.pid_started or processes.started(session.pid) != session.pid_started:
+        return None
+    return last_read(session.pid) or None
 
 
 def last_read(pid: int) -> float:

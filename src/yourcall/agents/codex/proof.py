@@ -36,6 +36,7 @@ class Requests:
     def __init__(self, alone: bool) -> None:
         self._alone = alone
         self._asked: dict[str, Asked] = {}
+        self._unnamed: list[Asked] = []
 
     def get(self, prompt_id: str) -> Asked | None:
         return self._asked.get(prompt_id)
@@ -84,8 +85,13 @@ class Requests:
         """Without an answer of ours it was the desk's; with one, nobody says whose it took: it stays as it is."""
         if asked.said is None:
             return self._settle(asked, "unknown", at, "the server was answered")
-        self._asked.pop(asked.prompt.id, None)
+        self._unnamed.append(self._asked.pop(asked.prompt.id))
         return []
+
+    def unnamed(self) -> list[Asked]:
+        """Forms that are over since the last look, and to which we gave an answer: nobody says whose was taken."""
+        found, self._unnamed = self._unnamed, []
+        return found
 
     def went_past(self, thread_id: str, at: float) -> list[AnyEvent]:
         """The turn goes on after something was declined: it was refused, not stopped."""

@@ -31,7 +31,7 @@ from yourcall.events import (
     SessionEnded,
     SessionSeen,
 )
-from yourcall.model import Answer, Link, Prompt, Refused, SessionState
+from yourcall.model import Answer, Link, Outcome, Prompt, Refused, SessionState
 
 MOST_SPOKEN = 200_000
 # A request that is answered by a program, not by a person: the one who owns the session answers it.
@@ -365,6 +365,10 @@ class Server:
         """Requests that are over and whose end may stand in the rollout alone: prompt, rollout, call."""
         found = ((asked.prompt, self._threads.get(asked.thread)) for asked in self._requests.unproved())
         return [(p.id, known.thread.path, p.call_id) for p, known in found if known and known.thread.path]
+
+    def unnamed(self) -> list[tuple[str, Outcome]]:
+        """Forms that have closed after our answer, and what that asked for: only who else was there can tell."""
+        return [(asked.prompt.id, asked.said) for asked in self._requests.unnamed() if asked.said is not None]
 
     def proved(self, prompt_id: str, *, found: bool) -> None:
         """What the rollout told of it, or that it is silent."""
