@@ -161,7 +161,10 @@ class Watch:
     # --- the session file and the process: is the dialog still there? ---------------------------------------
 
     def _dialog(self, prompt: Prompt, session: Session, now: float) -> AnyEvent | None:
-        if session.pid and session.pid_started and processes.started(session.pid) != session.pid_started:
+        # Behind a socket its process is only a window: the server tells of the session's end.
+        window = any(link.kind == "socket" for link in session.links)
+        alive = window or not session.pid_started or processes.started(session.pid) == session.pid_started
+        if session.pid and not alive:
             # Its last lines may still be on their way to us: the transcript is read once more before this is said.
             self._gone_at = self._gone_at or now
             return (

@@ -42,6 +42,21 @@ def test_a_call_has_its_words_at_its_end_too() -> None:
     assert "rejected by user" in done[1].detail
 
 
+def test_a_question_and_its_answer_are_in_words() -> None:
+    found = [
+        e for e in entries("shared-thread-many-approvals") if isinstance(e, Action) and e.call_id == "call_371"
+    ]
+    asked, told = found
+    assert (asked.kind, asked.title) == ("note", "Which database should I use?")
+    assert "- PostgreSQL" in asked.detail.splitlines()[1:]
+    assert told.detail.splitlines()[:2] == ["db: PostgreSQL", "auth: OAuth"]
+
+
+def test_a_sub_agent_that_was_started_is_named() -> None:
+    found = [e for e in entries("subagent-parent") if isinstance(e, Action) and e.phase == "completed"]
+    assert [e.child for e in found] == ["01a1de12-1d25-7243-8890-531eb364484e", ""]
+
+
 @pytest.mark.parametrize("name", sorted(path.stem for path in ROLLOUTS.glob("*.jsonl")))
 def test_every_rollout_begins_with_a_person_and_repeats_nobody(name: str) -> None:
     found = entries(name)

@@ -28,6 +28,7 @@ from yourcall.conversation import (
 )
 from yourcall.model import Session
 
+ASKS = "request_user_input"
 KINDS: Mapping[str, ActionKind] = {
     "exec_command": "command",
     "shell": "command",
@@ -36,7 +37,7 @@ KINDS: Mapping[str, ActionKind] = {
     "apply_patch": "file_change",
     "web_search": "web",
     "update_plan": "note",
-    "request_user_input": "note",
+    ASKS: "note",
 }
 _EXIT = re.compile(r"^Process exited with code (\d+)$", re.MULTILINE)
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
@@ -64,6 +65,31 @@ class Spawned(Struct, frozen=True):
     """What the model is told of a sub-agent that it has started."""
 
     agent_id: str
+
+
+class Choice(Struct, frozen=True):
+    label: str = ""
+
+
+class Question(Struct, frozen=True):
+    question: str = ""
+    options: list[Choice] | None = None
+
+
+class Asking(Struct, frozen=True):
+    """What the model asks a person."""
+
+    questions: list[Question]
+
+
+class Given(Struct, frozen=True):
+    answers: list[str]
+
+
+class Answers(Struct, frozen=True):
+    """What it was told; a note that was written has `user_note: ` in front."""
+
+    answers: dict[str, Given]
 
 
 class Payload(Struct, frozen=True):
@@ -186,6 +212,17 @@ def _started(payload: Payload) -> Action:
         title = line(command)
     elif paths:
         title = line(f"Edit {paths[0]}" + (f" and {len(paths) - 1} more" if len(paths) > 1 else ""))
+    asking = decoded(Asking, (payload.arguments or "").encode("utf-8", "replace")) if name == ASKS else None
+    if asking is not None and asking.questions:
+        title = line(asking.questions[0].question, name)
+        return Action(
+            kind="note",
+            phase="started",
+            call_id=payload.call_id,
+            tool=name,
+            title=title,
+            detail=_questions(asking),
+        )
     detail = patch or payload.input or "\n".join(f"{key}: {_plain(value)}" for key, value in fields.items())
     return Action(
         kind=KINDS.get(name, "tool"),
@@ -199,6 +236,14 @@ def _started(payload: Payload) -> Action:
     )
 
 
+def _questions(asking: Asking) -> str:
+    rows: list[str] = []
+    for each in asking.questions:
+        rows.append(each.question)
+        rows += [f"- {option.label}" for option in each.options or []]
+    return cut("\n".join(rows))
+
+
 def _completed(payload: Payload) -> Action:
     said = decoded(str, payload.output)
     if said is None:
@@ -207,6 +252,10 @@ def _completed(payload: Payload) -> Action:
     code = _EXIT.search(said)
     failed = (code is not None and code[1] != "0") or any(words in said for words in _REFUSED)
     failed = failed or _NOT_MADE.match(said) is not None
+    answered = decoded(Answers, said.encode("utf-8", "replace"))
+    if answered is not None:
+        said = "\n".join(f"{name}: {', '.join(given.answers)}" for name, given in answered.answers.items())
+        said = said or "No answer."
     begun = decoded(Spawned, said.encode("utf-8", "replace"))
     child = begun.agent_id if begun is not None and _THREAD.fullmatch(begun.agent_id) else ""
     return Action(
