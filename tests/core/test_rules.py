@@ -76,14 +76,54 @@ def test_a_command_is_allowed_for_what_it_usually_does_and_no_more() -> None:
     ):
         assert said(rules, command) == "allow", command
     for command in (
-        "git log --output=x", "git push --force", "git push +main", "npm test > ~/.bashrc", "mkdir /opt/x",
-        "cat .env", "npm install", "git $x", "git log $x", "touch /etc/x", "FOO=1 npm test", "npm testing", "git",
-        "./npm test", "npm test --prefix /tmp/x", "npm test --script-shell=./x", "npm test ../x",
-        "npm test /tmp/x", "npm test SHELL=x",
-    ):  # fmt: skip
+        "git log --output=x",
+        "git push --force",
+        "git push +main",
+        "npm test > ~/.bashrc",
+        "mkdir /opt/x",
+        "cat .env",
+        "npm install",
+        "git $x",
+        "git log $x",
+        "touch /etc/x",
+        "FOO=1 npm test",
+        "npm testing",
+        "git",
+        "./npm test",
+        "npm test --prefix /tmp/x",
+        "npm test --script-shell=./x",
+        "npm test ../x",
+        "npm test /tmp/x",
+        "npm test SHELL=x",
+    ):
         assert said(rules, command) == "ask", command
     assert said([Rule("w", "allow", command=("npm test",), whole=True)], "npm test") == "allow"
     assert said([Rule("w", "allow", command=("npm test",), whole=True)], "npm test x") == "ask"
+
+
+def test_a_rule_may_name_what_is_not_known_but_a_bare_program_does_not() -> None:
+    for pattern, command in (
+        ("gh pr merge", "gh pr merge 3"),
+        ("chmod +x", "chmod +x run.sh"),
+        ("mkdir -p", "mkdir -p a/b"),
+        ("git lfs", "git lfs pull"),
+        ("sed -f x.sed", "sed -f x.sed"),
+        ("make", "make build"),
+        ("git *", "git log"),
+        ("awk", "awk '{print $1}' f"),
+    ):
+        effects = ("read", "unknown") if pattern.startswith("sed") else ()
+        assert said([Rule("r", "allow", command=(pattern,), effect=effects)], command) == "allow", pattern
+    for pattern, command in (
+        ("gh", "gh pr merge 3"),
+        ("git *", "git lfs pull"),
+        ("git", "git -c alias.x=y x"),
+        ("awk", "awk '{print|\"sh\"}' f"),
+        ("curl", "curl https://example.com evil"),
+        ("git *", "git push"),
+        ("git lfs", "git -c alias.lfs=!x lfs"),
+    ):
+        assert said([Rule("r", "allow", command=(pattern,))], command) == "ask", pattern
 
 
 def test_the_very_text_allows_the_very_text() -> None:

@@ -14,7 +14,7 @@ from yourcall.core.copying import writes
 from yourcall.core.effects import NOTHING, UNKNOWN, Effect, Part, Ref, Use
 from yourcall.core.fetching import fetches
 from yourcall.core.git_parts import git_parts
-from yourcall.core.grown import settled_in_turn
+from yourcall.core.grown import Growth, settled_in_turn
 from yourcall.core.packages import packages
 from yourcall.core.programs import awk, prints, sed
 from yourcall.core.shell import NUMBERS, parse
@@ -57,7 +57,7 @@ def parts_of(command: str) -> tuple[Part, ...] | Unread:
 class _Parts:
     def __init__(self) -> None:
         self.parts: list[Part] = []
-        self.grown: list[tuple[int, str | None]] = []
+        self.grown: list[Growth] = []
         self.loops = False
 
     def take(self, script: Script, depth: int) -> None:
@@ -99,7 +99,8 @@ class _Parts:
         if harmless and item.name.isupper():
             harmless = item.value.value is not None and _SETTING.fullmatch(held) is not None
         effects = NOTHING if harmless and "$(" not in held and "`" not in held else UNKNOWN
-        self.parts.append(Part("assign", f"{item.name}={item.value.text}", (), effects))
+        told = names_tell((item.value,))
+        self.parts.append(Part("assign", f"{item.name}={item.value.text}", (), effects | told))
 
     def _note(self, words: list[Word], text: str, effects: set[Effect], refs: list[Ref], hosts: list[str]) -> None:
         argv = (_program(words[0].value), *(word.value for word in words[1:]))
@@ -137,7 +138,7 @@ class _Parts:
                     effects.add("unknown")
             case "git":
                 words, grows = git_parts(words, effects, refs, hosts, places)
-                self.grown += [(len(self.parts), each) for each in grows]
+                self.grown += [Growth(len(self.parts), each) for each in grows]
             case "find":
                 self._find(args, effects, refs, places, depth)
             case "env":
@@ -183,7 +184,7 @@ class _Parts:
             case "tar" | "unzip" | "zip" | "patch" | "gzip" | "gunzip" | "bzip2" | "xz" | "zstd" | "7z":
                 effects |= {"write_inside", "unknown"}
                 refs += refs_of(args, "read", places)
-                self.grown.append((len(self.parts), None))
+                self.grown.append(Growth(len(self.parts), None))
             case _ if name in table.NUMBERED:
                 if not all(value.isdecimal() for value in known):
                     effects.add("unknown")
@@ -215,7 +216,8 @@ class _Parts:
                 if len(plain) > 1 or says(args, "-r -revert"):
                     refs += refs_of(args, "write", places)
             case _ if name in table.WRITERS:
-                self.grown += [(len(self.parts), each) for each in writes(name, args, effects, refs, places)]
+                grows = writes(name, args, effects, refs, places)
+                self.grown += [Growth(len(self.parts), each, itself=name == "cp") for each in grows]
             case _ if name in table.DELETERS:
                 effects.add("delete")
                 refs += refs_of(args, "delete", places)

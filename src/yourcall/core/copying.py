@@ -16,6 +16,7 @@ from yourcall.core.shell_words import Word
 
 _SETUID = re.compile(r"[+=][rwxXt]*s|^0*[2-7][0-7]{3}$")
 _RECURSIVE = "-r -R -a --recursive --archive"
+_LINKS = "-P -d --no-dereference"  # a link is copied as the link it is
 _PLAIN_COPY = re.compile(
     r"-[fiLHnpPruvRadxl]+|--(?:force|interactive|no-clobber|recursive|archive|verbose|update|dereference|no-dereference)"
 )
@@ -61,4 +62,5 @@ def _copies(args: list[Word], effects: set[Effect], refs: list[Ref], places: Pla
     if deep and any((word.value or "").casefold().endswith(".git") for word in sources):
         effects.add("unknown")  # a repository of its own, with whatever settings it has
     refs += refs_of(landing, "write", places)
-    return [under(place, last.value or "") for place in places] if deep else []
+    grows = deep or says(args, _LINKS)
+    return [under(place, last.value or "") for place in places] if grows else []

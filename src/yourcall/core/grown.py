@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from yourcall.core.effects import Part, Ref
@@ -16,15 +17,22 @@ from yourcall.core.effects import Part, Ref
 _HEAD = re.compile(r"(?:^|/)HEAD/*$", re.IGNORECASE)
 
 
-def settled_in_turn(parts: list[Part], grown: list[tuple[int, str | None]], loops: bool) -> tuple[Part, ...]:
-    """All parts. `grown`: by which of them something grew, and where; None is anywhere. `loops`: a later part may
-    have run before an earlier one."""
+class Growth(Struct, frozen=True):
+    """By which part something grew, and where; None is anywhere. `itself`: the place, too, may be a link."""
+
+    part: int
+    path: str | None
+    itself: bool = False
+
+
+def settled_in_turn(parts: list[Part], grown: list[Growth], loops: bool) -> tuple[Part, ...]:
+    """All parts. `loops`: a later one may have run before an earlier one."""
     head = any(ref.use == "write" and _HEAD.search(ref.path or "") for part in parts for ref in part.refs)
     if not grown and not head:
         return tuple(parts)
     found: list[Part] = []
     for at, part in enumerate(parts):
-        before = [where for number, where in grown if number < at or (loops and number != at)]
+        before = [each for each in grown if each.part < at or (loops and each.part != at)]
         refs = (
             Ref(None, ref.use) if _blurred(part, ref, before) or (head and ref.use == "repo") else ref
             for ref in part.refs
@@ -33,7 +41,7 @@ def settled_in_turn(parts: list[Part], grown: list[tuple[int, str | None]], loop
     return tuple(found)
 
 
-def _blurred(part: Part, ref: Ref, grown: list[str | None]) -> bool:
+def _blurred(part: Part, ref: Ref, grown: list[Growth]) -> bool:
     """Could what grew before stand in the way of this path? Git itself follows no links of its own files."""
     if not grown or ref.path is None or ref.use == "stand":
         return False
@@ -41,11 +49,11 @@ def _blurred(part: Part, ref: Ref, grown: list[str | None]) -> bool:
         return False
     ours = _steps(ref.path)
     for each in grown:
-        theirs = _steps(each) if each is not None else None
+        theirs = _steps(each.path) if each.path is not None else None
         if ours is None or theirs is None:
             if ref.use != "repo" or ours:
                 return True
-        elif ours[: len(theirs)] == theirs and (len(ours) > len(theirs) or ref.use not in ("enter", "repo")):
+        elif ours[: len(theirs)] == theirs and (each.itself or len(ours) > len(theirs)):
             return True
     return False
 

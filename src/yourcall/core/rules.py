@@ -228,18 +228,18 @@ def _usual(pattern: str) -> Effects:
             case _:
                 pass
     program = found[0].argv[0] if found[0].argv else ""
-    if program in _TABLED or (program == "git" and said[1:2] in ((), ("*",))):
+    untold = program in WRITERS and not any(ref.use == "write" for ref in found[0].refs)
+    if untold or (program in _TABLED and all(word == "*" for word in said[1:])):
         effects -= {"unknown"}  # it is only not known yet what it is told
     if effects & {"read", "delete"} or not effects:
         effects.add("read")
-    if program in _WRITING:
+    if untold:
         effects |= {"write_inside", "read"}
     return frozenset(effects)
 
 
-_WRITING = frozenset({"mkdir", "touch", "tee", "cp", "mv"})
-# They do more than read only if their words say so.
-_TABLED = frozenset([*WRITERS, *READERS, "sed", "awk", "gawk", "mawk", "find", "curl", "wget", "gh"])
+# They do more than read, or fetch, only if their words say so.
+_TABLED = frozenset([*READERS, "sed", "awk", "gawk", "mawk", "find", "curl", "wget", "gh", "git"])
 
 
 def _quoted(word: str) -> str:

@@ -196,7 +196,7 @@ class _Walk:
         if node.type == "heredoc_redirect":
             return self._here(parts, places)
         if node.type == "herestring_redirect":
-            self.word(parts[-1], places)
+            self._mention(self.word(parts[-1], places))
             return []
         op, *words = parts
         if not words:
@@ -216,7 +216,7 @@ class _Walk:
                     continue
                 case "heredoc_body":
                     if not quoted:
-                        self._expand_all(part, places)
+                        self._mention(shell_words.unknown("<<", self._expand_all(part, places)))
                 case "file_redirect" | "herestring_redirect":
                     more += self._redirect(part, places)
                 case "pipeline":
@@ -231,6 +231,11 @@ class _Walk:
                 case other:
                     raise _Unread(f"a {other.replace('_', ' ')} behind a here-document")
         return more
+
+    def _mention(self, word: Word) -> None:
+        """A word that is no command's: what its variables hold is used all the same."""
+        if word.names:
+            self.items.append(Assign("_", word, lasting=True))
 
     def _compound(self, node: Node, places: Places) -> After:
         """if, while, until, for, select, case: every branch may run, or none; a loop runs any number of times."""
@@ -261,7 +266,7 @@ class _Walk:
                     if kind not in _KEYWORDS:
                         raise _Unread(f"a {kind!r} stands where none is expected")
                 case kind if kind in _WORDS:
-                    self.word(child, now)
+                    self._mention(self.word(child, now))
                 case _:
                     now = both(now, self.statement(child, now).any)
         return now
@@ -274,7 +279,7 @@ class _Walk:
                 pattern = False
             elif pattern and child.is_named:
                 if child.type not in _DATA:
-                    self.word(child, now)
+                    self._mention(self.word(child, now))
             elif child.is_named and child.type != "comment":
                 now = both(now, self.statement(child, now).any)
             elif child.type not in ("|", ";", ";;", "(", "\n", "comment", "&"):

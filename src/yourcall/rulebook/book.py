@@ -193,6 +193,11 @@ class Rulebook:
         rule = like(asked, self._facts(asked, prompt.cwd, root), do)
         if isinstance(rule, Refused):
             return rule
+        if self._ruled(prompt, asked, prompt.opened_at, root, only=rule).do != do:
+            return Refused(
+                "No rule can be made of this: it runs in another folder than its session was started in, where "
+                "the same words may mean other files."
+            )
         return named(rule, {each.name for each in self.files.book(root).rules})
 
     async def propose(self, prompt: Prompt, do: Do = "allow") -> Proposal | Refused:
