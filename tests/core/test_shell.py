@@ -336,6 +336,7 @@ def test_a_real_bash_agrees_on_joined_commands(sandbox: Path, command: str) -> N
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(3_600)  # four minutes on a quiet machine
 def test_a_long_walk_with_a_real_bash(sandbox: Path) -> None:
     """Half of it soup of tokens, of which a twentieth is a script at all; half scripts that were disturbed."""
     examples = int(os.environ.get("YOURCALL_SHELL_EXAMPLES", "20000"))

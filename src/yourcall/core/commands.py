@@ -34,7 +34,7 @@ _GH = table.words("pr issue run repo release search")
 _GH_READS = table.words("view list status diff checks watch")
 _SWEEPS = table.words("grep egrep fgrep rg ag diff")
 _PS = table.words("-e -ef -eo -elf -eF -A --no-headers --sort")
-_ENV = re.compile(r"\b(?:str)?env(?:subst)?\b|\$ENV|input_filename|\bload")
+_ENV = re.compile(r"\b(?:str)?env(?:subst)?\b|\$ENV|input_filename|\bload|\b(?:include|import)\b")
 # The value of a variable that a program looks up a file by (a language, a zone) leads nowhere else.
 _SETTING = re.compile(r"(?!.*\.\.)(?:[\w@.+=,-][\w@.+=,:/-]*)?")
 _BASHISM = re.compile(r"\$'|\[\[|[<>]\(|&>|\|&|<<<")

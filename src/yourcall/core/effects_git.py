@@ -159,6 +159,7 @@ def _of(name: str, rest: list[str]) -> set[Effect]:
         case "config":
             first = next((word for word in rest if word not in _WHICH_CONFIG), "")
             reads = first in ("-l", "--list", "--get", "--get-all", "--get-regexp", "get", "list")
+            reads = reads or (len(rest) == 1 and "." in first and not first.startswith("-"))
             return {"read"} if reads else {"write_outside", "unknown"}
         case "worktree":
             return {"read"} if plain[:1] == ["list"] else {"write_outside", "unknown"}

@@ -42,8 +42,8 @@ READERS: dict[str, str] = {
     "fd": "-x -X --exec --exec-batch",
     "fdfind": "-x -X --exec --exec-batch",
     "tree": "-o -R --output",
-    "yq": "-i --inplace -s --split-exp",
-    "jq": "",
+    "yq": "-i --inplace -s --split-exp --from-file",
+    "jq": "-f --from-file -L --library-path",  # a program of jq in a file can print the environment
     "lsof": "-D",
     "less": "--cmd -o -O --log-file --LOG-FILE -k --lesskey-file --lesskey-src --lesskey-content -T --tag-file",
     "more": "",
@@ -151,6 +151,30 @@ VERSION_WORDS: dict[str, frozenset[str]] = {
     "-V": words("python python3 pip pip3 curl wget rg fd rustc cargo uv ruff mypy tmux"),
     "-v": words("node npm pnpm yarn bun gcc clang perl ruby php make tsc eslint git"),
     "version": words("go cargo git gh terraform"),
+}
+
+# Programs that run a project's own checks: options that only say how, and those that have a value beside them.
+HOW: dict[str, tuple[frozenset[str], frozenset[str]]] = {
+    "pytest": (
+        words(
+            "-q -qq -v -vv -vvv -x -s -l -ra -rA --lf --ff --sw --last-failed --failed-first --exitfirst "
+            "--no-header --no-summary --verbose --quiet --collect-only --co --stepwise"
+        ),
+        words("-k -m -n --maxfail --tb --durations --timeout --color"),
+    ),
+    "make": (words("-k -s -B -n --silent --dry-run --keep-going --always-make"), words("-j --jobs")),
+    "cargo": (
+        words(
+            "-q -v --quiet --verbose --release --all --workspace --all-targets --all-features --no-fail-fast "
+            "--lib --bins --tests --doc --locked --offline --no-run"
+        ),
+        words("-p -j --package --test --bin --features --jobs"),
+    ),
+    "go": (words("-v -race -short -cover -failfast"), words("-run -count -timeout -parallel -bench")),
+    **dict.fromkeys(
+        words("npm pnpm yarn bun"), (words("-s --silent --if-present --workspaces"), words("-w --workspace"))
+    ),
+    "tsc": (words("--noEmit --pretty --skipLibCheck --strict"), frozenset()),
 }
 
 # Variables that change only how a program looks or talks.

@@ -93,7 +93,8 @@ def awk(args: list[Word], effects: set[Effect], refs: list[Ref], places: Places)
         else:
             effects.add("unknown")
             return
-    if not rest or rest[0].value is None or _AWK.search(rest[0].value):
+    # `>=` and `||` compare; `>` and `|` may lead to a file or a program.
+    if not rest or rest[0].value is None or _AWK.search(re.sub(r">=|\|\|", "", rest[0].value)):
         effects.add("unknown")
     if any((word.value or "").startswith("/inet") for word in rest):
         effects |= {"network", "unknown"}  # gawk opens a connection of that name

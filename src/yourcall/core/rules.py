@@ -16,7 +16,7 @@ from msgspec import Struct
 from yourcall.core.asked import Asked
 from yourcall.core.commands import parts_of
 from yourcall.core.effects import EFFECTS, Effect, Effects, Part
-from yourcall.core.effects_table import READERS, WRITERS
+from yourcall.core.effects_table import HOW, READERS, WRITERS
 from yourcall.core.shell_items import Unread
 
 Do = Literal["allow", "deny", "ask", "hold"]
@@ -249,9 +249,9 @@ def _quoted(word: str) -> str:
 def _begins(pattern: str, part: Part, whole: bool) -> bool:
     """The words of the pattern, in their places; further ones are allowed unless it is `whole`. All are known."""
     wanted = words(pattern)
-    if "unknown" in part.effects and not _all_tame(wanted, part.argv):
-        return False
     if part.kind != "command" or len(part.argv) < len(wanted) or None in part.argv:
+        return False
+    if "unknown" in part.effects and not _all_tame(wanted, part.argv):
         return False
     if whole and len(part.argv) != len(wanted):
         return False
@@ -261,9 +261,28 @@ def _begins(pattern: str, part: Part, whole: bool) -> bool:
 def _all_tame(wanted: tuple[str, ...], argv: tuple[str | None, ...]) -> bool:
     """Of a program that nobody here knows: the words that the rule does not name."""
     free = [got for w, got in zip(wanted, argv, strict=False) if w == "*"]
-    more = list(argv[len(wanted) :])
+    more = _without_how(argv[0] or "", list(argv[len(wanted) :]))
     own = more.index("--") if "--" in more else len(more)
     return all(_tame(word or "") for word in free + more[:own]) and all(_near(word or "") for word in more[own:])
+
+
+def _without_how(program: str, more: list[str | None]) -> list[str | None]:
+    """What is left without the options that only say how (`pytest -q`); their values must be tame themselves."""
+    flags, valued = HOW.get(program, (frozenset[str](), frozenset[str]()))
+    left: list[str | None] = []
+    rest = list(more)
+    while rest:
+        word = rest.pop(0) or ""
+        if word == "--":
+            return [*left, word, *rest]
+        option, sign, value = word.partition("=")
+        if word in flags or (word[:2] in valued and word[2:].isdecimal()):
+            continue
+        if option in valued and (sign or rest):
+            left.append(value if sign else rest.pop(0))
+        else:
+            left.append(word)
+    return left
 
 
 def _tame(word: str) -> bool:

@@ -364,6 +364,10 @@ class _Walk:
             case "string":
                 if all(child.type in ('"', "string_content") for child in node.children):
                     return shell_words.double_quoted(text)
+                said = _spelled_out(node)
+                if said is not None:
+                    self._expand_all(node, places)
+                    return Word(text, said)
                 return shell_words.unknown(text, self._expand_all(node, places))
             case "concatenation":
                 parts = [self.word(child, places) for child in node.children]
@@ -439,6 +443,22 @@ _WORDS = frozenset(
     {"word", "number", "raw_string", "ansi_c_string", "string", "concatenation", "simple_expansion", "expansion"}
     | {"command_substitution", "process_substitution", "arithmetic_expansion"}
 )
+
+
+def _spelled_out(node: Node) -> str | None:
+    """`"$(cat <<'E' … E)"`, the way agents write a long message: the text, for nothing in it is expanded."""
+    inner = [child for child in node.children if child.type != '"']
+    if len(inner) != 1 or inner[0].type != "command_substitution" or len(inner[0].children) != 3:
+        return None
+    statement = inner[0].children[1]
+    if statement.type != "redirected_statement" or len(statement.children) != 2:
+        return None
+    command, here = statement.children
+    parts = {part.type: _text(part) for part in here.children}
+    whole = set(parts) == {"<<", "heredoc_start", "heredoc_body", "heredoc_end"} and len(here.children) == 4
+    if not whole or _text(command) != "cat" or parts["heredoc_start"][:1] not in ("'", '"'):
+        return None
+    return parts["heredoc_body"].rstrip("\n")
 
 
 def _inside(node: Node, first: str, last: str) -> list[Node]:
