@@ -783,6 +783,11 @@ MASKED: dict[str, list[str]] = {
         "printf '%d %s' 5 6",
     ],
     "unread": [
+        "for\n i in 1; do ls; done",
+        "for i inrm x; do ls; done",
+        "if ls; thenrm x; fi",
+        "{ ls;; }",
+        "for i in 1; do ls;; pwd; done",
         "ls >! ~/.zshrc",
     ],
     "network read secrets": [

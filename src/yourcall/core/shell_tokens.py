@@ -92,6 +92,10 @@ def disagreement(root: Node, source: bytes) -> str:
         if node.child_count:
             if node.type in _ON_ONE_LINE and not _one_line(node, source):
                 return "a line ends in the middle of a command"
+            if node.type in ("for_statement", "case_statement"):
+                first, second = node.children[:2]
+                if not _SAME_LINE.fullmatch(source, first.end_byte, second.start_byte):
+                    return "a line ends in the middle of a command"
             stack.extend((child, depth + 1) for child in reversed(node.children))
             continue
         start, end = node.start_byte, node.end_byte
