@@ -342,6 +342,7 @@ HOSTILE: dict[str, list[str]] = {
         "$(cat <<'E'\nrm x\nE\n)",
         "\"$(cat <<'E'\nrm\nE\n)\" x",
         "cat \"$(cat <<'E'\n.env\nE\n)\"",
+        "cat \"$(cat <<'E'\n\n./.env\n\nE\n)\"",
         "echo x > \"$(cat <<'E'\n.git/config\nE\n)\"",
         "pytest -c /tmp/evil.ini",
         "pytest --rootdir=/tmp/evil",

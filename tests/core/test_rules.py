@@ -138,6 +138,9 @@ def test_the_very_text_means_the_very_folder() -> None:
     assert said([Rule("t", "allow", text="./run.sh")], "./run.sh") == "allow"
     assert said([Rule("t", "allow", text="./run.sh")], "./run.sh", away) == "ask"
     assert said([Rule("c", "allow", command=("./run.sh",))], "./run.sh", away) == "ask"
+    asked = shell("./run.sh")
+    why = decide([Rule("c", "allow", command=("./run.sh",))], asked, facts(asked), away).why
+    assert "Rule c holds only in the folder the session was started in." in why
     assert said([Rule("c", "allow", command=("npm test",))], "npm test", away) == "allow"
     assert said([READING], "ls", away) == "allow"
 

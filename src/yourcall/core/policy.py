@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from yourcall.core.asked import Asked
 from yourcall.core.doings import parts
@@ -128,7 +129,11 @@ def _judged(rules: list[Rule], asked: Asked, scene: Scene, found: list[Part]) ->
     missing = next((each.part for each in judged if each.do != "allow"), None)
     if missing is not None:
         what = ", ".join(sorted(missing.effects)).replace("_", " ")
-        return Ruling("ask", f"No rule allows: {_short(missing.text)} ({what}).", parts=judged)
+        why = f"No rule allows: {_short(missing.text)} ({what})."
+        near = _one(rules, asked, replace(scene, away=False), missing) if scene.away else None
+        if near is not None and near.do == "allow":
+            why += f" Rule {near.rule} holds only in the folder the session was started in."
+        return Ruling("ask", why, parts=judged)
     return Ruling("allow", f"Allowed by rule {', '.join(names)}.", names, parts=judged)
 
 

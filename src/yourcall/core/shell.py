@@ -364,7 +364,7 @@ class _Walk:
             case "string":
                 if all(child.type in ('"', "string_content") for child in node.children):
                     return shell_words.double_quoted(text)
-                said = _spelled_out(node)
+                said = _spelled_out(node, self._source)
                 if said is not None:
                     self._expand_all(node, places)
                     return Word(text, said)
@@ -445,7 +445,7 @@ _WORDS = frozenset(
 )
 
 
-def _spelled_out(node: Node) -> str | None:
+def _spelled_out(node: Node, source: bytes) -> str | None:
     """`"$(cat <<'E' … E)"`, the way agents write a long message: the text, for nothing in it is expanded."""
     inner = [child for child in node.children if child.type != '"']
     if len(inner) != 1 or inner[0].type != "command_substitution" or len(inner[0].children) != 3:
@@ -458,7 +458,10 @@ def _spelled_out(node: Node) -> str | None:
     whole = set(parts) == {"<<", "heredoc_start", "heredoc_body", "heredoc_end"} and len(here.children) == 4
     if not whole or _text(command) != "cat" or parts["heredoc_start"][:1] not in ("'", '"'):
         return None
-    return parts["heredoc_body"].rstrip("\n")
+    # From the line behind the mark up to the mark again, as a shell takes it; the grammar may leave blanks out.
+    ends = {part.type: part for part in here.children}
+    first = source.index(b"\n", ends["heredoc_start"].end_byte) + 1
+    return source[first : ends["heredoc_end"].start_byte].decode().rstrip("\n")
 
 
 def _inside(node: Node, first: str, last: str) -> list[Node]:

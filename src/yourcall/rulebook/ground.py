@@ -57,7 +57,9 @@ def facts_of(parts: Iterable[Part], cwd: str, root: str, home: str) -> Facts:
         return Facts(root, home)
     resolved: dict[Ref, tuple[str, ...]] = {}
     left = MOST_PATHS
-    for ref in refs:
+    for ref in sorted(
+        refs, key=lambda ref: (ref.path or "", ref.use, ref.glob)
+    ):  # always the same ones, if not all
         found = _followed(ref, cwd, home) if left > 0 else ()
         left -= len(found)
         if found:
