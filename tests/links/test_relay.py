@@ -15,8 +15,9 @@ import pytest
 
 from kit.full_screen import FullScreen, Step
 from kit.poll import until
-from kit.terminal import Pty, alive, end
+from kit.terminal import Pty, alive
 from kit.yourcall import COMMAND, Yourcall
+from yourcall.sockets import short_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -271,21 +272,23 @@ def test_it_may_be_told_to_survive_its_terminal(start: Start, yourcall: Yourcall
 
 
 def _sockets(yourcall: Yourcall) -> list[Path]:
-    from yourcall.sockets import short_folder
-
     return list(short_folder(yourcall.home, "tmux").iterdir())
 
 
 def test_nothing_is_left_behind(start: Start, yourcall: Yourcall) -> None:
-    from yourcall.sockets import short_folder
-
-    pty = start("sleep", "100")
     folder = short_folder(yourcall.home, "pty")
-    until(lambda: len(list(folder.iterdir())) == 3, PATIENCE, show=lambda: list(folder.iterdir()))
-    assert {path.stat().st_mode & 0o777 for path in folder.glob("*.pty")} == {0o600}
-    end(pty.pid)
-    until(lambda: not list(folder.iterdir()), PATIENCE, show=lambda: list(folder.iterdir()))
-    pty = start("sleep", "100")
-    until(lambda: len(list(folder.iterdir())) == 3, PATIENCE)
-    os.kill(pty.pid, signal.SIGKILL)
+
+    def there() -> set[str]:
+        return {path.suffix for path in folder.glob("sleep-*")}
+
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        pty = start("sleep", "100")
+        until(lambda: there() == {".pty", ".tmux", ".fifo"}, PATIENCE, show=there)
+        (door,) = folder.glob("sleep-*.pty")
+        assert (door.stat().st_mode & 0o777, folder.stat().st_mode & 0o777) == (0o600, 0o700)
+        os.kill(pty.pid, number)
+        until(lambda: not there(), PATIENCE, show=there)
+    for _ in range(3):  # over before its shadow has begun
+        brief = start("true")
+        until(lambda brief=brief: brief.returncode == 0, PATIENCE)
     until(lambda: not list(folder.iterdir()), PATIENCE, show=lambda: list(folder.iterdir()))

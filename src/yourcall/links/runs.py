@@ -7,6 +7,7 @@ is told by the terminal that the session's process has, never by a variable that
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from pathlib import Path
@@ -25,6 +26,7 @@ from yourcall.model import TERMINALS, Link, Session
 
 log = logging.getLogger(__name__)
 
+LEFT_S = 5.0  # the shadow is made before the door
 EVERY_S = 0.5  # an agent takes longer than this to its first dialog
 
 
@@ -57,6 +59,7 @@ class Runs:
 
     async def look(self, folder: Path) -> None:
         there = {str(path) for path in _doors(folder)}
+        _sweep(folder, there)
         for gone in self._known.keys() - there:
             del self._known[gone]
             await self._servers.forget(gone)
@@ -95,3 +98,12 @@ class Runs:
 
 def _doors(folder: Path) -> list[Path]:
     return list(folder.glob(f"*{DOOR}"))
+
+
+def _sweep(folder: Path, doors: set[str]) -> None:
+    """Shadows without a door: of a run that was over before its shadow had begun."""
+    for ending in (SHADOW, PIPE):
+        for left in folder.glob(f"*{ending}"):
+            with contextlib.suppress(OSError):
+                if str(left.with_suffix(DOOR)) not in doors and time.time() - left.stat().st_mtime > LEFT_S:
+                    left.unlink()
