@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kit import mcp_server
+from kit.gemini import plans_folder
+from kit.turns import text, tool
 from real.acp_scene import answer, goes_on, on_stage, the_story
 from yourcall.agents.acp.table import ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(600)]
 QUESTIONS = {
@@ -59,6 +63,50 @@ def test_claude_asks_a_question_and_has_a_plan_approved(tmp_path: Path, fetched:
         plan = ("call", "ExitPlanMode", json.dumps({"plan": "# Plan\n1. Look\n2. Leap"}))
         words = agent.script("plan", [plan], [("speak", "Off we go.")])
         assert agent.yourcall.run("send", session, words).code == 0
+        prompt = agent.prompt()
+        assert prompt["kind"] == "plan"
+        assert "2. Leap" in prompt["body"]
+        assert answer(agent, prompt, "allow") == ("confirmed", "allowed")
+        assert agent.ready()["permission_mode"] == "default"
+
+
+def test_a_servers_form_reaches_a_person(tmp_path: Path, fetched: Callable[..., Path]) -> None:
+    """Through claude-agent-acp; the model hears what the server was told."""
+    with on_stage("claude-agent-acp", tmp_path, fetched) as agent:
+        server = {"command": os.path.realpath("/proc/self/exe"), "args": [str(Path(mcp_server.__file__))]}
+        (agent.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"demo": server}}))
+        (agent.project / ".claude").mkdir()
+        allowed = {"permissions": {"allow": ["mcp__demo"]}, "enableAllProjectMcpServers": True}
+        (agent.project / ".claude" / "settings.json").write_text(json.dumps(allowed))
+        book = ("call", "mcp__demo__book_table", "{}")
+        agent.session(agent.script("work", [book], [book], [("speak", "Booked.")]))
+        form = agent.prompt()
+        assert (form["kind"], form["title"]) == ("elicitation", "How many people, and which seating?")
+        filled = {"choices": {"seating": ["o2"], "action": ["accept"]}, "texts": {"people": "4"}}
+        status, said = agent.yourcall.http("POST", f"/api/prompts/{form['id']}/answer", filled)
+        assert status in (200, 202), said
+        assert agent.settled(form) == ("confirmed", "allowed")
+        second = agent.prompt()
+        status, said = agent.yourcall.http(
+            "POST", f"/api/prompts/{second['id']}/answer", {"choices": {"action": ["decline"]}}
+        )
+        assert status in (200, 202), said
+        assert agent.settled(second) == ("confirmed", "denied")
+        assert agent.ready()["body"] == "Booked."
+        told = [json.loads(result.text) for result in agent.model.tool_results()]
+        assert told[0] == {"action": "accept", "content": {"people": 4, "seating": "terrace"}}
+        assert told[1]["action"] == "decline"
+
+
+def test_geminis_plan_is_shown_whole_and_approved(tmp_path: Path, fetched: Callable[..., Path]) -> None:
+    def path(body: dict[str, Any]) -> str:
+        return plans_folder(body) + "/refactor.md"
+
+    with on_stage("gemini-acp", tmp_path, fetched) as agent:
+        write = tool("write_file", file_path=path, content="# Plan\n\n1. Look\n2. Leap\n")
+        leave = tool("exit_plan_mode", plan_path=path, plan_filename="refactor.md")
+        words = agent.model.script("plan", [write], [leave], [text("Off we go.")])
+        agent.session(words, "--permission-mode", "plan")
         prompt = agent.prompt()
         assert prompt["kind"] == "plan"
         assert "2. Leap" in prompt["body"]

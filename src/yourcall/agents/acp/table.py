@@ -102,7 +102,7 @@ ROWS = (
         unboxed="dangerouslyDisableSandbox",
         reason="description",
         queues=True,
-        asks=("permission", "question", "plan"),
+        asks=("permission", "question", "plan", "elicitation"),
     ),
     Row(
         name="codex-acp",
