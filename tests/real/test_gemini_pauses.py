@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from kit.poll import until
 from kit.turns import pause, text
 from real.gemini_scene import PATIENCE, gemini_bin, home, model, shell, start, yourcall
@@ -41,6 +43,7 @@ def test_a_turn_that_is_cancelled_leaves_a_session_that_is_ready(
     assert again["id"] != ready["id"]
 
 
+@pytest.mark.soak
 def test_words_that_were_said_before_it_was_cancelled_are_kept(
     start: Any, yourcall: Yourcall, model: GeminiModel
 ) -> None:
