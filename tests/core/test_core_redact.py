@@ -41,6 +41,17 @@ SAID = [
     ("token: %s", "abc-def"),
     ("GITHUB_TOKEN=%s gh pr list", "whatever"),
     ("client-secret => '%s'", "s3cr3t"),
+    ("mysql -u root -p%s shop", "hunter22"),
+    ("sshpass -p %s ssh host", "hunter22"),
+    ("docker login -u me -p %s", "hunter22"),
+    ("echo %s | docker login -u me --password-stdin", "hunter22"),
+    ("redis-cli -h db -a %s ping", "hunter22"),
+    ("openssl enc -aes256 -k %s -in x", "hunter22"),
+    ("heroku config:set DB_PASS=%s", "hunter22"),
+    ("STRIPE_KEY=%s node pay.js", "hunter22"),
+    ("git clone https://%s@github.com/me/shop", "ghtoken123456"),
+    ("curl -H 'Cookie: session=%s' https://x", "hunter22"),
+    ("curl --cookie sid=%s https://x", "hunter22"),
 ]
 HARMLESS = [
     "rm -rf build && npm test",
@@ -50,6 +61,11 @@ HARMLESS = [
     "pytest tests/auth/test_password_reset.py -k expired",
     "author: Ada Lovelace",
     "max_tokens: 4096",
+    "mkdir -p build/out && docker run -p 8080:80 app",
+    "mysql -h db shop < dump.sql",
+    "git clone ssh://git@github.com/me/shop",
+    "primary_key: id",
+    "echo done | tee log.txt",
     "https://example.com/a/b?page=2",
     "The secret of a good kite is its tail.",
     "a-very-long-branch-name-that-somebody-really-did-choose-once",
@@ -101,7 +117,24 @@ def test_no_password_survives_its_name(secret: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["a", "token=", "token=a ", "-", "a.a-", "eyJ", "://a:", "-----BEGIN ", "\"'", "A1b"]
+    "unit",
+    [
+        "a",
+        "token=",
+        "token=a ",
+        "-",
+        "a.a-",
+        "eyJ",
+        "://a:",
+        "-----BEGIN ",
+        "\"'",
+        "A1b",
+        "mysql -",
+        "echo aaa",
+        "A_KEY",
+        "cookie: ",
+        "a://b",
+    ],
 )
 def test_no_text_takes_long(unit: str) -> None:
     began = time.monotonic()

@@ -31,7 +31,7 @@ _NAMED = (
 _SHAPED = re.compile(
     r"(-----BEGIN [A-Z ]{0,30}PRIVATE KEY)-----[^-]{0,8000}(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?"
     r"|\b(gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|sk-(?:ant-|proj-|or-)?|[rsp]k_(?:live|test)_|AKIA|ASIA|AIza|ya29\."
-    r"|hf_|npm_|pypi-|dop_v1_|SG\.|shpat_|tk_|yc_|yt_|whsec_|AGE-SECRET-KEY-|glsa_|lin_api_|dckr_pat_)[\w.-]{8,}"
+    r"|hf_|hvs\.|npm_|pypi-|dop_v1_|SG\.|shpat_|tk_|yc_|yt_|whsec_|AGE-SECRET-KEY-|glsa_|lin_api_|dckr_pat_)[\w.-]{8,}"
     r"|\b(eyJ)[\w-]{8,}\.[\w-]{4,}\.[\w-]*"
     r"|\b(\d{6,12}:AA)[\w-]{30,}"
 )
@@ -46,6 +46,20 @@ _SAID = re.compile(
     rf"|(\b[a-z][a-z0-9+.-]{{1,15}}://[^\s/@:]{{0,60}}:)(?!{re.escape(MASK)})([^\s/@]{{1,200}})(?=@)"
 )
 
+# Programs that are given a password behind a letter; names as an environment has them; a token before an address.
+_NOT_YET = rf"(?!{re.escape(MASK)})"
+_GIVEN = re.compile(
+    r"(\b(?:sshpass|(?:docker|podman|oc|az|helm registry) login|mysql\w*|mariadb|redis-cli|smbclient|ldap\w+)\b"
+    rf"[^\n|;&]{{0,120}}?\s-(?:p|a|w)[ =]?[\"']?){_NOT_YET}[^\s\"'-][^\s\"']{{2,}}"
+    rf"|(\bopenssl\b[^\n|;&]{{0,120}}?\s-(?:k|K|pass|passin|passout)\s[\"']?){_NOT_YET}[^\s\"']{{3,}}"
+    r"|(\b[A-Z][A-Z0-9_]{0,40}_(?:KEY|PASS|PAT|PW|CREDS|DSN)[\"']?\s{0,3}[=:]\s{0,3}[\"']?)"
+    rf"{_NOT_YET}[^\s\"'&;,]{{3,}}"
+    rf"|((?i:\bcookie:\s{{0,3}}|\s--cookie[ =][\"']?)){_NOT_YET}[^\n\"']{{3,400}}"
+    rf"|(\b[a-z][a-z0-9+.-]{{1,15}}://){_NOT_YET}[\w~.+-]{{12,200}}(?=@)"
+    rf"|(\b(?:echo|printf)\s{{1,3}}(?:-n\s{{1,3}})?[\"']?){_NOT_YET}[^\s\"'|]{{3,200}}"
+    r"(?=[\"']?\s{0,3}\|[^\n|]{0,80}-stdin)"
+)
+
 # Long runs without a meaning; hex sums (a commit, an image) and paths are none, and people need them.
 _RUN = re.compile(r"(?<![\w/.-])[A-Za-z0-9+_-]{32,512}={0,2}(?![\w/])")
 
@@ -54,6 +68,7 @@ def masked(text: str) -> str:
     text = text if len(text) <= LONGEST else text[:LONGEST] + " …"
     text = _SHAPED.sub(lambda found: next(part for part in found.groups() if part) + MASK, text)
     text = _SAID.sub(lambda found: next(part for part in found.groups() if part) + MASK, text)
+    text = _GIVEN.sub(lambda found: next(part for part in found.groups() if part) + MASK, text)
     return _RUN.sub(lambda found: MASK if _random(found[0]) else found[0], text)
 
 
