@@ -16,7 +16,6 @@ import msgspec
 from msgspec.structs import replace
 
 from yourcall.channels.channel import Button, Notice, Standing
-from yourcall.core.danger import danger
 from yourcall.core.identity import over
 from yourcall.core.lifecycle import CLOSED, IN_FLIGHT
 from yourcall.core.redact import masked, masked_json, masked_prompt
@@ -138,6 +137,8 @@ def came_back(prompt: Prompt, titles_only: bool = False) -> str:
 
 def danger_of(prompt: Prompt, body: bytes | None) -> str:
     """Why a yes has to be said twice; `body`: what the agent sent, verbatim."""
+    from yourcall.core.danger import danger  # reads commands, which nobody needs before the first is told
+
     try:
         fields = msgspec.json.decode(_input(body), type=dict[str, Any])
     except (ValueError, RecursionError):
