@@ -145,6 +145,11 @@ def test_what_is_dangerous_is_said_twice_and_the_second_yes_is_to_the_very_same(
         assert answer.choices == {"decision": ("always",)}
         assert answer.sure
 
+        # It came back: nothing is half said.
+        await stage.house.post(AnswerNotWritten(stage.house.clock(), "p1", answer.id, "the hook has left"))
+        await stage.see(lambda: "came back" in stage.text(message))
+        await stage.see(lambda: stage.server.labels(message) == ["✅ Allow", "✅ Always", "❌ Deny"])
+
     acts(story)
 
 

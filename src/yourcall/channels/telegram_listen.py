@@ -190,6 +190,8 @@ class Listener:
             self._show(chat, message_id, row)
             return
         self._toast(tapped, "Sending…")
+        if sure:  # said for this once: if it comes back, all is asked anew
+            await self._book.put_draft(chat.id, row.id, replace(draft, sure_of=""))
         await self._answer(number, chat, message_id, row, by, choices, texts, sure)
 
     async def _answer(
