@@ -93,7 +93,7 @@ class Switchboard:
         self.tmux = Servers()
         self.calls = Calls(self, lambda session_id: self.speaker.reaches(session_id))
         self.screens = Screens(self, self.tmux, SCREENS.get, self.calls)
-        self.runs = Runs(self, self.tmux, self.screens, short_folder(home, "pty") if home else None)
+        self.runs = Runs(self, self.tmux, self.screens, short_folder(home, "pty") if home else None, AGENTS.get)
         self.keyboard = Keyboard(self, self.tmux, self.screens, SCREENS.get)
         self.filling = Filling(self, self.tmux, self.screens, SCREENS.get)
         self.speaker = Speaker(self, self.tmux, self.screens, SCREENS.get)

@@ -221,7 +221,7 @@ def test_the_persons_codex_is_joined_through_a_server_of_its_own(scene: CodexSce
     codex.wait_closed()
     assert scene.made("marker")
     scene.prompt(prompt)
-    (socket,) = [link["server"] for link in found["links"]]
+    (socket,) = [link["server"] for link in found["links"] if link["kind"] == "socket"]
     codex.close()
     until(lambda: not _listens(socket), 30, what="the end of its server")
 
@@ -237,7 +237,7 @@ def test_what_codex_leaves_behind_does_not_keep_its_server_alive(scene: CodexSce
     (found,) = until(
         lambda: [s for s in scene.yourcall.run("sessions", "--json").json if s["agent"] == "codex"], 30
     )
-    (socket,) = [link["server"] for link in found["links"]]
+    (socket,) = [link["server"] for link in found["links"] if link["kind"] == "socket"]
     codex.terminal.key("C-g")
     until(left.exists, 40, what="the editor", show=codex.terminal.screen)
     helper = int(left.read_text())

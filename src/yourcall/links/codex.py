@@ -40,7 +40,7 @@ from yourcall.events import (
     TraceLost,
 )
 from yourcall.links.transcript import MOST_AT_ONCE, Tail
-from yourcall.model import Answer, Outcome, Prompt, Refused, Session, Verdict
+from yourcall.model import TERMINALS, Answer, Outcome, Prompt, Refused, Session, Verdict
 
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
@@ -187,7 +187,7 @@ class CodexServers:
         known = self._teller.state.sessions.get(event.session.id) if isinstance(event, SessionSeen) else None
         if not isinstance(event, SessionSeen) or known is None:
             return event
-        shown = tuple(link for link in known.links if link.kind == "tmux")
+        shown = tuple(link for link in known.links if link.kind in TERMINALS)
         return replace(event, session=replace(event.session, links=(*event.session.links, *shown)))
 
     async def _settle(self, place: str, live: Connection) -> None:

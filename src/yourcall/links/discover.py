@@ -20,8 +20,8 @@ from msgspec.structs import replace
 from yourcall.agents.agent import Agent, Finder
 from yourcall.agents.sightings import Pane, Process
 from yourcall.core.state import State
-from yourcall.events import AnyEvent, PromptWithdrawn, SessionEnded, SessionSeen
-from yourcall.links import names, processes
+from yourcall.events import AnyEvent, SessionEnded, SessionSeen
+from yourcall.links import names, processes, windows
 from yourcall.links.terminals import panes_of
 from yourcall.model import TERMINALS, Session
 
@@ -83,8 +83,7 @@ class Discovery:
             mine = await asyncio.to_thread(_running, finder, self._root)
             panes = await panes_of({process.env.get("TMUX", "") for process in mine})
             sessions = await asyncio.to_thread(_sessions, finder, mine, panes)
-            if finder.shown is not None:
-                sessions = await self._windows(finder, finder.shown(mine, self._living()), sessions)
+            sessions = await windows.join(self._teller, finder, mine, [*map(self._linked, sessions)])
             for session in self._news(finder, sessions, time.time()):
                 await self._tell(session)
             for event in self._ends(list(self._teller.state.sessions.values()), time.time()):
@@ -99,44 +98,10 @@ class Discovery:
         for other in before:
             await names.follow(self._teller, other, session.id)
 
-    # --- windows onto a session that is known by other means ------------------------------------------------
-
-    def _living(self) -> list[Session]:
-        return [session for session in self._teller.state.sessions.values() if session.state != "ended"]
-
-    async def _windows(self, finder: Finder, shown: Mapping[int, str], sessions: list[Session]) -> list[Session]:
-        """Give each such session the terminal in which it is shown; those that are sessions of their own."""
-        lent = {shown[s.pid]: s for s in sessions if s.pid in shown}
-        for known in self._living():
-            window = lent.get(known.id)
-            if window is not None:
-                await self._lend(finder, known, window)
-            elif {"socket", "tmux"} <= {link.kind for link in known.links}:
-                await self._take_back(known)
-        return [session for session in sessions if session.pid not in shown]
-
-    async def _lend(self, finder: Finder, known: Session, window: Session) -> None:
-        links = (*(link for link in known.links if link.kind != "tmux"), *window.links)
-        process = {"pid": window.pid, "pid_started": window.pid_started}
-        new = replace(known, state="unknown", links=links, **process)
-        if replace(new, state=known.state) != known:
-            await self._teller.post(SessionSeen(time.time(), new))
-        for other in names.others(self._teller.state, new):
-            if other.id.startswith(finder.unnamed):
-                await names.follow(self._teller, other, known.id)
-
-    async def _take_back(self, known: Session) -> None:
-        """Its window is closed; the session goes on without."""
-        now, links = time.time(), tuple(link for link in known.links if link.kind != "tmux")
-        await self._teller.post(SessionSeen(now, replace(known, state="unknown", links=links)))
-        for prompt in self._teller.state.of_session(known.id):
-            if prompt.link == "screen":
-                await self._teller.post(PromptWithdrawn(now, prompt.id, "its terminal is gone"))
-
     def _news(self, finder: Finder, sessions: list[Session], now: float) -> list[Session]:
         told: list[Session] = []
         known = list(self._teller.state.sessions.values())
-        for session in map(self._linked, sessions):
+        for session in sessions:
             shown = session.links or (self._mode == "all" and now - session.started_at > GRACE_S)
             same = [k for k in known if (k.pid, k.pid_started) == (session.pid, session.pid_started)]
             if session.id.startswith(finder.unnamed) and any(k.id != session.id for k in same):

@@ -57,6 +57,11 @@ def running(wanted: Wanted, root: int = 0) -> list[Process]:
     return [process for pid in pids if (process := _process(pid, wanted)) is not None]
 
 
+def one(pid: int) -> Process | None:
+    """This very program, as far as it may be read."""
+    return _process(pid, lambda argv: True) if (PROC / "self/stat").exists() else None
+
+
 def descendants(root: int) -> Iterator[int]:
     """A process and all that it started; nothing else is touched."""
     todo = [root]

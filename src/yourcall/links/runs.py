@@ -10,15 +10,19 @@ import asyncio
 import contextlib
 import logging
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
 from msgspec.structs import replace
 
+from yourcall.agents.agent import Agent
 from yourcall.core.state import State
 from yourcall.events import AnyEvent, SessionSeen
+from yourcall.links import processes, windows
 from yourcall.links.door import About
 from yourcall.links.foreground import same_terminal
+from yourcall.links.names import STRANGER
 from yourcall.links.pty import DOOR, PIPE, SHADOW, Pty, is_over
 from yourcall.links.servers import Servers
 from yourcall.links.tmux import Gone
@@ -44,8 +48,16 @@ class Watching(Protocol):
 
 
 class Runs:
-    def __init__(self, teller: Teller, servers: Servers, screens: Watching, folder: Path | None) -> None:
+    def __init__(
+        self,
+        teller: Teller,
+        servers: Servers,
+        screens: Watching,
+        folder: Path | None,
+        agent_of: Callable[[str], Agent | None] = lambda name: None,
+    ) -> None:
         self._teller, self._servers, self._screens = teller, servers, screens
+        self._agent_of = agent_of
         self._folder = folder
         self._known: dict[str, About] = {}
 
@@ -65,6 +77,19 @@ class Runs:
             await self._servers.forget(gone)
         for path in there - self._known.keys():
             await self._greet(path)
+        await self._join()
+
+    async def _join(self) -> None:
+        """Those that only show a session of which their server tells are no sessions of their own."""
+        for session in list(self._teller.state.sessions.values()):
+            agent = self._agent_of(session.agent)
+            mine = session.id.startswith(STRANGER) and any(link.kind == "pty" for link in session.links)
+            if agent is None or agent.finder is None or agent.finder.shown is None or not mine:
+                continue
+            process = processes.one(session.pid)
+            if process is not None and process.started == session.pid_started:
+                held = processes.open_files(process.pid, agent.finder.holds)
+                await windows.join(self._teller, agent.finder, [replace(process, holds=held)], [session])
 
     async def _greet(self, path: str) -> None:
         server = self._servers.at(path)

@@ -22,9 +22,6 @@ STATES: dict[str, SessionState] = {"active": "working", "idle": "idle", "systemE
 SAFE_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")  # it becomes a session's id, and part of an address
 LONGEST_PATH = 4096
 
-# Who began a thread: Codex in a terminal, by its names of now and of before; or nobody says.
-IN_TERMINALS = ("codex-tui", "codex_cli_rs", "", None)
-
 
 class Known(Struct):
     """A thread, and what is under way in it."""
@@ -53,7 +50,7 @@ def seen(
         AGENT,
         thread.cwd[:LONGEST_PATH],
         state or told,
-        mode="terminal" if child is None and thread.originator in IN_TERMINALS else "headless",
+        mode="headless" if child else "terminal",
         links=(link,),
         pid=child.pid if child else 0,
         pid_started=child.started if child else "",

@@ -53,7 +53,6 @@ class Thread(Struct, frozen=True):
     path: str | None = ""
     status: Status = Status()
     cliVersion: str = ""
-    originator: str | None = ""
     model: str | None = ""
     agentNickname: str | None = ""
     agentRole: str | None = ""
