@@ -133,6 +133,13 @@ def test_the_very_text_allows_the_very_text() -> None:
     assert said([Rule("u", "allow", text="echo $((x))")], "echo $((x))") == "ask"  # not even by its letters
 
 
+def test_a_host_is_one_however_it_is_written() -> None:
+    rules = [Rule("net", "allow", effect=("network", "write_inside")), Rule("no", "deny", host=("*.Evil.example",))]
+    for command in ("curl https://A.evil.EXAMPLE/x", "curl a.evil.example", "git clone https://a.evil.example/x"):
+        assert said(rules, command) == "deny", command
+    assert said(rules, "curl https://a.fine.example") == "allow"
+
+
 def test_the_very_text_means_the_very_folder() -> None:
     away = replace(SCENE, away=True)
     assert said([Rule("t", "allow", text="./run.sh")], "./run.sh") == "allow"
