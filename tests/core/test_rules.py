@@ -134,7 +134,10 @@ def test_the_very_text_allows_the_very_text() -> None:
 
 
 def test_a_host_is_one_however_it_is_written() -> None:
-    rules = [Rule("net", "allow", effect=("network", "write_inside")), Rule("no", "deny", host=("*.Evil.example",))]
+    rules = [
+        Rule("net", "allow", effect=("network", "write_inside")),
+        Rule("no", "deny", host=("*.Evil.example",)),
+    ]
     for command in ("curl https://A.evil.EXAMPLE/x", "curl a.evil.example", "git clone https://a.evil.example/x"):
         assert said(rules, command) == "deny", command
     assert said(rules, "curl https://a.fine.example") == "allow"
