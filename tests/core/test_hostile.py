@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import pytest
 from hostile_commands import (
@@ -14,7 +15,10 @@ from hostile_commands import (
     OTHER_HOSTS,
     OTHER_HOSTS_TOOLS,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from shell_facts import facts, shell
+from shell_joins import JOINS
 
 from yourcall.core.asked import Asked
 from yourcall.core.policy import Ruling, decide
@@ -54,6 +58,23 @@ def test_what_people_expect_to_pass_does(command: str) -> None:
 @pytest.mark.parametrize("asked", [*map(shell, OTHER_HOSTS), *OTHER_HOSTS_TOOLS.values()])
 def test_a_rule_for_one_host_allows_no_other(asked: Asked) -> None:
     assert ruled(EVERYDAY, asked).do != "allow"
+
+
+Join = Callable[[str, str], str]
+SHORT = [command for command in COMMANDS if len(command) < 2_000]
+
+
+@given(
+    st.sampled_from(SHORT),
+    st.lists(st.tuples(st.sampled_from(JOINS), st.sampled_from(FRIENDLY), st.booleans()), min_size=1, max_size=3),
+)
+@settings(max_examples=300, deadline=None)
+def test_nor_is_it_among_what_is_allowed(
+    command: str, among: list[tuple[Callable[[str, str], str], str, bool]]
+) -> None:
+    for join, other, behind in among:
+        command = join(other, command) if behind else join(command, other)
+    assert ruled(GENEROUS, shell(command)).do != "allow"
 
 
 LONG = 19_900

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from shell_facts import effects, facts, shell
+from shell_joins import JOINS
 from shell_table import MASKED, TABLE
 
 from yourcall.core.commands import parts_of
@@ -65,36 +66,6 @@ nice rm a|time rm a|! rm a|coproc rm a|echo a $(rm b)|rm<a|>a rm b""".replace("\
         "echo 'rm a' | sh",
     ]
 )
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "'\\''") + "'"
-
-
-JOINS = [
-    lambda a, b: f"{a} && {b}",
-    lambda a, b: f"{a} || {b}",
-    lambda a, b: f"{a}; {b}",
-    lambda a, b: f"{a} | {b}",
-    lambda a, b: f"{a} & {b}",
-    lambda a, b: f"{a}\n{b}",
-    lambda a, b: f"{a} \\\n && {b}",
-    lambda a, b: f"({a}); {b}",
-    lambda a, b: f"{{ {a}; {b}; }}",
-    lambda a, b: f"if {a}; then {b}; fi",
-    lambda a, b: f"for i in 1; do {a}; {b}; done",
-    lambda a, b: f"while {a}; do {b}; done",
-    lambda a, b: f"case x in x) {a};; *) {b};; esac",
-    lambda a, b: f"echo $({a}) $({b})",
-    lambda a, b: f'echo "x $({a}) y" && {b}',
-    lambda a, b: f"{a} # {b}\n{b}",
-    lambda a, b: f"cat <({a}) <({b})",
-    lambda a, b: f"bash -c {_quoted(a)} && bash -c {_quoted(b)}",
-    lambda a, b: f"cat <<E\n$({a})\nE\n{b}",
-    lambda a, b: f"x=$({a}); {b}",
-    lambda a, b: f"[ -f x ] && {a} || {b}",
-    lambda a, b: f"{a} > out 2>&1; {b}",
-]
 
 
 @st.composite
