@@ -658,6 +658,7 @@ HOSTILE: dict[str, list[str]] = {
         "cd .git || true; touch x",
         "cd a || cd b || cd .git; touch config",
         "command cd .git; touch x",
+        "command -p cd .git; touch config",
         "eval 'cd .git'; touch x",
         "while cd ..; do touch x; done",
         "touch 12>f; sh 3<x",

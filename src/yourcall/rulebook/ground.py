@@ -53,8 +53,6 @@ def _around(folder: str, home: str) -> bool:
 def facts_of(parts: Iterable[Part], cwd: str, root: str, home: str) -> Facts:
     """Every path that is named, followed to its end."""
     refs = {ref for part in parts for ref in part.refs if ref.path is not None}
-    if len(refs) > MOST_PATHS:
-        return Facts(root, home)
     resolved: dict[Ref, tuple[str, ...]] = {}
     left = MOST_PATHS
     for ref in sorted(
