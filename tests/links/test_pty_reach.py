@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -16,7 +18,7 @@ from kit.drawn import Drawn
 from kit.poll import until
 from kit.terminal import Ptys
 from kit.yourcall import COMMAND, Yourcall
-from yourcall.links.pty import DOOR
+from yourcall.links.pty import DOOR, SHADOW
 from yourcall.sockets import short_folder
 
 if TYPE_CHECKING:
@@ -129,6 +131,35 @@ def test_what_is_typed_at_the_desk_is_not_interrupted(scene: Scene) -> None:
     typed = until(lambda: scene.ask(do="keys", text="Z", by=time.monotonic() + 5) == {"why": ""}, PATIENCE)
     assert typed
     until(lambda: drawn.typed.endswith(b"xZ"), PATIENCE, show=lambda: drawn.typed)
+
+
+def test_no_key_while_the_shadow_is_behind(scene: Scene) -> None:
+    """What it shows is not what the person sees any more: the dialog may be another one."""
+    drawn, pty = scene.start({"ask": BASH, "other": RM}, {})
+    assert until(lambda: scene.ask(do="about")["pid"], PATIENCE)
+    shadow = [
+        "tmux",
+        "-S",
+        str(scene.door.with_suffix(SHADOW)),
+        "display-message",
+        "-p",
+        "-t",
+        "%0",
+        "#{pane_pid}",
+    ]
+    pane = int(subprocess.run(shadow, capture_output=True, text=True, check=True).stdout)
+    below = [int(word) for word in Path(f"/proc/{pane}/task/{pane}/children").read_text().split()]
+    (repeats,) = [pid for pid in below if b".fifo" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    os.kill(repeats, signal.SIGSTOP)
+    try:
+        drawn.show("other")
+        until(lambda: b"rm " in pty.raw, PATIENCE)
+        told = scene.ask(do="keys", text="1", by=time.monotonic() + 5)
+        assert told == {"why": "its screen is still being drawn"}
+    finally:
+        os.kill(repeats, signal.SIGCONT)
+    until(lambda: scene.ask(do="keys", text="2", by=time.monotonic() + 5) == {"why": ""}, PATIENCE)
+    until(lambda: drawn.typed == b"2", PATIENCE, show=lambda: drawn.typed)
 
 
 def test_a_paste_is_marked_as_the_program_asked_for_it(scene: Scene) -> None:

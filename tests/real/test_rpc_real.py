@@ -141,8 +141,7 @@ def test_a_session_in_the_persons_own_terminal(scene: Scene) -> None:
         client.call("workspace/session/watch", workspace_id=workspace["id"], session_id=mine)
         asked = client.wait("pty_permission")
         assert (asked["type"], asked["target"]) == ("bash_command", "touch marker")
-        output = client.wait("pty_output")
-        assert "touch marker" in output["clean_text"]
+        client.wait("pty_output", lambda p: "touch marker" in p["clean_text"])  # drawn a moment after its hook
         state = client.call("session/state", session_id=mine)
         assert (state["is_pty_mode"], state["is_live"], state["pty_state"]) == (True, True, "permission")
         client.send_input(mine, "1")

@@ -248,6 +248,8 @@ class Relay:
             answer(Written("its program has ended"))
         elif time.monotonic() > ask.by:
             answer(Written("it took too long"))
+        elif self.shadow.behind:
+            answer(Written("its screen is still being drawn"))
         elif time.monotonic() - self._quiet_since < QUIET_S or self._inward:
             answer(Written("somebody is typing there this very moment"))
         else:

@@ -13,10 +13,11 @@ import fcntl
 import os
 import shutil
 import subprocess
+import termios
 import time
 from pathlib import Path
 
-MOST = 16 << 20  # what may wait for tmux, which draws 20 MB a second; beyond this the output takes its pace
+MOST = 32 << 20  # what may wait for tmux, which draws 20 MB a second; beyond this the output takes its pace
 HANGS_S = 2.0  # so long may it take nothing at all before it is given up
 PIPE = 1 << 20
 PART = 1 << 18  # so much is offered to the pipe at a time; it takes what was read of it since
@@ -61,6 +62,16 @@ class Shadow:
     @property
     def waits(self) -> bool:
         return bool(self._waits)
+
+    @property
+    def behind(self) -> bool:
+        """It does not show yet what the person sees: a key that it led to might be for another screen."""
+        if self.fd < 0 or self._waits or not self.resized:
+            return True
+        try:
+            return fcntl.ioctl(self.fd, termios.FIONREAD, bytes(4)) != bytes(4)
+        except OSError:
+            return True
 
     def told(self, data: bytes) -> None:
         if self.fd < 0:
