@@ -165,7 +165,7 @@ def test_no_key_while_the_shadow_is_behind(scene: Scene) -> None:
 def test_a_paste_is_marked_as_the_program_asked_for_it(scene: Scene) -> None:
     drawn, _ = scene.start({"idle": IDLE}, {})
     assert until(lambda: scene.ask(do="about")["pid"], PATIENCE)
-    assert scene.ask(do="paste", text="two\nlines", by=time.monotonic() + 5) == {"why": ""}
+    until(lambda: scene.ask(do="paste", text="two\nlines", by=time.monotonic() + 5) == {"why": ""}, PATIENCE)
     until(lambda: drawn.typed == b"\x1b[200~two\nlines\x1b[201~", PATIENCE, show=lambda: drawn.typed)
 
 

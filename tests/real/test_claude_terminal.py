@@ -101,7 +101,7 @@ def test_answered_on_its_screen_where_no_hook_is(
     said = here.run("answer", prompt["id"], "allow")
     assert said.code == 0, said
     assert here.show(prompt["id"])["state"] == "confirmed"
-    assert (claude_home.project / "marker").exists()
+    until(lambda: (claude_home.project / "marker").exists(), PATIENCE)
     second = until(lambda: [p for p in here.prompts() if p["id"] != prompt["id"]], PATIENCE)[0]
     here.kill()
     here.start()

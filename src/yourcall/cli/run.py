@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -129,16 +130,19 @@ def _here(place: Place, argv: list[str], env: dict[str, str], folder: Path, agen
     if in_tmux and agent in ("gemini", "generic"):
         # Its first dialogs come before its hooks, if it has any.
         _look_after(place, Path(env["TMUX"].split(",")[0]), env["TMUX_PANE"], agent)
+    alone = argv
     argv = with_server(place.home, argv, env)
     doors = short_folder(place.home, "pty")
     if in_tmux or not _at_a_terminal() or made_private(doors):
         become(argv, env)
     from yourcall.links import relay
+    from yourcall.links.door import About
     from yourcall.links.leader import Job
 
     sys.stdout.flush()
     errors = -1 if os.isatty(2) else os.dup(2)
-    relay.run(Job(argv, env, str(folder), errors), doors, lodging.new_name(argv[0]), agent)
+    about = About(lodging.new_name(argv[0]), agent, str(folder), time.time(), told=argv != alone)
+    relay.run(Job(argv, env, str(folder), errors), doors, about)
     become(argv, env)  # it could not begin: without us, then, which also says what is wrong with it
 
 

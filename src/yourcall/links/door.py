@@ -32,7 +32,8 @@ class Ask(Struct, frozen=True):
 
 
 class About(Struct, frozen=True):
-    """What runs there; `typed_at`: when somebody last typed at its terminal; `seen`: its screen can be read."""
+    """What runs there; `typed_at`: when somebody last typed at its terminal; `seen`: its screen can be read;
+    `told`: it has a socket of its own that tells of its session."""
 
     name: str
     agent: str
@@ -41,6 +42,7 @@ class About(Struct, frozen=True):
     pid: int = 0
     typed_at: float = 0.0
     seen: bool = False
+    told: bool = False
 
 
 class Written(Struct, frozen=True):

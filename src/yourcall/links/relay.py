@@ -60,10 +60,10 @@ class Gone(Exception):
     """The person's terminal is not there any more."""
 
 
-def run(job: Job, folder: Path, name: str, agent: str) -> None:
+def run(job: Job, folder: Path, about: About) -> None:
     """Run this to its end in the terminal of this process, and end as it does; return only if it cannot begin."""
     try:
-        relay = Relay(job, folder, name, agent)
+        relay = Relay(job, folder, about)
     except OSError:
         return
     try:
@@ -77,7 +77,7 @@ def run(job: Job, folder: Path, name: str, agent: str) -> None:
 class Relay:
     """One program between a pseudo-terminal and the person's terminal, from its start to its end."""
 
-    def __init__(self, job: Job, folder: Path, name: str, agent: str) -> None:
+    def __init__(self, job: Job, folder: Path, about: About) -> None:
         self._settings: list[Any] = termios.tcgetattr(0)
         self._out, self._own_out = _unblocked(1)
         # Its other side is kept open too: so there is no end of it but the one that the leader tells.
@@ -101,9 +101,9 @@ class Relay:
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         self._before = {number: signal.signal(number, _noted) for number in HEARD}
         columns, rows = self._copied_size()
-        self.shadow = Shadow(folder, name, columns, rows)
-        self.door = Door(folder / f"{name}.pty", self._asked)
-        self._about = About(name=name, agent=agent, cwd=job.folder, started_at=time.time())
+        self.shadow = Shadow(folder, about.name, columns, rows)
+        self.door = Door(folder / f"{about.name}.pty", self._asked)
+        self._about = about
         desk = Desk(os.dup(0), self._settings)
         self._leader, self._told = leader.start(job, terminal, desk)
         os.close(desk.terminal)
