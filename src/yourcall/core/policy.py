@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from yourcall.core.asked import Asked
 from yourcall.core.doings import parts
 from yourcall.core.effects import Effects, Facts, Part, settled
-from yourcall.core.rules import Do, Rule, Scene, active, covers, specific, touches, words
+from yourcall.core.rule_words import words
+from yourcall.core.rules import Do, Rule, Scene, active, covers, specific, touches
 from yourcall.core.shell_items import Unread
 from yourcall.model import Answer, Prompt
 

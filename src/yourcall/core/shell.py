@@ -24,14 +24,11 @@ from yourcall.core.shell_items import (
     both,
     moved,
 )
+from yourcall.core.shell_nodes import CannotRead, inside, spelled_out, text_of
 from yourcall.core.shell_words import Word
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
-
-
-class _Unread(Exception):
-    pass
 
 
 @lru_cache(maxsize=1)
@@ -56,7 +53,7 @@ def parse(text: str, places: Places = HERE) -> Script | Unread:
     walk = _Walk(source)
     try:
         walk.statements(root.children, places)
-    except _Unread as error:
+    except CannotRead as error:
         return Unread(str(error))
     return Script(tuple(walk.items), walk.loops)
 
@@ -90,7 +87,7 @@ class _Walk:
         for at, node in enumerate(nodes):
             if not node.is_named or node.type == "comment":
                 if node.type not in (";", "&", "\n", "comment"):
-                    raise _Unread(f"a {node.type!r} stands where none is expected")
+                    raise CannotRead(f"a {node.type!r} stands where none is expected")
                 continue
             behind = at + 1 < len(nodes) and nodes[at + 1].type == "&"
             after = self.statement(node, now.any)
@@ -109,12 +106,12 @@ class _Walk:
             case "redirected_statement":
                 return self._redirected(node, places, piped)
             case "subshell":
-                self.statements(_inside(node, "(", ")"), places)
+                self.statements(inside(node, "(", ")"), places)
                 return still
             case "compound_statement":
                 if node.children[0].type != "{":
-                    raise _Unread("arithmetic can run commands")
-                return self.statements(_inside(node, "{", "}"), places)
+                    raise CannotRead("arithmetic can run commands")
+                return self.statements(inside(node, "{", "}"), places)
             case "negated_command":
                 after = self.statement(node.children[-1], places, piped)
                 return After(after.any, after.any)
@@ -132,14 +129,14 @@ class _Walk:
                 return still
             case "declaration_command":
                 if node.children[0].type != "export" or len(node.children) == 1:
-                    raise _Unread("only `export NAME=value` is understood of declarations")
+                    raise CannotRead("only `export NAME=value` is understood of declarations")
                 for child in node.children[1:]:
                     if child.type != "variable_assignment":
-                        raise _Unread("an export without a value")
+                        raise CannotRead("an export without a value")
                     self._assign(child, places, lasting=True, exported=True)
                 return still
             case _:
-                raise _Unread(f"it holds a {node.type.replace('_', ' ')}")
+                raise CannotRead(f"it holds a {node.type.replace('_', ' ')}")
 
     def _list(self, node: Node, places: Places) -> After:
         left, sign, right = self._three(node)
@@ -150,12 +147,12 @@ class _Walk:
         if sign == "||":
             after = self.statement(right, before.any)
             return After(both(before.ok, after.ok), both(before.any, after.any))
-        raise _Unread(f"{sign!r} joins two commands")
+        raise CannotRead(f"{sign!r} joins two commands")
 
     def _three(self, node: Node) -> tuple[Node, str, Node]:
         children = [child for child in node.children if child.type not in ("\n", "comment")]
         if len(children) != 3:
-            raise _Unread("a list of commands is not whole")
+            raise CannotRead("a list of commands is not whole")
         return children[0], children[1].type, children[2]
 
     def _pipeline(self, node: Node, places: Places, piped: bool) -> After:
@@ -173,10 +170,10 @@ class _Walk:
         arrows = [child for child in node.children if child.type in _ARROWS]
         bodies = [child for child in node.children if child.type not in _ARROWS]
         if len(bodies) > 1:
-            raise _Unread("a redirection with two commands")
+            raise CannotRead("a redirection with two commands")
         if not bodies:
             if [word for arrow in arrows for word in self._redirect(arrow, places)]:
-                raise _Unread("a command begins with a redirection")
+                raise CannotRead("a command begins with a redirection")
             return After(places, places)
         (body,) = bodies
         if body.type == "command":
@@ -186,7 +183,7 @@ class _Walk:
             # `cd x && echo > y`: the grammar hangs the arrow on both, a shell on the last, wherever that runs.
             after = self.statement(body, places, piped)
             if [word for arrow in arrows for word in self._redirect(arrow, both(places, after.any))]:
-                raise _Unread("words follow a redirection")
+                raise CannotRead("words follow a redirection")
         strayed, self.strayed = self.strayed, False
         return After((None,), (None,)) if strayed else after
 
@@ -200,10 +197,10 @@ class _Walk:
             return []
         op, *words = parts
         if not words:
-            raise _Unread("a redirection to nowhere")
+            raise CannotRead("a redirection to nowhere")
         found = [self.word(each, places) for each in words]
         if found[0].text.startswith("!"):
-            raise _Unread("`>!` is one arrow to zsh")
+            raise CannotRead("`>!` is one arrow to zsh")
         self.items.append(Redirect(op.type, found[0], places))
         return found[1:]
 
@@ -229,7 +226,7 @@ class _Walk:
                 case "word" | "raw_string" | "string" | "concatenation" | "number" | "simple_expansion":
                     more.append(self.word(part, places))
                 case other:
-                    raise _Unread(f"a {other.replace('_', ' ')} behind a here-document")
+                    raise CannotRead(f"a {other.replace('_', ' ')} behind a here-document")
         return more
 
     def _mention(self, word: Word) -> None:
@@ -257,14 +254,14 @@ class _Walk:
                 case "case_item":
                     now = both(now, self._case(child, now))
                 case "variable_name":
-                    self.items.append(Assign(_text(child), shell_words.unknown(_text(child)), lasting=True))
+                    self.items.append(Assign(text_of(child), shell_words.unknown(text_of(child)), lasting=True))
                 case "comment":
                     continue
                 case kind if not child.is_named:
                     if kind in ("((", "))"):
-                        raise _Unread("arithmetic can run commands")
+                        raise CannotRead("arithmetic can run commands")
                     if kind not in _KEYWORDS:
-                        raise _Unread(f"a {kind!r} stands where none is expected")
+                        raise CannotRead(f"a {kind!r} stands where none is expected")
                 case kind if kind in _WORDS:
                     self._mention(self.word(child, now))
                 case _:
@@ -283,7 +280,7 @@ class _Walk:
             elif child.is_named and child.type != "comment":
                 now = both(now, self.statement(child, now).any)
             elif child.type not in ("|", ";", ";;", "(", "\n", "comment", "&"):
-                raise _Unread("a case falls through")
+                raise CannotRead("a case falls through")
         return now
 
     # -- commands
@@ -294,7 +291,7 @@ class _Walk:
             match child.type:
                 case "variable_assignment":
                     if words:
-                        raise _Unread("an assignment behind a command's name")
+                        raise CannotRead("an assignment behind a command's name")
                     self._assign(child, places, lasting=False)
                 case "command_name":
                     (inner,) = child.children or [child]
@@ -305,20 +302,20 @@ class _Walk:
                     words.append(self.word(child, places))
         words += more or []
         if not words:
-            raise _Unread("a command without a name")
-        simple = Simple(tuple(words), _text(node), places, piped)
+            raise CannotRead("a command without a name")
+        simple = Simple(tuple(words), text_of(node), places, piped)
         self.items.append(simple)
         return moved(simple)
 
     def _assign(self, node: Node, places: Places, lasting: bool, exported: bool = False) -> None:
         name, *rest = node.children
         if node.type != "variable_assignment" or name.type != "variable_name":
-            raise _Unread("an assignment to a part of a list")
+            raise CannotRead("an assignment to a part of a list")
         values = [child for child in rest if child.is_named]
         if any(child.type == "array" for child in values) or len(values) > 1:
-            raise _Unread("an assignment of a list")
+            raise CannotRead("an assignment of a list")
         value = self.word(values[0], places) if values else Word("", "")
-        self.items.append(Assign(_text(name), value, lasting and not exported))
+        self.items.append(Assign(text_of(name), value, lasting and not exported))
 
     def _test(self, node: Node, places: Places) -> None:
         """`[` is a command like any other to a shell: what the grammar reads into it must be words to both."""
@@ -329,17 +326,17 @@ class _Walk:
         while stack:
             child = stack.pop()
             if child.type in ("unary_expression", "binary_expression", "parenthesized_expression"):
-                signs = {c.type if not c.is_named else _text(c) for c in child.children}
+                signs = {c.type if not c.is_named else text_of(c) for c in child.children}
                 operands = [c for c in child.children if c.is_named and c.type != "test_operator"]
                 # [[ x -eq y ]] calculates, and calculating can run commands; to zsh, [ ] and -t do too.
-                odd = any(c.type != "number" and _text(c) not in ("$?", "$#", '"$#"') for c in operands)
+                odd = any(c.type != "number" and text_of(c) not in ("$?", "$#", '"$#"') for c in operands)
                 if signs & (NUMBERS | {"-t"}) and odd:
                     plain = False
                 stack.extend(reversed(child.children))
             elif child.type in ("test_operator",) or not child.is_named:
-                sign = _text(child)
+                sign = text_of(child)
                 if sign in ("&&", "||", "(", ")", "<", ">") and not double:
-                    raise _Unread(f"{sign} inside of [ ]")
+                    raise CannotRead(f"{sign} inside of [ ]")
                 if sign not in _COMPARES | _TESTS | NUMBERS | {"&&", "||", "(", ")", "<", ">"}:
                     plain = False
             elif child.type in ("extglob_pattern", "regex"):
@@ -348,12 +345,12 @@ class _Walk:
                 word = self.word(child, places)
                 plain = plain and (double or child.type in ("string", "raw_string", "word", "number"))
                 words.append(word)
-        self.items.append(Test(_text(node), plain, tuple(words), places))
+        self.items.append(Test(text_of(node), plain, tuple(words), places))
 
     # -- words
 
     def word(self, node: Node, places: Places) -> Word:
-        text = _text(node)
+        text = text_of(node)
         match node.type:
             case "word" | "number":
                 return shell_words.plain(text)
@@ -364,7 +361,7 @@ class _Walk:
             case "string":
                 if all(child.type in ('"', "string_content") for child in node.children):
                     return shell_words.double_quoted(text)
-                said = _spelled_out(node, self._source)
+                said = spelled_out(node, self._source)
                 if said is not None:
                     self._expand_all(node, places)
                     return Word(text, said)
@@ -377,7 +374,7 @@ class _Walk:
             case "arithmetic_expansion":
                 return self._arithmetic(node)
             case _:
-                raise _Unread(f"it holds a {node.type.replace('_', ' ')}")
+                raise CannotRead(f"it holds a {node.type.replace('_', ' ')}")
 
     def _expand_all(self, node: Node, places: Places) -> tuple[str, ...]:
         """Everything that is expanded inside of a string or a here-document."""
@@ -393,25 +390,25 @@ class _Walk:
     def _expand(self, node: Node, places: Places) -> tuple[str, ...]:
         match node.type:
             case "simple_expansion":
-                return tuple(_text(child) for child in node.children if child.is_named)
+                return tuple(text_of(child) for child in node.children if child.is_named)
             case "command_substitution" | "process_substitution":
                 first, last = node.children[0], node.children[-1]
-                text = _text(node)
+                text = text_of(node)
                 if first.type == "`" and ("\\" in text or text.count("`") != 2):
-                    raise _Unread("backticks within backticks")
+                    raise CannotRead("backticks within backticks")
                 inner = node.children[1:-1]
                 if any(child.type == "file_redirect" for child in inner):
                     if len(inner) != 1 or self._redirect(inner[0], places):
-                        raise _Unread("a substitution that begins with a redirection")
+                        raise CannotRead("a substitution that begins with a redirection")
                 else:
                     self.statements(inner, places)
                 if last.type not in (")", "`"):
-                    raise _Unread("a substitution does not end")
+                    raise CannotRead("a substitution does not end")
                 return ()
             case "expansion":
                 return self._parameter(node, places)
             case _:
-                raise _Unread(f"it expands a {node.type.replace('_', ' ')}")
+                raise CannotRead(f"it expands a {node.type.replace('_', ' ')}")
 
     def _parameter(self, node: Node, places: Places) -> tuple[str, ...]:
         """`${NAME}`, with a default or a pattern; nothing that calculates, points elsewhere or evaluates."""
@@ -419,23 +416,23 @@ class _Walk:
         for child in node.children[1:-1]:
             match child.type:
                 case "variable_name" | "special_variable_name":
-                    names.append(_text(child))
+                    names.append(text_of(child))
                 case "regex" | "string_content":
                     continue
                 case kind if not child.is_named:
                     if kind not in _TRIM:
-                        raise _Unread(f"an expansion with {kind}")
+                        raise CannotRead(f"an expansion with {kind}")
                 case _:
                     names += self.word(child, places).names
-        if _text(node).startswith("${!"):
-            raise _Unread("an expansion that points elsewhere")
+        if text_of(node).startswith("${!"):
+            raise CannotRead("an expansion that points elsewhere")
         return tuple(names)
 
     def _arithmetic(self, node: Node) -> Word:
         """Only numbers: a name could hold text that runs commands when it is calculated with."""
-        text = _text(node)
+        text = text_of(node)
         if not all(letter in "0123456789+-*/%() $" for letter in text):
-            raise _Unread("arithmetic with names can run commands")
+            raise CannotRead("arithmetic with names can run commands")
         return shell_words.unknown(text)
 
 
@@ -443,33 +440,3 @@ _WORDS = frozenset(
     {"word", "number", "raw_string", "ansi_c_string", "string", "concatenation", "simple_expansion", "expansion"}
     | {"command_substitution", "process_substitution", "arithmetic_expansion"}
 )
-
-
-def _spelled_out(node: Node, source: bytes) -> str | None:
-    """`"$(cat <<'E' … E)"`, the way agents write a long message: the text, for nothing in it is expanded."""
-    inner = [child for child in node.children if child.type != '"']
-    if len(inner) != 1 or inner[0].type != "command_substitution" or len(inner[0].children) != 3:
-        return None
-    statement = inner[0].children[1]
-    if statement.type != "redirected_statement" or len(statement.children) != 2:
-        return None
-    command, here = statement.children
-    parts = {part.type: _text(part) for part in here.children}
-    whole = set(parts) == {"<<", "heredoc_start", "heredoc_body", "heredoc_end"} and len(here.children) == 4
-    if not whole or _text(command) != "cat" or parts["heredoc_start"][:1] not in ("'", '"'):
-        return None
-    # From the line behind the mark up to the mark again, as a shell takes it; the grammar may leave blanks out.
-    ends = {part.type: part for part in here.children}
-    first = source.index(b"\n", ends["heredoc_start"].end_byte) + 1
-    return source[first : ends["heredoc_end"].start_byte].decode().rstrip("\n")
-
-
-def _inside(node: Node, first: str, last: str) -> list[Node]:
-    children = node.children
-    if children[0].type != first or children[-1].type != last:
-        raise _Unread("a group is not whole")
-    return children[1:-1]
-
-
-def _text(node: Node) -> str:
-    return (node.text or b"").decode().strip(" \t\n") if not node.is_named else (node.text or b"").decode()
