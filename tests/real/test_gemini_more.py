@@ -214,6 +214,26 @@ def test_run_starts_it_and_dismisses_the_editors_nudge(
         end_group(gemini)
 
 
+@pytest.mark.soak
+def test_run_in_a_plain_terminal_is_answered_on_its_screen(
+    gemini_bin: Path, bare: Yourcall, model: GeminiModel, home: GeminiHome, tmux: Tmux
+) -> None:
+    """The pane is only the test's own eyes: without TMUX in its environment it is a terminal like any other."""
+    home.trust_file.unlink()
+    env = {**environment(home, model), **bare.env}
+    command = ["env", "-u", "TMUX", str(COMMAND), "run", "--", str(gemini_bin)]
+    gemini = Gemini(tmux.start(command, cwd=home.project, env=env), home)
+    try:
+        trust = yourcall_prompt(bare, "trust")
+        (row,) = bare.http("GET", "/api/sessions")[1]
+        assert [link["kind"] for link in row["links"]] == ["pty"]
+        assert bare.run("answer", trust["id"], "trust").code == 0
+        gemini.wait_ready()
+        assert list(json.loads(home.trust_file.read_text())) == [str(home.project)]
+    finally:
+        end_group(gemini)
+
+
 def settled(yourcall: Yourcall) -> list[dict[str, Any]]:
     return [p for p in yourcall.run("log", "--json").json if p["state"] == "confirmed"]
 
