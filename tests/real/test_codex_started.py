@@ -210,13 +210,23 @@ def run_in_pane(scene: CodexScene, **more: str) -> Codex:
     return Codex(pane, scene.home)
 
 
+def in_its_terminal(scene: CodexScene) -> dict[str, Any]:
+    """The one session that there is, once it is known in which terminal it runs."""
+
+    def look() -> list[dict[str, Any]]:
+        found = [s for s in scene.yourcall.http("GET", "/api/sessions")[1] if s["agent"] == "codex"]
+        return found if [{link["kind"] for link in s["links"]} for s in found] == [{"socket", "pty"}] else []
+
+    return until(look, 30, what="one session with its terminal")[0]
+
+
 def test_the_persons_codex_is_joined_through_a_server_of_its_own(scene: CodexScene) -> None:
     codex = run_in_pane(scene)
     codex.say(scene.model.script("work", [escalated("touch marker")], [say("Made it.")]))
     prompt = scene.prompt()
     codex.wait_dialog()
     assert scene.home.server_pid() == 0  # not the shared one
-    (found,) = [s for s in scene.yourcall.run("sessions", "--json").json if s["agent"] == "codex"]
+    found = in_its_terminal(scene)
     scene.answer(prompt, "allow")
     codex.wait_closed()
     assert scene.made("marker")
@@ -234,9 +244,7 @@ def test_what_codex_leaves_behind_does_not_keep_its_server_alive(scene: CodexSce
     editor.chmod(0o755)
     codex = run_in_pane(scene, VISUAL=str(editor), EDITOR=str(editor))
     codex.wait_ready()
-    (found,) = until(
-        lambda: [s for s in scene.yourcall.run("sessions", "--json").json if s["agent"] == "codex"], 30
-    )
+    found = in_its_terminal(scene)
     (socket,) = [link["server"] for link in found["links"] if link["kind"] == "socket"]
     codex.terminal.key("C-g")
     until(left.exists, 40, what="the editor", show=codex.terminal.screen)

@@ -130,7 +130,6 @@ def _here(place: Place, argv: list[str], env: dict[str, str], folder: Path, agen
     if in_tmux and agent in ("gemini", "generic"):
         # Its first dialogs come before its hooks, if it has any.
         _look_after(place, Path(env["TMUX"].split(",")[0]), env["TMUX_PANE"], agent)
-    alone = argv
     argv = with_server(place.home, argv, env)
     doors = short_folder(place.home, "pty")
     if in_tmux or not _at_a_terminal() or made_private(doors):
@@ -141,7 +140,7 @@ def _here(place: Place, argv: list[str], env: dict[str, str], folder: Path, agen
 
     sys.stdout.flush()
     errors = -1 if os.isatty(2) else os.dup(2)
-    about = About(lodging.new_name(argv[0]), agent, str(folder), time.time(), told=argv != alone)
+    about = About(lodging.new_name(argv[0]), agent, str(folder), time.time())
     relay.run(Job(argv, env, str(folder), errors), doors, about)
     become(argv, env)  # it could not begin: without us, then, which also says what is wrong with it
 

@@ -32,8 +32,7 @@ class Ask(Struct, frozen=True):
 
 
 class About(Struct, frozen=True):
-    """What runs there; `typed_at`: when somebody last typed at its terminal; `seen`: its screen can be read;
-    `told`: it has a socket of its own that tells of its session."""
+    """What runs there; `typed_at`: when somebody last typed at its terminal; `seen`: its screen can be read."""
 
     name: str
     agent: str
@@ -42,7 +41,6 @@ class About(Struct, frozen=True):
     pid: int = 0
     typed_at: float = 0.0
     seen: bool = False
-    told: bool = False
 
 
 class Written(Struct, frozen=True):

@@ -106,8 +106,7 @@ class Runs:
         for session in list(self._teller.state.sessions.values()):
             if (linked := self.linked(session)) != session:
                 await self._teller.post(SessionSeen(time.time(), linked))
-        if not about.told:
-            await self._screens.watch(path, about.name, about.agent, ours=False)
+        await self._screens.watch(path, about.name, about.agent, ours=False)
 
     def linked(self, session: Session) -> Session:
         """The session with the terminal of ours that its process has, if it has one. What its environment says
