@@ -254,6 +254,26 @@ def test_a_link_that_telegram_does_not_take_is_left_out_and_the_message_comes(ac
     acts(story)
 
 
+def test_what_was_worked_out_before_the_outcome_does_not_cover_it(acts: Acts) -> None:
+    """As when somebody ticks a box right after a restart, and the desk answers in the same moment."""
+
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair()
+        await stage.house.ask()
+        message = await stage.prompt()
+        chat, before = stage.channel.book.chat(7), stage.channel.fresh(stage.row())
+        assert chat is not None
+        await stage.house.at_the_desk()
+        await stage.see(lambda: "Answered at the desk" in stage.text(message))
+        await stage.house.settled()
+        assert await stage.channel.show(chat, message, before) is None
+        assert "Answered at the desk" in stage.text(message)
+        assert not stage.server.keyboard(message)
+
+    acts(story)
+
+
 def test_who_pairs_while_something_waits_is_told_of_it(acts: Acts) -> None:
     async def story(stage: Stage) -> None:
         stage.life()
