@@ -44,3 +44,11 @@ def test_a_request_in_a_folder_of_the_models_choice_is_outside(tmp_path: Path) -
             link="socket",
         )
         assert (book.told(prompt, request, 1.0).answer is not None) is allowed
+
+
+def test_a_folder_that_cannot_be_one_is_nobodys(tmp_path: Path) -> None:
+    """A request may name anything as its folder; then it is asked, and nothing breaks."""
+    (tmp_path / "rules.toml").write_text('[in]\ndo = "allow"\neffect = ["read"]\n')
+    book = Rulebook(tmp_path, _Empty(), {"codex": CODEX}.get, lambda: 0, lambda _: str(tmp_path))
+    for cwd in ("\0", "/x\0y", "", "x" * 10_000):
+        assert book.test("cat notes.txt", cwd, "codex").do == "ask"

@@ -70,6 +70,8 @@ def _followed(ref: Ref, cwd: str, home: str) -> tuple[str, ...]:
     if path == "~" or path.startswith("~/"):
         path = home + path[1:]
     whole = os.path.join(cwd, path)
+    if not whole.startswith("/"):
+        return ()  # nobody says which folder it is in
     if whole in NOWHERE:
         return (whole,)  # where our own output goes is not where a command's does
     if _OURS.match(os.path.normpath(whole)):
@@ -110,7 +112,10 @@ def machine() -> str:
 
 
 def scene_of(prompt: Prompt, root: str, home: str, at: float, used: dict[str, int], started_in: str = "") -> Scene:
-    here = os.path.realpath(prompt.cwd)
+    try:
+        here = os.path.realpath(prompt.cwd)
+    except (OSError, ValueError):
+        here = ""  # no folder has such a name, so no rule is about it
     local = time.localtime(at)
     return Scene(
         agent=prompt.agent,
