@@ -124,6 +124,14 @@ def test_a_long_conversation_draws_only_what_is_near(agent: Agent, opens: Opens,
     until(
         lambda: page.js(at_end) and page.js("Boolean(document.querySelector('.talk .markdown'))"), what="its end"
     )
+    # What is drawn late, just when a scroll of ours is told, takes nobody away from the end.
+    page.js("""
+        window.late = document.querySelector('.blocks').lastElementChild;
+        late.style.minHeight = late.offsetHeight + 500 + 'px';
+        dispatchEvent(new Event('scroll'));
+    """)
+    until(lambda: page.js(at_end), what="its end again")
+    page.js("late.style.minHeight = ''")
     # What is read stays in its place while earlier pages come in above it.
     page.js("scrollTo(0, 600)")
     seen = "[...document.querySelectorAll('.block > *')].find((e) => e.getBoundingClientRect().top > 100)"

@@ -104,6 +104,22 @@ def test_an_mcp_tool_is_shown_with_its_arguments(
     assert "error" not in result["response"]
 
 
+@pytest.mark.soak
+def test_a_fetch_is_shown_with_its_address_and_refused(start: Any, yourcall: Yourcall, model: GeminiModel) -> None:
+    """Its dialog has another shape than a command's. Allowed, it would be fetched: here it is refused."""
+    gemini = start(cols=80, rows=24)
+    words = "Read http://127.0.0.1:9/kites and say what it tells."
+    gemini.say(model.script("work", [tool("web_fetch", prompt=words)], [text("Never said.")]))
+    prompt = yourcall.wait_prompt(timeout=PATIENCE)
+    assert prompt["kind"] == "permission"
+    assert prompt["tool"] == {"name": "web_fetch", "input": {"prompt": words}}, (prompt, gemini.screen())
+    assert "allow_once" in {option["effect"] for option in prompt["questions"][0]["options"]}
+    said = yourcall.run("answer", prompt["id"], "deny")
+    assert said.code == 0, (said, gemini.screen())
+    gemini.wait_ready()
+    assert yourcall.show(prompt["id"])["outcome"] == "denied"
+
+
 def test_start_up_trust_goes_to_a_person_and_the_dead_dialog_is_not_asked_again(
     start: Any, yourcall: Yourcall, model: GeminiModel, home: GeminiHome
 ) -> None:
