@@ -262,6 +262,9 @@ def test_a_mistake_is_told_with_its_line_and_allows_nothing(yc: Yourcall) -> Non
     assert (said.code, "can only restrict" in said.err) == (1, True)
     missing = yc.run("rules", "check", str(yc.home / "none"))
     assert (missing.code, "No such file" in missing.err) == (1, True)
+    (yc.home / "rules.toml").unlink()
+    none = yc.run("rules", "check")
+    assert (none.code, "You have no rules yet." in none.out) == (0, True)
     yc.start()
 
 

@@ -134,6 +134,9 @@ def check_command(place: Place, file: str | None, project: bool) -> None:
     from yourcall.core.rules_text import read as read_rules
 
     path = Path(file) if file else place.home / "rules.toml"
+    if not file and not path.exists():
+        click.echo(f"You have no rules yet. They stand in {path}; see: yourcall rules --help")
+        return
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
