@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -77,16 +77,26 @@ def race(scene: Scene, claude: Claude, number: int, first: str, gap_ms: int) -> 
         late = [m for m in shown["history"] if m["state"] in ("answering", "sent", "desk")]
         assert late, shown
 
-    # The next prompt was touched by neither: it waits, and its command has not run.
-    second = scene.next_prompt(prompt)
-    assert second["tool"]["input"]["command"] == f"touch {decoy}"
-    assert scene.states(second["id"]) == ["open"]
-    assert not scene.made(decoy)
-    assert scene.yourcall.run("answer", second["id"], "deny").code == 0
+    # The next prompt is touched by nobody but us now, unless the desk's key, having lost, fell into its dialog.
+    second = until(lambda: asked_for(scene, f"touch {decoy}"), what="the next prompt")
+    said = scene.yourcall.run("answer", second["id"], "deny")
+    (line,) = until(lambda: scene.home.tool_result_lines(call_of(scene, decoy)))
+    source, states = line["permissionDecision"]["source"], scene.states(second["id"])
+    if scene.made(decoy):
+        assert shown["state"] == "confirmed", "whoever won with the key has none left"
+        assert (said.code, source, states[-1]) == (3, "user_temporary", "desk"), said
+    else:
+        assert (said.code, source, states[:2]) == (0, "hook", ["open", "answering"]), said
     claude.wait_status("idle")
     claude.wait_ready()
     claude.terminal.key("C-u")  # the loser's key may lie in the input box as a draft
     return "phone" if shown["state"] == "confirmed" else "desk"
+
+
+def asked_for(scene: Scene, command: str) -> dict[str, Any] | None:
+    """The prompt for this command, whatever became of it."""
+    _, prompts = scene.yourcall.http("GET", "/api/prompts?all=1&limit=10")
+    return next((p for p in prompts if p["tool"] and p["tool"]["input"].get("command") == command), None)
 
 
 def call_of(scene: Scene, marker: str) -> str:
