@@ -194,7 +194,10 @@ def turns_of(owner: Client, thread: str) -> str:
 
 
 def test_a_turn_that_was_over_before_we_listened_is_told(scene: CodexScene) -> None:
-    owner, thread = scene.begin([say("First.")])
+    owner, thread = scene.begin([pause("joined"), say("First.")])
+    # Of a turn that was over before we ever joined nobody can say that it was news.
+    until(lambda: thread in [s["id"] for s in scene.yourcall.run("sessions", "--json").json], 40, what="it joins")
+    scene.model.release("joined")
     first = scene.prompt(kind="ready")
     words = scene.model.script("more", [say("Second.")])
     scene.yourcall.signal(signal.SIGSTOP)
