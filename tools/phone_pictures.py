@@ -9,6 +9,7 @@ Rule: what is shown is what a person would see; nothing is drawn by hand.
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 import tempfile
@@ -179,7 +180,7 @@ def scenes(page: Page, agent: Agent, other: Agent) -> Any:
     yield "long"
     see(page, "p/pichidden2", "U+200B")
     yield "hidden"
-    see(page, "p/nobodyaaa2", "prompt")
+    see(page, "p/nobodyaaa2", "forgotten")
     yield "gone"
     see(page, "s/nobody", "ession")
     yield "gone-session"
@@ -213,13 +214,16 @@ def take(browser: Chromium, width: int, height: int, dark: bool, wanted: dict[st
         agent.__exit__()
 
 
-def main(arguments: list[str]) -> int:
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", type=Path, help="take every screen, and put the pictures here")
+    folder: Path | None = parser.parse_args().folder
     subprocess.run([str(ROOT / "tools" / "build_web.sh")], check=True)
     images = ROOT / "docs" / "images"
     with tempfile.TemporaryDirectory() as profile, Chromium(Path(profile)) as browser:
-        if arguments:
+        if folder:
             for width, height, dark in ((360, 740, False), (390, 844, True), (360, 740, True), (390, 844, False)):
-                take(browser, width, height, dark, Path(arguments[0]))
+                take(browser, width, height, dark, folder)
         else:
             for dark, names in ((False, ("inbox", "change", "talk")), (True, ("plan", "danger", "terminal"))):
                 take(browser, 390, 844, dark, {name: images / f"phone-{name}.png" for name in names})
@@ -227,4 +231,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -48,17 +48,55 @@ class Finder(Struct, frozen=True):
     shown: Callable[[Sequence[Process], Sequence[Session]], dict[int, str]] | None = None
 
 
+def _no_hook(_call: HookCall) -> Heard:
+    return Heard(problem="an agent that has no hooks of ours called one")
+
+
+def _no_record(_line: bytes) -> list[CallSeen | CallResult]:
+    return []
+
+
+def _no_status(_text: bytes) -> AgentStatus | None:
+    return None
+
+
+def _no_transcript(_session: Session, _prompt: Prompt) -> str:
+    return ""
+
+
+def _no_file(_session: Session) -> str:
+    return ""
+
+
+def _no_proof(_prompt: Prompt, _result: CallResult, _at: float) -> CallSettled | None:
+    return None
+
+
+def _no_plan(_prompt: Prompt, _answer: Answer, _request: bytes) -> Plan | Refused:
+    return Refused("No hook holds this request.")
+
+
+def _no_entry(_line: bytes) -> list[AnyEntry]:
+    return []
+
+
+def _no_conversation(_session: Session, _subagent: str) -> str:
+    return ""
+
+
 class Agent(Struct, frozen=True):
+    """What an agent does not have, it need not name."""
+
     name: str
-    read_hook: Callable[[HookCall], Heard]
-    read_line: Callable[[bytes], list[CallSeen | CallResult]]
-    read_status: Callable[[bytes], AgentStatus | None]
-    transcript_of: Callable[[Session, Prompt], str]
-    status_file_of: Callable[[Session], str]
-    settled: Callable[[Prompt, CallResult, float], CallSettled | None]
-    plan: Callable[[Prompt, Answer, bytes], Plan | Refused]
-    read_entry: Callable[[bytes], list[AnyEntry]]
-    conversation_of: Callable[[Session, str], str]  # of a sub-agent, `*` for what of its path is not known
+    read_hook: Callable[[HookCall], Heard] = _no_hook
+    read_line: Callable[[bytes], list[CallSeen | CallResult]] = _no_record
+    read_status: Callable[[bytes], AgentStatus | None] = _no_status
+    transcript_of: Callable[[Session, Prompt], str] = _no_transcript
+    status_file_of: Callable[[Session], str] = _no_file
+    settled: Callable[[Prompt, CallResult, float], CallSettled | None] = _no_proof
+    plan: Callable[[Prompt, Answer, bytes], Plan | Refused] = _no_plan
+    read_entry: Callable[[bytes], list[AnyEntry]] = _no_entry
+    conversation_of: Callable[[Session, str], str] = _no_conversation  # `*`: what of a sub-agent's path is unknown
     finder: Finder | None = None
     headless: Headless | None = None
     asked: Callable[[bytes], Asked | None] | None = None  # what a stored request is about, for the rules

@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from yourcall.agents.on_screen import Explained, OnScreen, Shot
+from yourcall.agents.on_screen import Explained, Offer, OnScreen, Shot
 from yourcall.core.state import State
 from yourcall.events import (
     AnswerGiven,
@@ -466,19 +466,7 @@ class Screens:
         seen.troubled_at = seen.troubled_at or now
         if shown or now - seen.troubled_at < TROUBLE_S:
             return
-        prompt = Prompt(
-            id=secrets.token_hex(8),
-            kind=offer.kind,
-            agent=place.agent,
-            session_id=session.id,
-            cwd=session.cwd,
-            title=offer.title,
-            opened_at=now,
-            body=offer.body,
-            fingerprint=TROUBLE,
-            permission_mode=session.permission_mode,
-            link="speech",
-        )
+        prompt = _pause(place, session, offer, TROUBLE, now)
         await self._teller.post(PromptRaised(now, prompt))
 
     async def _stopped(self, place: Place, seen: _Seen, shot: Shot, on: OnScreen) -> None:
@@ -491,21 +479,8 @@ class Screens:
         told = (p for p in self._teller.state.of_session(session.id) if p.fingerprint == offer.kind)
         if any(p.state == "open" for p in told):
             return  # its hook has told of it after all, with more words
-        prompt = Prompt(
-            id=secrets.token_hex(8),
-            kind=offer.kind,
-            agent=place.agent,
-            session_id=session.id,
-            cwd=session.cwd,
-            title=offer.title,
-            opened_at=now,
-            body=offer.body,
-            questions=offer.questions,
-            fingerprint=offer.kind,  # as the agent's own hook would have it, whose word ends it
-            permission_mode=session.permission_mode,
-            link="speech",
-            held=True,
-        )
+        # Named as the agent's own hook would, whose word ends it.
+        prompt = replace(_pause(place, session, offer, offer.kind, now), questions=offer.questions, held=True)
         await self._teller.post(SessionSeen(now, replace(session, state="idle", seen_at=now)))
         await self._teller.post(PromptRaised(now, prompt))
 
@@ -544,3 +519,20 @@ def _left(session: Session) -> bool:
 
 def _weight(session: Session) -> tuple[bool, float]:
     return not session.id.startswith(STRANGER), session.seen_at
+
+
+def _pause(place: Place, session: Session, offer: Offer, fingerprint: str, now: float) -> Prompt:
+    """What only a screen tells of, and no dialog asks: the next word is the person's."""
+    return Prompt(
+        id=secrets.token_hex(8),
+        kind=offer.kind,
+        agent=place.agent,
+        session_id=session.id,
+        cwd=session.cwd,
+        title=offer.title,
+        opened_at=now,
+        body=offer.body,
+        fingerprint=fingerprint,
+        permission_mode=session.permission_mode,
+        link="speech",
+    )

@@ -12,29 +12,7 @@ from yourcall.agents.acp.conversation import conversation_of, read_entry
 from yourcall.agents.acp.table import OTHER, ROWS, Row
 from yourcall.agents.acp.talk import headless
 from yourcall.agents.agent import Agent, Plan
-from yourcall.agents.sightings import AgentStatus, CallResult, CallSeen, Heard, HookCall
-from yourcall.events import CallSettled
-from yourcall.model import Answer, Prompt, Refused, Session
-
-
-def _read_hook(_call: HookCall) -> Heard:
-    return Heard(problem="an agent over ACP has no hooks of ours, and one was called")
-
-
-def _read_line(_line: bytes) -> list[CallSeen | CallResult]:
-    return []
-
-
-def _read_status(_text: bytes) -> AgentStatus | None:
-    return None
-
-
-def _nowhere(_session: Session, _prompt: Prompt) -> str:
-    return ""
-
-
-def _settled(_prompt: Prompt, _result: CallResult, _at: float) -> CallSettled | None:
-    return None
+from yourcall.model import Answer, Prompt, Refused
 
 
 def _plan(_prompt: Prompt, _answer: Answer, _request: bytes) -> Plan | Refused:
@@ -44,15 +22,9 @@ def _plan(_prompt: Prompt, _answer: Answer, _request: bytes) -> Plan | Refused:
 def _agent(row: Row) -> Agent:
     return Agent(
         row.name,
-        _read_hook,
-        _read_line,
-        _read_status,
-        _nowhere,
-        lambda _session: "",
-        _settled,
-        _plan,
-        read_entry,
-        conversation_of,
+        plan=_plan,
+        read_entry=read_entry,
+        conversation_of=conversation_of,
         headless=headless(row),
         asked=partial(asked, row),
     )

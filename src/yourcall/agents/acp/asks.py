@@ -13,7 +13,7 @@ from typing import cast
 from msgspec import Raw, Struct, field
 from msgspec.structs import replace
 
-from yourcall.agents import mcp_form
+from yourcall.agents import brief, mcp_form
 from yourcall.agents.acp import words
 from yourcall.agents.acp.table import OTHER, Row
 from yourcall.agents.acp.wire import Call, Choice, Elicitation, Permission, decoded
@@ -106,7 +106,7 @@ def permission(row: Row, asked: Permission, call: Call, plan: str) -> Shown | No
         text = plan or words.text_of(words.fields_of(call.rawInput), "plan") or words.said(call)
         unseen = "" if text else f"{row.title} does not show the plan itself here."
         question = Question(DECISION, "Approve this plan?", options)
-        body = words.paragraphs(text, unseen, file)
+        body = brief.paragraphs(text, unseen, file)
         return Shown("plan", "Approve the plan?", body, (question,), call_id=call.toolCallId)
     return _tool(row, call, Question(DECISION, f"May {row.title} do this?", options))
 
@@ -123,12 +123,12 @@ def _tool(row: Row, call: Call, question: Question) -> Shown:
     changed, fields = words.changes(call), words.fields_of(call.rawInput)
     shown = command or call.title or ""
     named = f"{tool}: {shown}" if shown and tool == words.name_of(call, row.tool_ends) else shown
-    title = words.line(named, f"{row.title} wants to use a tool")
+    title = brief.line(named, f"{row.title} wants to use a tool")
     if changed:
-        body = words.paragraphs(words.diff(changed))
+        body = brief.paragraphs(words.diff(changed))
     else:
         raw = "" if command or not fields else words.encoded(fields).decode("utf-8", "replace")
-        body = words.paragraphs(
+        body = brief.paragraphs(
             shown if shown != title or tool == "Bash" else "",
             why if why != shown else "",
             raw,
@@ -173,7 +173,7 @@ def _option(row: Row, choice: Choice, id: str) -> Option:
         case _:
             # The most that it could mean, so that nobody and no rule takes it for less.
             effect, does = "allow_always", "The agent does not say what this does."
-    return Option(id, words.line(choice.name, id), effect, does)
+    return Option(id, brief.line(choice.name, id), effect, does)
 
 
 # --- forms and questions --------------------------------------------------------------------------------------
@@ -184,25 +184,25 @@ def elicitation(row: Row, asked: Elicitation) -> Shown | None:
     if asked.mode == "url":
         if not asked.url:
             return None
-        body = words.paragraphs(message, f"Open this address, if you trust it:\n{asked.url}")
+        body = brief.paragraphs(message, f"Open this address, if you trust it:\n{asked.url}")
         action = (mcp_form.action(True, row.title),)
-        title = words.line(message, "Open an address")
+        title = brief.line(message, "Open an address")
         return Shown("elicitation", title, body, action, form=asked.elicitationId or "")
     fields = mcp_form.questions(bytes(asked.requestedSchema)) if asked.mode == "form" else None
     if fields is None:
         # There is no desk to send anybody to: what cannot be shown can at least be declined.
         action = mcp_form.action(False, row.title)
         unfillable = replace(action, options=action.options[1:])
-        body = words.paragraphs(message, "This form has a field that yourcall cannot ask for.")
+        body = brief.paragraphs(message, "This form has a field that yourcall cannot ask for.")
         return Shown(
-            "elicitation", words.line(message, "A form"), body, (unfillable,), call_id=asked.toolCallId or ""
+            "elicitation", brief.line(message, "A form"), body, (unfillable,), call_id=asked.toolCallId or ""
         )
     if asked.toolCallId and (questions := _merged(fields, message)):
-        title = words.line(message, "A question")
+        title = brief.line(message, "A question")
         return Shown("question", title, "", questions, call_id=asked.toolCallId)
     action = mcp_form.action(False, row.title)
     return Shown(
-        "elicitation", words.line(message, "A form"), words.cut(message), (*fields, action),
+        "elicitation", brief.line(message, "A form"), brief.cut(message), (*fields, action),
         call_id=asked.toolCallId or "",
     )  # fmt: skip
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 
 from yourcall import __version__
+from yourcall.agents import brief
 from yourcall.agents.acp import table, wire, words
 from yourcall.agents.acp.peer import NOTHING, Peer, Reply
 from yourcall.agents.acp.settings import Settings
@@ -74,7 +75,7 @@ class Beginning:
                 f" update {'yourcall' if newer else 'the agent'}"
             )
         self._told = told
-        title = words.line(self.info.title or self.info.name)[:LONGEST_NAME]
+        title = brief.line(self.info.title or self.info.name)[:LONGEST_NAME]
         self.row = table.introduced(self.info.name, title, self.row)
         return self._begin()
 

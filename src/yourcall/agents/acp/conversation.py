@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import replace
 
+from yourcall.agents import brief
 from yourcall.agents.acp import words
 from yourcall.agents.acp.table import Row
 from yourcall.agents.acp.wire import Call, Step
@@ -154,7 +155,7 @@ def _started(call: Call, row: Row, at: float) -> Action:
         phase="started",
         call_id=call.toolCallId,
         tool=tool[:200],
-        title=words.line(command or call.title or "", tool),
+        title=brief.line(command or call.title or "", tool),
         detail="" if changes else why[:LONGEST],
         diff=words.diff(changes)[:LONGEST],
         paths=words.paths(call),

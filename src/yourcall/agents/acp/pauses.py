@@ -5,7 +5,7 @@ Rule: says what to do next; an error is shown in the agent's own words.
 
 from __future__ import annotations
 
-from yourcall.agents.acp import words
+from yourcall.agents import brief
 from yourcall.agents.acp.asks import LINK
 from yourcall.agents.acp.table import Row
 from yourcall.agents.ids import derived_id
@@ -34,14 +34,14 @@ def pause(session: Session, row: Row, key: str, reason: str, last: str, error: s
         title = "Ready for the first instruction"
     elif error:
         kind, mark = "problem", PROBLEM + "error"
-        title = words.line(error, f"{row.title} stopped: an error")
-        body = words.paragraphs(error, "Say `go on` to try again.")
+        title = brief.line(error, f"{row.title} stopped: an error")
+        body = brief.paragraphs(error, "Say `go on` to try again.")
     elif reason == "cancelled":
         body = "The turn was stopped."
     elif reason in PROBLEMS:
         kind, mark = "problem", PROBLEM + reason
         title, next_step = PROBLEMS[reason]
-        body = words.paragraphs(last, next_step)
+        body = brief.paragraphs(last, next_step)
     return Prompt(
         id=derived_id(session.id, "pause", key),
         kind=kind,
@@ -50,7 +50,7 @@ def pause(session: Session, row: Row, key: str, reason: str, last: str, error: s
         cwd=session.cwd,
         title=title,
         opened_at=at,
-        body=words.cut(body),
+        body=brief.cut(body),
         questions=(Question(NEXT, "What next?", free_text=True),),
         fingerprint=mark,
         permission_mode=session.permission_mode,

@@ -16,29 +16,10 @@ from msgspec import Raw
 from yourcall.agents.acp import wire
 from yourcall.agents.acp.wire import Call, Part
 
-LONGEST_TITLE = 200
-LONGEST_BODY = 20_000
 # Comparing two files line by line takes time with the product of their lengths; beyond this they are only shown.
 MOST_COMPARED = 1_000_000
 
 Fields = dict[str, object]
-
-
-def line(text: str, otherwise: str = "") -> str:
-    """One line for a list."""
-    lines = text.strip().splitlines() or [otherwise]
-    more = " …" if len(lines) > 1 or len(lines[0]) > LONGEST_TITLE else ""
-    return lines[0][:LONGEST_TITLE] + more
-
-
-def cut(text: str) -> str:
-    if len(text) <= LONGEST_BODY:
-        return text
-    return text[:LONGEST_BODY] + f"\n… {len(text) - LONGEST_BODY:,} more characters (in the request)"
-
-
-def paragraphs(*parts: str) -> str:
-    return cut("\n\n".join(part for part in parts if part.strip()))
 
 
 def fields_of(raw: Raw) -> Fields:

@@ -13,7 +13,7 @@ from hashlib import sha256
 import msgspec
 from msgspec import Raw, Struct, field
 
-from yourcall.agents import mcp_form
+from yourcall.agents import brief, mcp_form
 from yourcall.agents.codex import words
 from yourcall.agents.codex.wire import Id, Item, Thread, decoded
 from yourcall.agents.ids import derived_id
@@ -208,10 +208,10 @@ def _command(params: Params) -> Shown:
     reached = params.networkApprovalContext
     extra = words.permissions(params.additionalPermissions) if params.additionalPermissions else []
     if reached is not None:
-        title, verb = words.line(f"Connect to {reached.host} ({reached.protocol})"), "Lets this connection through"
+        title, verb = brief.line(f"Connect to {reached.host} ({reached.protocol})"), "Lets this connection through"
     else:
-        title, verb = words.line(command, "Run a command"), "Runs this one command"
-    body = words.paragraphs(
+        title, verb = brief.line(command, "Run a command"), "Runs this one command"
+    body = brief.paragraphs(
         f"{reached.protocol}: {reached.host}" if reached else "",
         command,
         params.reason or "",
@@ -244,9 +244,9 @@ def _typed(params: Params) -> Shown:
         *_no("input"),
     )
     question = Question(DECISION, "May Codex type this?", options, free_text=True)
-    body = words.paragraphs(text, params.reason or "")
+    body = brief.paragraphs(text, params.reason or "")
     given = {"input": text, "terminal": terminal, "cwd": params.cwd or ""}
-    title = words.line(f"Type into {into}: {text}")
+    title = brief.line(f"Type into {into}: {text}")
     return Shown("permission", title, body, TYPING, given, (question,), params.approvalId or "")
 
 
@@ -272,7 +272,7 @@ def _offer(id: str, offer: Offer) -> Option | None:
             return None
         return Option(
             id,
-            f"Allow and don't ask again for {begins}"[: words.LONGEST_TITLE],
+            f"Allow and don't ask again for {begins}"[: brief.LONGEST_TITLE],
             "allow_always",
             f"Runs it, and writes a rule into Codex's rules/default.rules: every command that begins with {begins}"
             " runs without asking, from now on, in all your projects.",
@@ -282,10 +282,10 @@ def _offer(id: str, offer: Offer) -> Option | None:
     rule = offer.applyNetworkPolicyAmendment.network_policy_amendment
     if rule.action == "allow":
         does = f"Lets it through, and writes a rule: connections to {rule.host} are not asked for any more."
-        return Option(id, f"Always allow {rule.host}"[: words.LONGEST_TITLE], "allow_always", does)
+        return Option(id, f"Always allow {rule.host}"[: brief.LONGEST_TITLE], "allow_always", does)
     if rule.action == "deny":
         does = f"Refuses it, and writes a rule: connections to {rule.host} are refused from now on, unasked."
-        return Option(id, f"Never allow {rule.host}"[: words.LONGEST_TITLE], "deny", does)
+        return Option(id, f"Never allow {rule.host}"[: brief.LONGEST_TITLE], "deny", does)
     return None
 
 
@@ -301,7 +301,7 @@ def _no(what: str) -> tuple[Option, Option]:
 
 def _change(params: Params, item: Item) -> Shown:
     wider = f"It asks to write under {params.grantRoot} until this session ends." if params.grantRoot else ""
-    body = words.paragraphs(params.reason or "", wider, words.diff(item.changes))
+    body = brief.paragraphs(params.reason or "", wider, words.diff(item.changes))
     options = (
         Option("allow", "Allow", "allow_once", "Makes these changes; the next ones are asked for again."),
         Option(
@@ -326,18 +326,18 @@ def _permissions(params: Params) -> Shown:
         Option("deny", "Deny", "deny", "Grants nothing; Codex goes on without."),
     )
     question = Question(DECISION, "Grant these permissions?", options)
-    title = words.line("More permissions: " + (", ".join(asked) or "unnamed"))
-    body = words.paragraphs("\n".join(asked), params.reason or "")
+    title = brief.line("More permissions: " + (", ".join(asked) or "unnamed"))
+    body = brief.paragraphs("\n".join(asked), params.reason or "")
     given = {"permissions": asked, "reason": params.reason or ""}
     return Shown("permission", title, body, "request_permissions", given, (question,), params.itemId)
 
 
 def _questions(params: Params) -> Shown:
     asked = params.questions
-    title = words.line(asked[0].question if asked else "", "A question")
+    title = brief.line(asked[0].question if asked else "", "A question")
     if any(question.isSecret for question in asked):
         # What is typed here would be on record; a secret belongs into the terminal that asks for it.
-        body = words.paragraphs(AT_THE_DESK, *(question.question for question in asked))
+        body = brief.paragraphs(AT_THE_DESK, *(question.question for question in asked))
         return Shown("question", title, body, call_id=params.itemId)
     questions = tuple(
         Question(
@@ -365,8 +365,8 @@ def _elicitation(params: Params, items: Mapping[str, Item]) -> Shown:
     url = params.mode == "url"
     fields = () if url else mcp_form.questions(bytes(params.requestedSchema)) if params.mode == "form" else None
     questions = () if fields is None else (*fields, mcp_form.action(url, "Codex"))
-    title = words.line(params.message, f"{params.serverName} asks something")
-    body = words.paragraphs(params.message, params.url, f"Asked by the MCP server {params.serverName}.")
+    title = brief.line(params.message, f"{params.serverName} asks something")
+    body = brief.paragraphs(params.message, params.url, f"Asked by the MCP server {params.serverName}.")
     kind = "unknown" if fields is None else "elicitation"
     return Shown(kind, title, body, questions=questions, call_id=call.id)
 
@@ -386,9 +386,9 @@ def _mcp_tool(params: Params, meta: Meta, call: Item) -> Shown:
         does = f"Makes it; {name or 'this tool'} of {params.serverName} is never asked again, in any session."
         options.append(Option("always", "Allow always", "allow_always", does))
     options.append(Option("deny", "Deny", "deny", "Refuses this call; Codex goes on, with your words if any."))
-    body = words.paragraphs(params.message, _spelt(given), meta.tool_description or "")
+    body = brief.paragraphs(params.message, _spelt(given), meta.tool_description or "")
     question = Question(DECISION, "May Codex call this tool?", tuple(options), free_text=True)
-    title = words.line(f"{name or 'a tool'} ({params.serverName})")
+    title = brief.line(f"{name or 'a tool'} ({params.serverName})")
     tool = f"mcp__{params.serverName}__{name}" if name else f"mcp__{params.serverName}"
     return Shown("permission", title, body, tool, Raw(given), (question,), call.id)
 

@@ -13,8 +13,8 @@ import msgspec
 from msgspec import Raw, Struct, field
 from msgspec.structs import replace
 
+from yourcall.agents.brief import cut, line
 from yourcall.agents.codex.wire import Part, decoded, time_of
-from yourcall.agents.codex.words import cut, line
 from yourcall.conversation import (
     Action,
     ActionKind,

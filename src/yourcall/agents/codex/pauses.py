@@ -5,7 +5,7 @@ Rule: a pause is raised for a session with a person behind it, never for a sub-a
 
 from __future__ import annotations
 
-from yourcall.agents.codex import words
+from yourcall.agents import brief
 from yourcall.agents.codex.asks import AGENT
 from yourcall.agents.codex.wire import Item, Thread, Turn, decoded
 from yourcall.agents.ids import derived_id
@@ -40,8 +40,8 @@ def ended(thread: Thread, turn: Turn, last: Item, link: str, at: float) -> Promp
         failure = turn.error
         name = decoded(str, failure.codexErrorInfo) or "" if failure else ""
         known = PROBLEMS.get(name)
-        title = known[0] if known else words.line(failure.message if failure else "", "Codex stopped: an error")
-        body = words.paragraphs(failure.message if failure else "", known[1] if known else "")
+        title = known[0] if known else brief.line(failure.message if failure else "", "Codex stopped: an error")
+        body = brief.paragraphs(failure.message if failure else "", known[1] if known else "")
         mark = PROBLEM + name[:80]
     elif last.type == "plan" and link == "stdio":  # in a terminal Codex shows a dialog of its own
         kind, title, mark = "plan", "Approve the plan?", PLAN
@@ -58,7 +58,7 @@ def ended(thread: Thread, turn: Turn, last: Item, link: str, at: float) -> Promp
         cwd=thread.cwd,
         title=title,
         opened_at=at,
-        body=words.cut(body),
+        body=brief.cut(body),
         questions=questions,
         fingerprint=mark,
         turn_id=turn.id,

@@ -13,10 +13,8 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
+from yourcall.agents import brief
 from yourcall.agents.codex.wire import Change
-
-LONGEST_TITLE = 200
-LONGEST_BODY = 20_000
 
 
 class Place(Struct, frozen=True):
@@ -44,23 +42,6 @@ class Network(Struct, frozen=True):
 class Permissions(Struct, frozen=True):
     network: Network | None = None
     fileSystem: FileSystem | None = None
-
-
-def line(text: str, otherwise: str = "") -> str:
-    """One line for a list."""
-    lines = text.strip().splitlines() or [otherwise]
-    more = " …" if len(lines) > 1 or len(lines[0]) > LONGEST_TITLE else ""
-    return lines[0][:LONGEST_TITLE] + more
-
-
-def cut(text: str) -> str:
-    if len(text) <= LONGEST_BODY:
-        return text
-    return text[:LONGEST_BODY] + f"\n… {len(text) - LONGEST_BODY:,} more characters (in the request)"
-
-
-def paragraphs(*parts: str) -> str:
-    return cut("\n\n".join(part for part in parts if part.strip()))
 
 
 _SHELL = re.compile(r"(?:(?:/usr(?:/local)?|/opt/homebrew)?/bin/)?(?:ba|z)sh")
@@ -117,7 +98,7 @@ def changes_title(changes: Sequence[Change]) -> str:
         return "Change files"
     verb = {"add": "Add", "delete": "Delete"}.get(changes[0].kind.type, "Edit")
     more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
-    return line(f"{verb} {changes[0].path}{more}")
+    return brief.line(f"{verb} {changes[0].path}{more}")
 
 
 def permissions(asked: Permissions) -> list[str]:
