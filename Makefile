@@ -2,8 +2,8 @@
 .DEFAULT_GOAL := help
 .PHONY: help run demo web test check format bench soak screenshots clean
 BIN := .venv/bin
-# The tests that start no daemon and no agent.
-FAST := tests/agents tests/conformance tests/core tests/docs tests/machine tests/rulebook tests/server tests/store
+# The tests that start no daemon and no agent; half of them are readings of screens.
+FAST := tests/conformance tests/core tests/docs tests/machine tests/rulebook tests/server tests/store
 
 help:            ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 20
@@ -24,11 +24,22 @@ test: .venv/.made ## everything but the long races: needs tmux, npm, chromium; f
 	YOURCALL_REQUIRE_REAL=1 $(BIN)/pytest -m "not soak" -n 3 --dist worksteal
 
 check: .venv/.made ## format, lint, types, import rules and the fast tests: under a minute
+	@$(MAKE) --no-print-directory -j 3 $(if $(filter output-sync,$(.FEATURES)),-O) check-rest check-agents check-types check-style
+
+.PHONY: check-types check-agents check-rest check-style
+check-types:
+	$(BIN)/basedpyright
+
+check-agents:
+	$(BIN)/pytest -q -m "not soak and not long" tests/agents
+
+check-rest:
+	$(BIN)/pytest -q -m "not soak and not long" $(FAST)
+
+check-style:
 	$(BIN)/ruff format --check -q .
 	$(BIN)/ruff check -q .
-	$(BIN)/basedpyright
 	$(BIN)/lint-imports --no-cache > /dev/null || $(BIN)/lint-imports --no-cache
-	$(BIN)/pytest -q -m "not soak and not long" -n 2 --dist worksteal $(FAST)
 
 format: .venv/.made ## let ruff format and mend what it can, and write the generated docs anew
 	$(BIN)/ruff format -q .

@@ -152,7 +152,7 @@ async def _serve(home: Path, store: Store, config: Config, announce: Callable[[L
         hooks.close()
         await board.started.close()
         for each, _ in listeners:
-            each.should_exit = True
+            each.leave()
         await asyncio.wait(serving)
         await board.tmux.close()
     for path, inode in ours.items():

@@ -109,7 +109,7 @@ class House:
             raise
         await self._leave.wait()
         for server in servers:
-            server.should_exit = True
+            server.leave()
         await asyncio.gather(*serving)
         self.store.close()
 

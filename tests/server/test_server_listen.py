@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
+from typing import Any
 
 import pytest
 from server_house import House
 
 from yourcall.server import listen
-from yourcall.server.listen import LARGEST_HEAD
+from yourcall.server.listen import LARGEST_HEAD, bind_tcp, listener
 
 START = b"GET / HTTP/1.1\r\nHost: desk\r\n"
 
@@ -52,3 +54,48 @@ def test_a_request_that_takes_its_time_is_not_cut_off(shared: House, monkeypatch
         assert silent.recv(1) == b""  # by now the limit is over, for whoever it concerns
         port = stranger.get("/").extensions["network_stream"].get_extra_info("client_addr")[1]
         assert stranger.get("/").extensions["network_stream"].get_extra_info("client_addr")[1] == port
+
+
+async def asked_while_leaving(*, replies: bool) -> tuple[bytes, bool]:
+    """What a client gets who is being served when the listener is told to leave, and if the app was cut off."""
+    asked, reply, cut = asyncio.Event(), asyncio.Event(), False
+
+    async def app(_scope: Any, _receive: Any, send: Any) -> None:
+        nonlocal cut
+        asked.set()
+        try:
+            await reply.wait()
+        except asyncio.CancelledError:
+            cut = True
+            raise
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"4")]})
+        await send({"type": "http.response.body", "body": b"done"})
+
+    server, door = listener(app), bind_tcp("127.0.0.1", 0)
+    serving = asyncio.ensure_future(server.serve([door]))
+    await server.listening.wait()
+    reader, writer = await asyncio.open_connection(*door.getsockname())
+    writer.write(START + b"\r\n")
+    await asked.wait()
+    server.leave()
+    while server.servers[0].is_serving():  # noqa: ASYNC110 - asyncio has no event for it
+        await asyncio.sleep(0)
+    if replies:
+        reply.set()
+    got = await reader.read()
+    await serving
+    writer.close()
+    return got, cut
+
+
+def test_a_reply_on_its_way_goes_out_before_we_leave() -> None:
+    got, cut = asyncio.run(asked_while_leaving(replies=True))
+    assert got.endswith(b"done")
+    assert not cut
+
+
+def test_nobody_can_keep_us_from_leaving(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listen, "LEAVING_S", 0.05)
+    got, cut = asyncio.run(asked_while_leaving(replies=False))
+    assert cut
+    assert b"200" not in got

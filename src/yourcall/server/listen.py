@@ -20,11 +20,13 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 LARGEST_HEAD = 64 * 1024  # a browser with a thousand cookies sends less
 HEAD_S = 20.0  # a phone on a bad line has sent a request's head by then; whoever has not is let go
 MOST_AT_ONCE = 500  # connections; a person has a dozen devices with a few each, and each is an open file of ours
+LEAVING_S = 1.0  # for replies that are on their way
 LARGEST_WS_MESSAGE = 64 * 1024  # clients send next to nothing on the live feed
 
 
 class Listener(uvicorn.Server):
-    """A uvicorn server as a task among others."""
+    """A uvicorn server as a task among others. It sleeps until it is told to leave, where uvicorn looks ten times
+    a second whether it should, and leaves when the last reply is out, where uvicorn waits a tenth of one first."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None]:
@@ -34,8 +36,34 @@ class Listener(uvicorn.Server):
         await super().startup(sockets)
         self.listening.set()
 
+    async def main_loop(self) -> None:
+        await self.on_tick(0)  # sets the headers of every reply; none of them changes with time
+        await self._leaving.wait()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        del sockets  # are their servers'
+        for server in self.servers:
+            server.close()
+        state = self.server_state
+        for connection in list(state.connections):
+            connection.shutdown()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LEAVING_S):
+                while state.connections or state.tasks:  # noqa: ASYNC110 - uvicorn has no event for it
+                    await asyncio.sleep(0.005)
+        for task in state.tasks:
+            task.cancel()
+
+    def leave(self) -> None:
+        self.should_exit = True
+        self._leaving.set()
+
     @cached_property
     def listening(self) -> asyncio.Event:
+        return asyncio.Event()
+
+    @cached_property
+    def _leaving(self) -> asyncio.Event:
         return asyncio.Event()
 
 
@@ -97,7 +125,6 @@ def listener(app: Any) -> Listener:
         server_header=False,
         date_header=False,
         proxy_headers=False,
-        timeout_graceful_shutdown=1,
         limit_concurrency=MOST_AT_ONCE,
         ws_max_size=LARGEST_WS_MESSAGE,
         ws_ping_interval=20,

@@ -2,41 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import time
-from dataclasses import dataclass
-from pathlib import Path
 
 import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kit.corpus import SHELLS, Case, by_name, cases
 from yourcall.agents.claude.screen import read_screen
 from yourcall.reading import Choice, Reading
 
-CORPUS = Path(__file__).parents[2] / "corpus" / "claude"
 COMPOSER = "❯\u00a0"
 
 
-@dataclass(frozen=True)
-class Case:
-    name: str
-    screen: str
-    title: str | None
-    expect: Reading
-
-
-def load(folder: Path) -> Case:
-    meta = json.loads((folder / "meta.json").read_text())
-    expect = msgspec.json.decode((folder / "expect.json").read_bytes(), type=Reading)
-    return Case(folder.name, (folder / "screen.txt").read_text(), meta.get("pane_title"), expect)
-
-
-CASES = [load(folder) for folder in sorted(CORPUS.iterdir())]
+CASES = cases("claude")
 WAITING = [case for case in CASES if case.expect.state == "waiting"]
 RESTING = [case for case in CASES if case.expect.state != "waiting" and COMPOSER in case.screen]
-by_name = {"ids": lambda case: case.name}
 
 
 def rule(width: int, glyph: str = "─") -> str:
@@ -94,9 +76,9 @@ def test_a_dialog_in_a_draft_is_not_waiting(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", WAITING, **by_name)
-@pytest.mark.parametrize("prompt", ["$", "user@host:~/shop$ ", "# ", "❯", "~/shop % ", "➜  shop git:(main) ls"])
-def test_a_shell_prompt_under_a_dialog_means_the_cli_has_left(case: Case, prompt: str) -> None:
-    assert read_screen(case.screen.rstrip() + "\n" + prompt).state == "idle"
+def test_a_shell_prompt_under_a_dialog_means_the_cli_has_left(case: Case) -> None:
+    read = {prompt: read_screen(case.screen.rstrip() + "\n" + prompt).state for prompt in SHELLS}
+    assert read == dict.fromkeys(SHELLS, "idle")
 
 
 @pytest.mark.parametrize("case", RESTING, **by_name)
