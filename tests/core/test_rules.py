@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from shell_facts import facts, shell
 from shell_table import TABLE
 
 from yourcall.core.asked import Asked
-from yourcall.core.policy import Guard, answer_of, decide
+from yourcall.core.doings import parts
+from yourcall.core.effects import settled
+from yourcall.core.policy import Guard, answer_of, decide, indexed
 from yourcall.core.proposal import like
-from yourcall.core.rules import Rule, Scene, problem, specific
+from yourcall.core.rules import Rule, Scene, covers, problem, specific, touches
 from yourcall.core.rules_text import in_words, named, read, section, without
+from yourcall.core.shell_items import Unread
 from yourcall.model import Option, Prompt, Question, Refused
 
 SCENE = Scene(agent="claude", root="/p", home="/h", machine="desk", mode="default", at=1000.0, minute=600, day=2)
@@ -50,6 +53,13 @@ def test_a_deny_goes_before_any_allow_and_the_most_specific_one_speaks() -> None
     assert (ruling.do, ruling.rules, ruling.message) == ("deny", ("narrow",), "no force")
     assert by(rules, "git push origin --force") == ("narrow",)
     assert by(rules, "curl https://example.com") == ("broad",)
+
+
+def test_a_star_in_the_programs_place_is_any_program() -> None:
+    allow = Rule("all", "allow", effect=("read", "network", "history", "write_inside"))
+    assert said([allow, Rule("no", "deny", command=("* --force",))], "git push origin --force") == "deny"
+    assert said([allow, Rule("look", "hold", command=("*",))], "ls | head") == "hold"
+    assert said([allow, Rule("no", "deny", command=("* --force",))], "git log") == "allow"
 
 
 def test_between_an_ask_and_an_allow_the_more_specific_one_decides_and_a_tie_is_asked() -> None:
@@ -292,6 +302,10 @@ def test_a_file_is_read_and_a_section_taken_out_leaves_the_rest_as_it_was() -> N
         ("[a]\ndo = 'allow'\ntool = '*'\n", "every tool"),
         ("[a]\ndo = 'allow'\ntool = 'Bash'\n", "never allowed as a whole"),
         ("[a]\ndo = 'allow'\ntool = ['Read', 'B*h']\n", "never allowed as a whole"),
+        ("[a]\ndo = 'allow'\ncommand = '*'\n", "any program"),
+        ("[a]\ndo = 'allow'\ncommand = ['git log', '* --version']\n", "any program"),
+        ("[a]\ndo = 'deny'\ncommand = 'npm*'\n", "would stop nothing"),
+        ("[a]\ndo = 'deny'\ncommand = ' '\n", "empty command"),
         ("[a]\ndo = 'deny'\ncolour = 'red'\n", "line 3, [a]: a rule knows no 'colour'"),
         ("[a]\ndo = 'deny'\n\neffects = 'read'\n", "line 4, [a]: a rule knows no 'effects'; 'effect' is meant?"),
         ("[a]\ndo = 'alow'\neffect = 'read'\n", "line 2, [a]: do = 'alow' says nothing"),
@@ -350,6 +364,48 @@ def test_more_words_are_more_specific() -> None:
         Rule("a", "allow", text="git push"),
     ]
     assert [specific(rule) for rule in order] == sorted({specific(rule) for rule in order})
+
+
+# --- what five hundred rules cost ----------------------------------------------------------------------------
+
+WORDS = {
+    "tool": ("Bash", "Write", "mcp__*"),
+    "effect": ("read", "write_inside", "write_outside", "network", "delete"),
+    "command": ("git *", "cat", "touch x", "*", "curl", "rm"),
+    "path": ("src/**", "*", "/etc/*", "~/x", "**/*.py", "x"),
+    "host": ("*.example.com", "example.com"),
+    "mcp": ("files", "files/read_*"),
+}
+ASKED = [
+    *map(
+        shell,
+        ("git log", "cat src/a.py | head", "touch x && rm -rf src/b", "curl https://example.com > x", "echo"),
+    ),
+    shell("cat /etc/passwd ~/x"),
+    Asked("Write", "write", paths=("src/a.py", "/p/x")),
+    Asked("Read", "read", paths=("/etc/hosts",)),
+    Asked("WebFetch", "fetch", hosts=("www.example.com",)),
+    Asked("mcp__files__read_all", "mcp", server="files"),
+]
+one_word = st.sampled_from([(key, word) for key, words in WORDS.items() for word in words])
+some_rules = st.builds(
+    lambda do, about: Rule("r", do, **{key: (word,) for key, word in about}),
+    st.sampled_from(["allow", "deny", "ask", "hold"]),
+    st.lists(one_word, min_size=1, max_size=2),
+)
+
+
+@settings(max_examples=400)
+@given(st.lists(some_rules, max_size=8), st.sampled_from(ASKED))
+def test_a_rule_that_is_passed_over_would_have_had_nothing_to_say(rules: list[Rule], asked: Asked) -> None:
+    found = parts(asked)
+    assert not isinstance(found, Unread)
+    whole = [settled(part, facts(asked)) for part in found]
+    near = indexed(rules).near(asked, whole, SCENE)
+    for rule in rules:
+        if not any(rule is each for each in near):
+            says = covers if rule.do == "allow" else touches
+            assert not any(says(rule, part, asked, SCENE) for part in whole)
 
 
 # --- from a prompt to a rule ----------------------------------------------------------------------------------

@@ -5,12 +5,15 @@ Rule: every request has at least one part, or is `Unread`; a tool that is not kn
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from yourcall.core.asked import Asked
 from yourcall.core.commands import parts_of
 from yourcall.core.effects import Effect, Part, Ref, Use
 from yourcall.core.shell_items import Unread
 
 
+@lru_cache(maxsize=16)  # who looks up what it needs to know and who decides ask one after the other
 def parts(asked: Asked) -> tuple[Part, ...] | Unread:
     """What would happen, part by part; paths still to be resolved."""
     outside = (Part("tool", "leave the sandbox", (), frozenset({"privilege"})),) if asked.unboxed else ()

@@ -15,7 +15,7 @@ from yourcall.core.asked import Asked
 from yourcall.core.doings import parts
 from yourcall.core.effects import Effects, Facts, Part, settled
 from yourcall.core.rule_words import words
-from yourcall.core.rules import Do, Rule, Scene, active, covers, specific, touches
+from yourcall.core.rules import Do, Rule, Scene, active, covers, lies_in, specific, touches
 from yourcall.core.shell_items import Unread
 from yourcall.model import Answer, Prompt
 
@@ -53,8 +53,8 @@ def decide(rules: Sequence[Rule], asked: Asked, facts: Facts, scene: Scene, guar
     if isinstance(found, Unread):
         here = [rule for rule in rules if active(rule, scene)]
         return _unread(here, asked, scene, found, guard)
-    here = [rule for rule in indexed(rules).near(asked, found) if active(rule, scene)]
     whole = _shown([settled(part, facts) for part in found])
+    here = [rule for rule in indexed(rules).near(asked, whole, scene) if active(rule, scene)]
     ruling = _judged(here, asked, scene, whole)
     if guard.paused and ruling.do in ("allow", "deny"):
         return Ruling("ask", "Rules are paused: everything waits for a person.", parts=ruling.parts)
@@ -72,6 +72,7 @@ class Indexed:
         self._rest: list[Rule] = []
         self._mcp: list[Rule] = []
         self._hosts: list[Rule] = []
+        self._paths: list[Rule] = []
         self._texts: dict[str, list[Rule]] = {}
         self._programs: dict[str, list[Rule]] = {}
         for rule in rules:
@@ -80,14 +81,20 @@ class Indexed:
                     self._programs.setdefault(program, []).append(rule)
             elif rule.text:
                 self._texts.setdefault(rule.text.strip(), []).append(rule)
+            elif rule.mcp:
+                self._mcp.append(rule)
             else:
-                (self._mcp if rule.mcp else self._hosts if rule.host else self._rest).append(rule)
+                (self._hosts if rule.host else self._paths if rule.path else self._rest).append(rule)
+        self._all_paths = tuple(path for rule in self._paths for path in rule.path)
 
-    def near(self, asked: Asked, found: Sequence[Part]) -> list[Rule]:
+    def near(self, asked: Asked, found: Sequence[Part], scene: Scene) -> list[Rule]:
         """Every rule that could have a word in this; the others cannot match any part of it."""
         near = [*self._rest, *self._texts.get(asked.command.strip(), ())]
         near += self._mcp if asked.kind == "mcp" else ()
         near += self._hosts if any(part.hosts for part in found) else ()
+        for path in {path for part in found for path in part.paths}:
+            if lies_in(self._all_paths, path, scene):  # one look for all of them: mostly it is in none
+                near += [rule for rule in self._paths if lies_in(rule.path, path, scene)]
         for program in {part.argv[0] or "" for part in found if part.argv} | {"*"}:
             near += self._programs.get(program, ())
         return list({id(rule): rule for rule in near}.values())

@@ -113,9 +113,9 @@ _FAR = re.compile(
 
 
 def contains(pattern: str, part: Part) -> bool:
-    """The program, and then the pattern's other words in their order, whatever stands between them."""
+    """The program (`*`: any), and then the pattern's other words in their order, whatever stands between them."""
     wanted = words(pattern)
-    if part.kind != "command" or not part.argv or part.argv[0] != wanted[0]:
+    if part.kind != "command" or not part.argv or wanted[0] not in ("*", part.argv[0]):
         return False
     rest = iter(part.argv[1:])
     return all(any(w == "*" or w == got for got in rest) for w in wanted[1:])

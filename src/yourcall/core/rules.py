@@ -90,8 +90,13 @@ def problem(rule: Rule) -> str:
         if "unknown" in rule.effect:
             return "what is not known cannot be allowed as a class; name the command or the tool"
     for pattern in rule.command:
-        if not pattern.split():
+        program = next(iter(words(pattern)), "")
+        if not program:
             return "an empty command"
+        if program == "*" and rule.do == "allow":
+            return "it allows any program; name the program, and let `*` stand for its words"
+        if "*" in program and program != "*" and rule.do != "allow":
+            return f"a program is named in full, or is any (`*`): {program!r} would stop nothing"
     if rule.hours and _hours(rule.hours) is None:
         return f"hours are written like 09:00-18:00, not {rule.hours!r}"
     for day in rule.days:
@@ -139,7 +144,7 @@ def covers(rule: Rule, part: Part, asked: Asked, scene: Scene) -> bool:
         return False
     if rule.mcp and "__" in _mcp_tool(asked):
         return False  # mcp__a__b__c: whose is it, a's or that of a server called a__b?
-    if rule.path and not (part.paths and all(_path(rule.path, path, scene) for path in part.paths)):
+    if rule.path and not (part.paths and all(lies_in(rule.path, path, scene) for path in part.paths)):
         return False
     if rule.host and not (part.hosts and all(_host(rule.host, host) for host in part.hosts)):
         return False
@@ -181,7 +186,7 @@ def touches(rule: Rule, part: Part, asked: Asked, scene: Scene) -> bool:
         return False
     if rule.command and not any(contains(pattern, part) for pattern in rule.command):
         return False
-    if rule.path and not any(_path(rule.path, path, scene) for path in part.paths):
+    if rule.path and not any(lies_in(rule.path, path, scene) for path in part.paths):
         return False
     return not rule.host or any(_host(rule.host, host) for host in part.hosts)
 
@@ -216,7 +221,7 @@ def _project(pattern: str, scene: Scene) -> bool:
     return _like(wanted, slashes=True).fullmatch(scene.root) is not None
 
 
-def _path(patterns: tuple[str, ...], path: str, scene: Scene) -> bool:
+def lies_in(patterns: tuple[str, ...], path: str, scene: Scene) -> bool:
     """`src/**`, `~/x`, `/etc/*`: relative ones are meant from the project; `*` stays within one folder."""
     return _paths(patterns, scene.root, scene.home).fullmatch(path) is not None
 
