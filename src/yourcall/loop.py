@@ -120,7 +120,7 @@ class Loop:
             done = await self.post(AnswerGiven(time.time(), prompt_id, answer))
             await asyncio.sleep(0)  # what goes to the agent is sent before we begin to tell others about it
             verdict = done.verdict or Verdict("refused", "There is no such prompt.")
-            prompt = self.state.prompts.get(prompt_id) or self.store.prompt(prompt_id)
+            prompt = self.prompt(prompt_id)
             if verdict.result != "taken" or prompt is None or wait <= 0:
                 return verdict, prompt
             try:
@@ -136,6 +136,10 @@ class Loop:
             except TimeoutError:
                 pass
             return verdict_of(prompt, answer.id), prompt
+
+    def prompt(self, prompt_id: str) -> Prompt | None:
+        """As it is now, without a look at the disk if it is not settled."""
+        return self.state.prompts.get(prompt_id) or self.store.prompt(prompt_id)
 
     def subscribe(self, after: int | None) -> Subscription:
         return Subscription(self, after)

@@ -46,6 +46,15 @@ def test_a_device_gets_another_name_and_never_somebody_elses(house: House) -> No
     assert house.http().post(f"/api/devices/{mine}", json={"name": "x"}).status_code == 401
 
 
+def test_whoever_has_a_new_name_answers_by_it(house: House) -> None:
+    house.ask("p1")
+    with house.http(house.token("phone")) as phone:
+        mine = phone.get("/api/devices").json()[0]["id"]
+        phone.post(f"/api/devices/{mine}", json={"name": "tablet"})
+        told = phone.post("/api/prompts/p1/answer", json={"option": "allow", "wait": 0}).json()
+    assert told["prompt"]["history"][-1]["by"] == "tablet"
+
+
 def test_sessions_that_are_over_are_listed_the_latest_first(house: House) -> None:
     for name in ("s1", "s2", "s3"):
         house.session(name)

@@ -20,6 +20,9 @@ PREFIX = "yc_"
 # `yc_` and 43 letters; anything much longer is not hashed at all.
 LONGEST_TOKEN = 128
 
+# "Last seen" is for people: once a minute is exact enough, and a disk write for every request is not.
+SEEN_EVERY = 60.0
+
 # Words that a history line uses for somebody who is not a device.
 RESERVED = frozenset({"cli", "desk", "agent", "session", "yourcall", "rule", "hook"})
 
@@ -29,6 +32,8 @@ class Devices:
         self.pairing = Pairing(clock)
         self._keys = keys
         self._clock = clock
+        self._known: dict[str, Device] = {}  # by hash: the agent waits while a key is looked at
+        self._seen: dict[str, float] = {}
         self._revoked: set[str] = set()
         self._present: dict[str, set[asyncio.Event]] = {}
 
@@ -37,10 +42,15 @@ class Devices:
         if not token.startswith(PREFIX) or len(token) > LONGEST_TOKEN:
             return None
         # Looked up by hash: how long that takes says nothing about a token.
-        device = self._keys.device_by_hash(_hash(token))
+        digest = _hash(token)
+        device = self._known.get(digest) or self._keys.device_by_hash(digest)
         if device is None:
             return None
-        self._keys.touch_device(device.id, self._clock())
+        self._known[digest] = device
+        now = self._clock()
+        if now >= self._seen.get(device.id, 0) + SEEN_EVERY:
+            self._seen[device.id] = now
+            self._keys.touch_device(device.id, now)
         return device
 
     def all(self) -> list[Device]:
@@ -54,11 +64,14 @@ class Devices:
     async def rename(self, device_id: str, name: str) -> str | None:
         """The name it has from now on; None if there is no such device, or it is revoked."""
         free = self._free(name, besides=device_id)
-        return free if await self._keys.rename_device(device_id, free) else None
+        done = await self._keys.rename_device(device_id, free)
+        self._known.clear()
+        return free if done else None
 
     async def revoke(self, device_id: str) -> bool:
         """False if there is no such device, or it is revoked already."""
         done = await self._keys.revoke_device(device_id)
+        self._known.clear()
         if done:
             self._revoked.add(device_id)
             for cut in self._present.get(device_id, ()):

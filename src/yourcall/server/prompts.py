@@ -54,7 +54,8 @@ async def answer_prompt(call: Call) -> Reply | Refusal:
     asked = await body(call.request, AnswerRequest)
     if isinstance(asked, Refusal):
         return asked
-    prompt = find_prompt(call.desk.store, call.part("id"))
+    name = call.part("id")
+    prompt = call.desk.prompt(name) or find_prompt(call.desk.store, name)
     if isinstance(prompt, Refusal):
         return prompt
     edited = _edited(asked)

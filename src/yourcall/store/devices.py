@@ -11,13 +11,9 @@ from msgspec import Struct
 
 from yourcall.store.writer import Transaction
 
-# "Last seen" is for people: once a minute is exact enough, and a disk write for every request is not.
-SEEN_EVERY = 60.0
-
 _COLUMNS = "id, name, created_at, seen_at, revoked_at"
 ALL = f"SELECT {_COLUMNS} FROM devices ORDER BY created_at, id"  # noqa: S608
 BY_HASH = f"SELECT {_COLUMNS} FROM devices WHERE token_hash = ? AND revoked_at IS NULL"  # noqa: S608
-SEEN_AT = "SELECT seen_at FROM devices WHERE id = ?"
 
 
 class Device(Struct, frozen=True):
