@@ -6,6 +6,7 @@ Rule: a command is performed, and a change is shown to anybody, only after the f
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -22,6 +23,9 @@ from yourcall.store.sqlite import Change, Fact, Store
 
 # A client that is this many changes behind is not reading; it is told to resync instead of growing our memory.
 QUEUE = 1_000
+
+# An agent's hook that got its answer often waits for the very processor that we run on.
+give_way: Callable[[], None] = getattr(os, "sched_yield", lambda: None)
 
 
 class Subscription:
@@ -70,6 +74,14 @@ class Subscription:
                 await self._wake.wait()
 
 
+class _Turn:
+    """The place of one fact among those that are told; an answer may be on disk while the one before it waits."""
+
+    def __init__(self) -> None:
+        self.changes: list[Change] = []
+        self.over = False
+
+
 class Loop:
     """The one owner of `State`. `perform` turns a command into the world; it must return at once.
 
@@ -86,6 +98,7 @@ class Loop:
         self.store = store
         self.state = State()
         self.subscribers: set[Subscription] = set()
+        self._turns: deque[_Turn] = deque()
         self._perform = perform
         self._failed = failed
         prompts, sessions = store.live()
@@ -99,26 +112,43 @@ class Loop:
         # What cannot be written (half a letter in a folder's name) is its teller's error, and nothing happened.
         fact = Encoded(Fact(event, done.prompts, done.sessions, dict(bodies or {}))) if done.changed else None
         self.state.take(done)
+        # An answer is a person's: there are few, and the agent waits for each.
+        urgent = isinstance(event, AnswerGiven)
         if fact is not None:
             # No await between step and record: facts reach the log in the order in which they were decided.
-            try:
-                # An answer is a person's: there are few, and the agent waits for each.
-                changes = await self.store.record([fact], at_once=isinstance(event, AnswerGiven))
-            except Exception as error:
-                self._failed(error)
-                raise
-            for change in changes:
-                for subscriber in self.subscribers:
-                    subscriber.offer(change)
+            await self._record(fact, urgent)
         for command in done.commands:
             self._perform(command)
+        if urgent and done.commands:
+            await asyncio.sleep(0)  # what goes to the agent is sent now
+            give_way()  # and read, before we begin to tell others about it
+        self._tell()
         return done
+
+    async def _record(self, fact: Encoded, at_once: bool) -> None:
+        turn = _Turn()
+        self._turns.append(turn)
+        try:
+            turn.changes = await self.store.record([fact], at_once=at_once)
+        except Exception as error:
+            self._failed(error)
+            raise
+        finally:
+            turn.over = True
+            if not turn.changes:
+                self._tell()  # nobody waits behind one that failed
+
+    def _tell(self) -> None:
+        """Everybody, in the order of the log: whoever is told of a change takes no earlier one any more."""
+        while self._turns and self._turns[0].over:
+            for change in self._turns.popleft().changes:
+                for subscriber in self.subscribers:
+                    subscriber.offer(change)
 
     async def answer(self, prompt_id: str, answer: Answer, wait: float) -> tuple[Verdict, Prompt | None]:
         """Take an answer and stay with it, for at most `wait` seconds, until its verdict is final."""
         async with self.subscribe(None) as changes:
             done = await self.post(AnswerGiven(time.time(), prompt_id, answer))
-            await asyncio.sleep(0)  # what goes to the agent is sent before we begin to tell others about it
             verdict = done.verdict or Verdict("refused", "There is no such prompt.")
             prompt = self.prompt(prompt_id)
             if verdict.result != "taken" or prompt is None or wait <= 0:

@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from yourcall.events import SessionSeen
+from yourcall.events import AnswerGiven, AnyCommand, PromptRaised, SessionSeen
 from yourcall.loop import Loop
-from yourcall.model import Session
+from yourcall.model import Answer, Option, Prompt, Question, Session
 from yourcall.store.sqlite import Store
 
+ASKED = Question("decision", "May it?", (Option("allow", "Yes", "allow_once"), Option("deny", "No", "deny")))
+YES = Answer("a1", "phone", "http", {"decision": ("allow",)})
 
-def test_what_cannot_be_written_changes_nothing_and_is_no_reason_to_stop(tmp_path: Path) -> None:
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = Store.open(tmp_path / "yourcall.db")
+    yield store
+    store.close()
+
+
+def prompt(name: str) -> Prompt:
+    return Prompt(name, "permission", "claude", "s1", "/p", name, 1.0, questions=(ASKED,), held=True)
+
+
+def test_what_cannot_be_written_changes_nothing_and_is_no_reason_to_stop(store: Store) -> None:
     failures: list[Exception] = []
 
     async def told() -> list[str]:
@@ -23,10 +39,64 @@ def test_what_cannot_be_written_changes_nothing_and_is_no_reason_to_stop(tmp_pat
         await loop.post(SessionSeen(2.0, Session("good", "claude", "/whole")))
         return list(loop.state.sessions)
 
-    store = Store.open(tmp_path / "yourcall.db")
-    try:
-        assert asyncio.run(told()) == ["good"]
-        assert [session.id for session in store.live()[1]] == ["good"]
-    finally:
-        store.close()
+    assert asyncio.run(told()) == ["good"]
+    assert [session.id for session in store.live()[1]] == ["good"]
     assert failures == []
+
+
+def test_who_follows_misses_nothing_when_an_answer_overtakes(store: Store) -> None:
+    """An answer goes to the disk at once. What went there just before it may still be on its way to those who are
+    told: they hear both, in their order."""
+
+    async def heard() -> list[tuple[str, str]]:
+        loop = Loop(store, lambda _: None)
+        await loop.post(PromptRaised(1.0, prompt("p1")))
+        async with loop.subscribe(None) as changes:
+            before = store.last_seq
+            raising = asyncio.ensure_future(loop.post(PromptRaised(2.0, prompt("p2"))))
+            await asyncio.sleep(0)  # it waits for the disk
+            end = time.monotonic() + 10
+            while store.last_seq == before or store.busy:  # on the store's own thread: we hold the loop meanwhile
+                assert time.monotonic() < end
+                time.sleep(0.001)  # noqa: ASYNC251
+            assert not raising.done()
+            await loop.post(AnswerGiven(3.0, "p1", YES))
+            await raising
+            told: list[tuple[str, str]] = []
+            async with asyncio.timeout(10):
+                async for change in changes:
+                    if change.prompt is not None:
+                        told.append((change.prompt.id, change.prompt.state))
+                    if len(told) == 2:
+                        break
+            return told
+
+    assert asyncio.run(heard()) == [("p2", "open"), ("p1", "answering")]
+
+
+def test_an_answer_is_on_its_way_before_others_are_told(store: Store) -> None:
+    order: list[str] = []
+
+    async def follow(loop: Loop) -> None:
+        async with loop.subscribe(None) as changes:
+            async for change in changes:
+                if change.prompt is not None and change.prompt.state == "answering":
+                    order.append("told")
+                    return
+
+    async def answered() -> None:
+        def perform(_: AnyCommand) -> None:
+            order.append("performed")
+            # What a transport sends at the end of this turn of the loop.
+            asyncio.get_running_loop().call_soon(order.append, "sent")
+
+        loop = Loop(store, perform)
+        await loop.post(PromptRaised(1.0, prompt("p1")))
+        following = asyncio.ensure_future(follow(loop))
+        await asyncio.sleep(0)
+        await loop.post(AnswerGiven(2.0, "p1", YES))
+        async with asyncio.timeout(10):
+            await following
+
+    asyncio.run(answered())
+    assert order == ["performed", "sent", "told"]

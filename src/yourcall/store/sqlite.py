@@ -86,6 +86,11 @@ class Store:
     def last_seq(self) -> int:
         return self._writer.last_seq
 
+    @property
+    def busy(self) -> bool:
+        """Something is queued that is not on disk."""
+        return self._writer.busy
+
     # -- writing
 
     async def record(self, facts: Sequence[Fact | Encoded], *, at_once: bool = False) -> list[Change]:

@@ -77,6 +77,10 @@ class Writer:
             self._working.release()
         return future
 
+    @property
+    def busy(self) -> bool:
+        return self._undone > 0
+
     def _must_be_open(self) -> None:
         if self._closed:
             raise StoreProblem("The database is closed: yourcall is stopping. Try again when it runs.")
