@@ -9,9 +9,9 @@ import asyncio
 import os
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from types import TracebackType
-from typing import Self
+from typing import Any, Self, TypeVar
 
 from yourcall.core.replay import prompt_of, recall
 from yourcall.core.state import State, Step
@@ -21,11 +21,25 @@ from yourcall.model import Answer, Prompt, Verdict
 from yourcall.store.facts import Encoded
 from yourcall.store.sqlite import Change, Fact, Store
 
+T = TypeVar("T")
+
 # A client that is this many changes behind is not reading; it is told to resync instead of growing our memory.
 QUEUE = 1_000
 
 # An agent's hook that got its answer often waits for the very processor that we run on.
 give_way: Callable[[], None] = getattr(os, "sched_yield", lambda: None)
+
+
+_begun: set[asyncio.Future[Any]] = set()
+
+
+async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
+    """What was begun is done, even if whoever asked for it hangs up meanwhile: a fact that is written and never
+    performed would be an answer that reaches nobody."""
+    task = asyncio.ensure_future(work)
+    _begun.add(task)
+    task.add_done_callback(_begun.discard)
+    return await asyncio.shield(task)
 
 
 class Subscription:
@@ -147,6 +161,9 @@ class Loop:
 
     async def answer(self, prompt_id: str, answer: Answer, wait: float) -> tuple[Verdict, Prompt | None]:
         """Take an answer and stay with it, for at most `wait` seconds, until its verdict is final."""
+        return await to_its_end(self._answer(prompt_id, answer, wait))
+
+    async def _answer(self, prompt_id: str, answer: Answer, wait: float) -> tuple[Verdict, Prompt | None]:
         async with self.subscribe(None) as changes:
             done = await self.post(AnswerGiven(time.time(), prompt_id, answer))
             verdict = done.verdict or Verdict("refused", "There is no such prompt.")

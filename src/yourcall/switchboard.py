@@ -61,7 +61,7 @@ from yourcall.links.speak import Speaker
 from yourcall.links.started import Policy, Started
 from yourcall.links.told import Calls
 from yourcall.links.watch import Watches
-from yourcall.loop import Loop
+from yourcall.loop import Loop, to_its_end
 from yourcall.model import Answer, Prompt, Refused
 from yourcall.rulebook.cover import Rules
 from yourcall.sockets import short_folder
@@ -116,6 +116,10 @@ class Switchboard:
         return self.loop.store.body(id)
 
     async def post(self, event: AnyEvent, bodies: dict[str, bytes] | None = None) -> Step:
+        """Take what a link tells, and do what follows from it."""
+        return await to_its_end(self._post(event, bodies))
+
+    async def _post(self, event: AnyEvent, bodies: dict[str, bytes] | None) -> Step:
         answer: Answer | None = None
         if isinstance(event, SessionSeen):
             event = replace(event, session=self.runs.linked(event.session))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from yourcall.events import AnswerGiven, AnyCommand, PromptRaised, SessionSeen
+from yourcall.events import AnswerGiven, AnyCommand, Deliver, PromptRaised, SessionSeen
 from yourcall.loop import Loop
 from yourcall.model import Answer, Option, Prompt, Question, Session
 from yourcall.store.sqlite import Store
@@ -100,3 +101,33 @@ def test_an_answer_is_on_its_way_before_others_are_told(store: Store) -> None:
 
     asyncio.run(answered())
     assert order == ["performed", "sent", "told"]
+
+
+def test_an_answer_whose_sender_hangs_up_reaches_its_agent(store: Store) -> None:
+    """On a busy disk it waits among others, and its sender may be gone before it is written."""
+    performed: list[AnyCommand] = []
+
+    async def hung_up() -> None:
+        loop = Loop(store, performed.append)
+        await loop.post(PromptRaised(1.0, prompt("p1")))
+        disk = sqlite3.connect(store.path, isolation_level=None)
+        disk.execute("BEGIN IMMEDIATE")  # nobody else can write
+        before = asyncio.ensure_future(loop.post(SessionSeen(2.0, Session("s2", "claude", "/p"))))
+        await asyncio.sleep(0)
+        answering = asyncio.ensure_future(loop.answer("p1", YES, 5))
+        async with asyncio.timeout(10):
+            while loop.state.prompts["p1"].state != "answering":  # noqa: ASYNC110 - nothing tells
+                await asyncio.sleep(0)
+        answering.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await answering
+        assert performed == []
+        disk.execute("ROLLBACK")
+        disk.close()
+        await before
+        async with asyncio.timeout(10):
+            while not performed:  # noqa: ASYNC110 - nothing tells
+                await asyncio.sleep(0.001)
+
+    asyncio.run(hung_up())
+    assert performed == [Deliver("p1", YES)]
