@@ -31,6 +31,7 @@ class Prompted:
     def __init__(self, ours: Yourcall, live: Live, at: Path) -> None:
         self._ours, self._live, self._agent = ours, live, Agent(at)
         self._count = 0
+        self._agent.status("busy")
         with unix(ours.hook_socket) as sock:  # the session is known, as it is in life
             sock.sendall(greeting("PostToolUse", "", self._agent.finished(), self._agent.env))
         while live.next().get("session", {}).get("id") != self._agent.session_id:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from bench.clock import in_turn, ms
+from bench.clock import in_turn, ms, quicker
 from bench.place import ROOT, Bare, Yourcall, until
 from bench.row import Row
 from bench.size import Size
@@ -69,8 +69,8 @@ def twenty_calls(at: Path, size: Size) -> Iterator[Row]:
             # The first turns of a Claude Code are its slowest, whoever listens.
             for name, turns in in_turn(size.of(5, 1), contenders, warm_up=1 if size.part == 1 else 0).items():
                 taken.setdefault(name, []).extend(turns)
-    turns = {name: _quicker(ms([turn.seconds for turn in each])) for name, each in taken.items()}
-    calls = {name: _quicker(ms([call for turn in each for call in turn.calls])) for name, each in taken.items()}
+    turns = {name: quicker(ms([turn.seconds for turn in each])) for name, each in taken.items()}
+    calls = {name: quicker(ms([call for turn in each for call in turn.calls])) for name, each in taken.items()}
     used = {name: ms([turn.cpu for turn in each]) for name, each in taken.items()}
     against = "no hooks"
     for what, times in ((f"a turn of {count} calls", turns), ("one call of it", calls)):
@@ -89,10 +89,6 @@ def twenty_calls(at: Path, size: Size) -> Iterator[Row]:
         curl = added.get(CURL, []) if name != CURL else []
         goal = CPU_MS if name.startswith("ours") else None
         yield Row(f"CPU added per call, {name}", "ms", each, CURL if curl else "", curl, most=goal)
-
-
-def _quicker(times: list[float]) -> list[float]:
-    return sorted(times)[: (len(times) + 1) // 2]
 
 
 class Side:

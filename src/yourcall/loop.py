@@ -16,7 +16,7 @@ from typing import Any, Self, TypeVar
 from yourcall.core.replay import prompt_of, recall
 from yourcall.core.state import State, Step
 from yourcall.core.verdicts import final, verdict_of
-from yourcall.events import AnswerGiven, AnyCommand, AnyEvent
+from yourcall.events import AnswerGiven, AnyCommand, AnyEvent, PromptRaised
 from yourcall.model import Answer, Prompt, Verdict
 from yourcall.store.facts import Encoded
 from yourcall.store.sqlite import Change, Fact, Store
@@ -126,8 +126,8 @@ class Loop:
         # What cannot be written (half a letter in a folder's name) is its teller's error, and nothing happened.
         fact = Encoded(Fact(event, done.prompts, done.sessions, dict(bodies or {}))) if done.changed else None
         self.state.take(done)
-        # An answer is a person's: there are few, and the agent waits for each.
-        urgent = isinstance(event, AnswerGiven)
+        # Prompts and their answers are few, and for each a person or an agent waits.
+        urgent = isinstance(event, PromptRaised | AnswerGiven)
         if fact is not None:
             # No await between step and record: facts reach the log in the order in which they were decided.
             await self._record(fact, urgent)

@@ -49,30 +49,29 @@ def test_who_follows_misses_nothing_when_an_answer_overtakes(store: Store) -> No
     """An answer goes to the disk at once. What went there just before it may still be on its way to those who are
     told: they hear both, in their order."""
 
-    async def heard() -> list[tuple[str, str]]:
+    async def heard() -> list[str]:
         loop = Loop(store, lambda _: None)
         await loop.post(PromptRaised(1.0, prompt("p1")))
         async with loop.subscribe(None) as changes:
             before = store.last_seq
-            raising = asyncio.ensure_future(loop.post(PromptRaised(2.0, prompt("p2"))))
+            telling = asyncio.ensure_future(loop.post(SessionSeen(2.0, Session("s2", "claude", "/p"))))
             await asyncio.sleep(0)  # it waits for the disk
             end = time.monotonic() + 10
             while store.last_seq == before or store.busy:  # on the store's own thread: we hold the loop meanwhile
                 assert time.monotonic() < end
                 time.sleep(0.001)  # noqa: ASYNC251
-            assert not raising.done()
+            assert not telling.done()
             await loop.post(AnswerGiven(3.0, "p1", YES))
-            await raising
-            told: list[tuple[str, str]] = []
+            await telling
+            told: list[str] = []
             async with asyncio.timeout(10):
                 async for change in changes:
-                    if change.prompt is not None:
-                        told.append((change.prompt.id, change.prompt.state))
+                    told += [row.id for row in (change.session, change.prompt) if row is not None]
                     if len(told) == 2:
                         break
             return told
 
-    assert asyncio.run(heard()) == [("p2", "open"), ("p1", "answering")]
+    assert asyncio.run(heard()) == ["s2", "p1"]
 
 
 def test_an_answer_is_on_its_way_before_others_are_told(store: Store) -> None:

@@ -196,8 +196,7 @@ def test_a_key_without_effect_is_pressed_once_and_the_prompt_comes_back(tmux: Tm
             prompt = await at.shown()
             verdict = await at.answer(prompt, "allow")
             assert verdict.result == "bounced", verdict
-            (again,) = at.open
-            assert (again.id, again.held) == (prompt.id, True)
+            await at.look_until(lambda: [(p.id, p.held) for p in at.open] == [(prompt.id, True)])
 
     asyncio.run(act())
     assert drawn.typed == b"1"
