@@ -99,7 +99,7 @@ class Switchboard:
         self.speaker = Speaker(self, self.tmux, self.screens, SCREENS.get)
         self.records = Records(store.path.parent / "acp")
         others = {CODEX.name: _codex_policy(config), **{agent.name: Policy() for agent in ACP}}
-        self.started = Started(self, AGENTS.get, _policy(config), others, self.records)
+        self.started = Started(self, AGENTS, _policy(config), others, self.records)
         self.lodgers = Lodgers(self, self.screens, self.started, AGENTS.get, home)
         self.asks = Asks(self, store)
         self.codex = CodexServers(self, CODEX, self._codex_sockets, lambda session: typed_at(session, self.tmux))

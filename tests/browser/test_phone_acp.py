@@ -21,13 +21,20 @@ __all__ = ["fetched"]  # a fixture
 pytestmark = [pytest.mark.browser, pytest.mark.real]
 
 
-def test_gemini_over_acp_is_answered_and_spoken_to_from_a_phone(
+def test_gemini_over_acp_is_started_answered_and_spoken_to_from_a_phone(
     built: None, tmp_path: Path, fetched: Callable[..., Path], chromium: Chromium
 ) -> None:
     with on_stage("gemini-acp", tmp_path, fetched) as agent:
         page = enter(chromium, agent.yourcall)
-        session = agent.session(agent.script("touch", [("run", "touch marker")], [("speak", "Made it.")]))
+        page.js("location.hash = '#/start'")
+        page.tap("Gemini CLI", ".chips")
+        page.loses("Codex")  # whose program is not here
+        page.write("Folder", str(agent.project))
+        page.write("What shall it do?", agent.script("touch", [("run", "touch marker")], [("speak", "Made it.")]))
+        page.tap("Start Gemini CLI")
         page.sees("touch marker", 60)
+        (session,) = [each["id"] for each in agent.yourcall.run("sessions", "--json").json]
+        page.js("location.hash = '#/'")
         page.sees("Gemini CLI")
         page.tap("Allow")
         until(lambda: agent.made("marker"), 30, what="the command to run")

@@ -667,7 +667,7 @@ def test_a_running_turn_is_one_message_that_grows_and_survives_a_restart(acts: A
                 m["text"] for m in stage.server.shown() if m["text"].startswith(("Working in", "Turn over in"))
             ]
 
-        started = Started(house, AGENTS.get, Policy())  # type: ignore[arg-type]
+        started = Started(house, AGENTS, Policy())  # type: ignore[arg-type]
         stage.desk = Desk(house.loop, None, started, None, Conversations(AGENTS.get))  # type: ignore[arg-type]
         stage.life(Notify(digest_s=0))
         await stage.pair()

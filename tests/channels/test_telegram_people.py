@@ -37,7 +37,7 @@ async def with_bob(stage: Stage, chat: int = 7) -> None:
 
 def desk_of(stage: Stage, voice: Any = None) -> Desk:
     house = stage.house
-    started = Started(house, AGENTS.get, Policy())  # type: ignore[arg-type]
+    started = Started(house, AGENTS, Policy())  # type: ignore[arg-type]
     return Desk(house.loop, voice, started, None, Conversations(AGENTS.get), Uploads(house.folder / "uploads"))
 
 

@@ -28,7 +28,7 @@ class Teller:
 
 def refused(wish: Wish, agent: str, *, remote: bool) -> str:
     mine = Policy(skip_permissions=True, permission_mode="bypassPermissions")
-    started = Started(Teller(), AGENTS.get, mine, {agent: Policy()})
+    started = Started(Teller(), AGENTS, mine, {agent: Policy()})
     said = asyncio.run(started.start(agent, wish, remote=remote))
     assert isinstance(said, Refused)
     return said.reason

@@ -8,15 +8,12 @@ from typing import Any
 
 import pytest
 
-from yourcall.agents.claude.agent import CLAUDE
-from yourcall.agents.codex.agent import CODEX
 from yourcall.agents.talk import Wish
 from yourcall.core.state import State
 from yourcall.events import AnyEvent
 from yourcall.links.started import Policy, Started
 from yourcall.model import Refused
-
-AGENTS = {CLAUDE.name: CLAUDE, CODEX.name: CODEX}
+from yourcall.switchboard import AGENTS
 
 
 class Teller:
@@ -30,8 +27,26 @@ class Teller:
 @pytest.mark.parametrize("allowed", [Policy(skip_permissions=True), Policy(permission_mode="bypassPermissions")])
 def test_what_the_config_allows_one_agent_it_allows_no_other(tmp_path: Path, agent: str, allowed: Policy) -> None:
     mine, others = (Policy(), allowed) if agent == "claude" else (allowed, Policy())
-    started = Started(Teller(), AGENTS.get, mine, {"codex": others})
+    started = Started(Teller(), AGENTS, mine, {"codex": others})
     wish = Wish(str(tmp_path), "x", "bypassPermissions")
     refused = asyncio.run(started.start(agent, wish, remote=True))
     assert isinstance(refused, Refused)
     assert f"[{agent}] permission_mode" in refused.reason
+
+
+def test_what_can_be_started_is_what_the_login_shell_finds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"HOME": str(tmp_path), "SHELL": "/bin/sh", "PATH": "/usr/bin:/bin"}.items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / ".profile").write_text('PATH="$HOME/bin:/usr/bin:/bin"\n')
+    (tmp_path / "bin").mkdir()
+    for program in ("opencode", "codex"):
+        (tmp_path / "bin" / program).write_text("#!/bin/sh\n")
+        (tmp_path / "bin" / program).chmod(0o700)
+    (tmp_path / "bin" / "kilo").write_text("not a program\n")
+    started = Started(Teller(), AGENTS, Policy())
+    assert asyncio.run(started.offers()) == ["codex", "opencode"]
+    refused = asyncio.run(started.start("gemini", Wish(str(tmp_path), "x"), remote=True))
+    assert isinstance(refused, Refused)
+    assert "Here it can start: codex, opencode." in refused.reason

@@ -162,6 +162,7 @@ def test_replies_are_what_the_document_says(house: House) -> None:
         ("POST", "/api/sessions/{id}/send", "/api/sessions/s1/send", {"text": 1}, 400),
         ("POST", "/api/sessions/{id}/key", "/api/sessions/s1/key", {"key": ""}, 400),
         ("POST", "/api/sessions/{id}/interrupt", "/api/sessions/none/interrupt", None, 404),
+        ("GET", "/api/startable", "/api/startable", None, 404),
         ("POST", "/api/sessions", "/api/sessions", {"prompt": "hello", "cwd": "/"}, 404),
         ("POST", "/api/sessions", "/api/sessions", {"prompt": 7}, 400),
         ("POST", "/api/sessions/{id}/turn", "/api/sessions/none/turn", {"text": "hello"}, 404),

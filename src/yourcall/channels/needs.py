@@ -52,6 +52,7 @@ class Voice(Protocol):
 class Starting(Protocol):
     """To start sessions and steer them; `remote` is always true from a channel."""
 
+    async def offers(self) -> list[str]: ...
     async def start(self, agent: str, wish: Wish, /, *, remote: bool) -> str | Refused: ...
     async def change(
         self, session: Session, what: Literal["mode", "model"], value: str, /, *, remote: bool

@@ -37,7 +37,7 @@ COMMANDS: dict[str, str] = {
     "help": "this list",
 }
 
-AGENTS = ("claude", "codex", "gemini")
+AGENTS = ("claude", "codex", "gemini")  # meant as such even if they are not here: then that is said
 MOST_LISTED = 20
 MOST_RESUMED = 10
 
@@ -110,7 +110,7 @@ class Commands:
     async def _start(self, said: str, chat: Chat, thread: int) -> list[Span]:
         agent, rest = "claude", said
         first, _, more = said.partition(" ")
-        if first.lower() in AGENTS:
+        if first.lower() in AGENTS or (more and "/" not in first and first in await self._desk.starting.offers()):
             agent, rest = first.lower(), more.strip()
         # A folder on a line of its own may have spaces in it.
         line, _, below = rest.partition("\n")

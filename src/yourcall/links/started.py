@@ -82,7 +82,7 @@ class Started:
     def __init__(
         self,
         teller: Teller,
-        agent_of: Callable[[str], Agent | None],
+        agents: Mapping[str, Agent],
         policy: Policy,
         others: Mapping[str, Policy] | None = None,
         records: Records | None = None,
@@ -90,7 +90,7 @@ class Started:
         """`policy` is what the config says about Claude; `others`: about agents with a section of their own.
         `records`: where the conversations are kept of agents that keep none themselves."""
         self._teller = teller
-        self._agent_of = agent_of
+        self._agents = agents
         self._policy = policy
         self._others = others or {}
         self._records = records
@@ -101,11 +101,20 @@ class Started:
 
     # --- beginning and ending -------------------------------------------------------------------------------
 
+    async def offers(self) -> list[str]:
+        """The agents that can be started on this machine: those whose program is there."""
+        env = await self._shell.environment()
+        programs = {name: agent.headless.program for name, agent in self._agents.items() if agent.headless}
+        return [name for name, each in programs.items() if each and isinstance(launch.find(each, env), str)]
+
     async def start(self, agent: str, wish: Wish, *, remote: bool) -> str | Refused:
         """Start a session; its id, once it has one. `remote`: asked for by a device, not at this machine."""
-        known = self._agent_of(agent)
+        known = self._agents.get(agent)
         if known is None or known.headless is None:
-            return Refused(f"yourcall cannot start a session of {agent[:40]!r}.")
+            return Refused(
+                f"yourcall cannot start a session of {agent[:40]!r}. Here it can start: "
+                f"{', '.join(await self.offers()) or 'none, for no agent is on the PATH of your login shell'}."
+            )
         ready = await self.prepared(agent, known.headless, wish, remote=remote, owned=True)
         if isinstance(ready, Refused):
             return ready
@@ -356,7 +365,7 @@ class Started:
         policy = self._others.get(agent, self._policy)
         allowed = policy.skip_permissions or mode == policy.permission_mode
         if mode in UNASKED and remote and not allowed:
-            known = self._agent_of(agent)
+            known = self._agents.get(agent)
             # An agent over ACP has no section in the config: what it may do unasked is said in its own.
             own = known is not None and known.headless is not None and known.headless.idles
             section = "" if own else f', or by [{agent}] permission_mode = "{mode}" in its config.toml'

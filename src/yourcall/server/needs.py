@@ -125,6 +125,7 @@ class Voice(Protocol):
 class Starting(Protocol):
     """To start sessions, and to steer those that were started. `remote`: asked for by a device."""
 
+    async def offers(self) -> list[str]: ...
     async def start(self, agent: str, wish: Wish, /, *, remote: bool) -> str | Refused: ...
     async def change(
         self, session: Session, what: Literal["mode", "model"], value: str, /, *, remote: bool

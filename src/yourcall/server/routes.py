@@ -64,6 +64,7 @@ from yourcall.server.wire import (
     SessionView,
     SpeakingView,
     SpokenReply,
+    StartableView,
     StartRequest,
     Status,
     TakenRequest,
@@ -261,6 +262,14 @@ ROUTES: tuple[Route, ...] = (
         speaking.interrupt,
         "Stop the turn that is running; refused if none is, or while a dialog is open.",
         _SPOKEN,
+        refuses=(404,),
+    ),
+    Route(
+        "GET",
+        "/api/startable",
+        starting.startable,
+        "The agents that can be started here: what `agent` of a new session may be.",
+        {200: list[StartableView]},
         refuses=(404,),
     ),
     Route(

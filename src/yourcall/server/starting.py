@@ -22,6 +22,7 @@ from yourcall.server.wire import (
     SendRequest,
     SpeakingView,
     SpokenReply,
+    StartableView,
     StartRequest,
 )
 
@@ -30,6 +31,12 @@ LINKS = frozenset({"stdio", "socket"})  # where words go by a protocol, not by k
 # It was written to the session's own pipe; its echo comes within a second.
 TAKEN_S = 5.0
 _CANNOT = Refusal(404, "No session can be started from here.")
+
+
+async def startable(call: Call) -> Reply | Refusal:
+    if call.starting is None:
+        return _CANNOT
+    return Reply([StartableView(agent) for agent in await call.starting.offers()])
 
 
 async def start_session(call: Call) -> Reply | Refusal:

@@ -200,6 +200,12 @@ class StartRequest(Struct, frozen=True, forbid_unknown_fields=True):
     command: Annotated[tuple[Annotated[str, Meta(max_length=4096)], ...], Meta(max_length=200)] = ()
 
 
+class StartableView(Struct, frozen=True):
+    """An agent whose program is on this machine, and which yourcall can start."""
+
+    agent: str
+
+
 class NewSession(Struct, frozen=True):
     id: str
 

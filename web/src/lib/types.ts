@@ -533,6 +533,11 @@ export interface StartRequest {
   command?: string[];
 }
 
+/** An agent whose program is on this machine, and which yourcall can start. */
+export interface StartableView {
+  agent: string;
+}
+
 /** `prompts` counts by state what is not closed; `seq` is where a live feed would go on. */
 export interface Status {
   version: string;
