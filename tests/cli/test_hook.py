@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
+import shutil
+import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 from scripted_claude import ScriptedClaude
 
@@ -127,3 +132,59 @@ def test_without_a_session_file_the_end_of_the_call_before_is_not_the_end_of_our
         assert (left["title"], left["state"], left["held"]) == ("touch two", "open", True)
         assert yc.run("answer", left["id"], "allow", "--no-wait").code in (0, 6)
         assert second.answer() is not None
+
+
+def test_an_answer_whose_daemon_died_before_it_was_read_is_not_written(tmp_path: Path) -> None:
+    """A hook that stood still (Ctrl-Z, a busy machine) while its daemon was killed: by now the next daemon may
+    have looked, seen the dialog open, and told its person that the answer came back."""
+    home = tmp_path / "home"
+    home.mkdir()
+    for name in ("hook.py", "holder.py"):
+        shutil.copy(Path(inspect.getfile(Holder)).with_name(name), home / name)
+    payload = json.dumps({"session_id": "s1", "transcript_path": str(tmp_path / "none.jsonl")}).encode()
+    with socket.socket(socket.AF_UNIX) as door:
+        door.settimeout(20)
+        door.bind(str(home / "hook.sock"))
+        door.listen()
+        hook = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(home / "hook.py"), "claude", "PermissionRequest"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={"PATH": os.defpath},
+        )
+        assert hook.stdin is not None
+        assert hook.stdout is not None
+        try:
+            hook.stdin.write(payload)
+            hook.stdin.close()
+            first, _ = door.accept()
+            with first:
+                assert b"again=0" in _greeted(first)
+                hook.send_signal(signal.SIGSTOP)
+                _stopped(hook.pid)
+                first.sendall(b"answer a1 plain 5\nfirst")
+            hook.send_signal(signal.SIGCONT)
+            second, _ = door.accept()
+            with second:
+                assert b"again=1" in _greeted(second)
+                second.sendall(b"answer a1 plain 6\nsecond")
+                assert hook.stdout.read() == b"second"
+                assert second.makefile("rb").readline() == b"wrote a1\n"
+            assert hook.wait(20) == 0
+        finally:
+            hook.kill()
+            hook.stdout.close()
+            hook.wait(20)
+
+
+def _greeted(connection: socket.socket) -> bytes:
+    """The whole greeting: its first line says how long the rest is."""
+    connection.settimeout(20)
+    said = connection.makefile("rb")
+    head = said.readline()
+    sizes = [int(each) for each in head.split()[-2:]]
+    return head + said.read(sum(sizes))
+
+
+def _stopped(pid: int) -> None:
+    until(lambda: psutil.Process(pid).status() == psutil.STATUS_STOPPED, 20, what="the hook to stand still")

@@ -189,11 +189,9 @@ TOKENS += [
     "do",
 ]
 
-# One write for all of it: several may run at a time.
+# One write for all of it: several may run at a time. How many words, then each with what no word can hold.
 STUB = """#!/bin/sh
-one=$(printf "\\001"); said=${0##*/}
-for word; do said="$said$one$word"; done
-printf "%s\\002" "$said" >> "$SEEN"
+printf "%s\\0" "$#" "${0##*/}" "$@" >> "$SEEN"
 """
 
 
@@ -227,8 +225,8 @@ def ran(sandbox: Path, command: str) -> list[list[str]]:
         [_bash(), "-c", command], cwd=work, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL, timeout=30, check=False,
     )  # fmt: skip
-    text = seen.read_text(errors="surrogateescape") if seen.exists() else ""
-    return [each.split("\x01") for each in text.split("\x02") if each]
+    words = iter((seen.read_text(errors="surrogateescape") if seen.exists() else "").split("\0")[:-1])
+    return [[next(words) for _ in range(int(count) + 1)] for count in words]
 
 
 def check(sandbox: Path, command: str) -> bool:

@@ -163,10 +163,12 @@ class World:
             request.carried.append(new)
 
     def crash(self) -> None:
+        """What a hook has not read by then it does not do: the one who said it is gone, and may say it again."""
         self.state = None
         for request in self.requests.values():
             request.connection = request.known = 0
             request.line.clear()
+            request.mail.clear()
 
     def start(self) -> None:
         self.state = State()

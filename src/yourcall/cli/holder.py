@@ -6,6 +6,7 @@ Stand-alone like `hook.py`, which loads it. It leans on the parts of the standar
 Rules
   * A held request watches for its own end: the agent's session file leaves `waiting`, its process dies, our
     output has no reader, we are told to stop. Then it leaves at once, without a word on its output.
+  * An answer is written only while the daemon that gave it is there: after its end, the next one asks us first.
   * Right before an answer is written, the session file is read again. A request that stops the turn is written
     only while the dialog is known to be open: late, it kills what runs (docs/reference/agents/claude-code.md).
   * A subagent's request, and an MCP server's form, show no dialog while they are held. So they are held only if
@@ -34,6 +35,7 @@ RETRY_S = 0.5  # between two tries to reach a daemon that is down
 LONGEST_S = 86_400 - 120  # leave before the agent's own time limit for hooks ends us
 OPENS_S = 0.3  # a dialog is up at most this long after its hook was started
 TURN_S = 1.0  # on a busy machine the session file may speak of the dialog before ours for so long
+MSG_PEEK = 2  # everywhere; `_socket` is loaded only by whoever connects
 VERDICT_S = 0.5  # how long a request without a dialog waits for the word that it may be held
 
 
@@ -181,6 +183,16 @@ class Holder:
         except OSError:
             self.drop()
 
+    def cut_off(self) -> bool:
+        """The daemon that spoke to us last is gone: there is nothing more to read than the end."""
+        assert self.sock is not None
+        try:
+            return self.sock.recv(1, MSG_PEEK) == b""
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+
     def hear(self) -> tuple[list[str], bytes] | None:
         """The next whole message: its words, and the bytes that follow them; None if there is none yet."""
         if self.sock is None:
@@ -295,6 +307,9 @@ class Holder:
         if words[0] != "answer":
             return False
         _, answer_id, care, _ = words
+        if self.cut_off():
+            self.drop()  # who said it is gone, and may have told its person otherwise; the next one says it again
+            return False
         if self.hidden:
             if self.over():
                 return True
