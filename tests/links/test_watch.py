@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from yourcall.agents.claude.agent import CLAUDE
+from yourcall.agents.claude.read import fingerprint
 from yourcall.agents.sightings import HookCall
 from yourcall.core.state import State
 from yourcall.core.step import step
-from yourcall.events import AnyEvent
+from yourcall.events import AnswerGiven, AnswerWritten, AnyEvent, PromptRaised, SessionSeen
+from yourcall.links import processes
 from yourcall.links.watch import Watch
+from yourcall.model import Answer, Option, Prompt, Question, Session
 
 SESSION = "0b4f6f0e-1111-2222-3333-444455556666"
 
@@ -25,9 +31,12 @@ class Desk:
 
     def __init__(self) -> None:
         self.state = State()
+        self.rows: dict[str, Prompt] = {}
 
     async def post(self, event: AnyEvent) -> None:
-        self.state.take(step(self.state, event))
+        done = step(self.state, event)
+        self.state.take(done)
+        self.rows.update((prompt.id, prompt) for prompt in done.prompts)
 
 
 class Scene:
@@ -97,3 +106,51 @@ def test_a_form_is_over_with_the_one_call_that_it_can_belong_to(scene: Scene) ->
     assert still_asked(scene, watch)
     scene.ends("only")
     assert not still_asked(scene, watch)
+
+
+def ended_process() -> tuple[int, str]:
+    """A process that was there, and the moment it started."""
+    child = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
+    began = processes.started(child.pid)
+    child.communicate()
+    assert began
+    return child.pid, began
+
+
+def test_a_record_that_says_little_does_not_hide_the_death_of_the_agent(scene: Scene) -> None:
+    """The call failed, and the record does not say who had decided it. That changes nothing; but its process dies
+    later, and the session must not stay for ever."""
+    pid, began = ended_process()
+    session = Session(SESSION, "claude", "/p", pid=pid, pid_started=began, transcript=str(scene.transcript))
+    yes = Question("decision", "May it?", (Option("allow", "Yes", "allow_once"),))
+    mark = fingerprint("Bash", {"command": "make"})
+    asked = Prompt(
+        "aaaabbbbcc",
+        "permission",
+        "claude",
+        SESSION,
+        "/p",
+        "make",
+        time.time(),
+        fingerprint=mark,
+        questions=(yes,),
+    )
+    scene.writes("assistant", {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "make"}})
+    scene.writes("user", {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True, "content": "no"})
+
+    async def looked() -> Prompt:
+        desk = scene.desk
+        await desk.post(SessionSeen(1.0, session))
+        await desk.post(PromptRaised(1.0, replace(asked, held=True)))
+        answer = Answer("a1", "phone", "http", {"decision": ("allow",)})
+        await desk.post(AnswerGiven(2.0, asked.id, answer))
+        await desk.post(AnswerWritten(3.0, asked.id, "a1"))
+        watch = Watch(desk, CLAUDE, asked.id)
+        async with asyncio.timeout(20):
+            while await watch.look():  # noqa: ASYNC110 - nothing tells
+                await asyncio.sleep(0.02)
+        return desk.rows[asked.id]
+
+    left = asyncio.run(looked())
+    assert SESSION not in scene.desk.state.sessions
+    assert left.state == "unsure"

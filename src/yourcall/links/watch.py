@@ -102,9 +102,10 @@ class Watch:
         if bound and not prompt.call_id:
             events.append(CallBound(now, prompt.id, bound))
         settled = self._settled(prompt, bound, now)
-        if settled:
-            return [*events, settled]
         told = self._dialog(prompt, session, now)
+        if settled:
+            # A record may say too little to settle anything: the ends that others see are told behind it.
+            return [*events, settled, *([told] if isinstance(told, DialogClosed | SessionEnded) else [])]
         return [*events, told] if told else events
 
     # --- the transcript: which call is meant, and how it was decided ----------------------------------------
