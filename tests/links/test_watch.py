@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import time
@@ -18,7 +19,7 @@ from yourcall.agents.claude.read import fingerprint
 from yourcall.agents.sightings import HookCall
 from yourcall.core.state import State
 from yourcall.core.step import step
-from yourcall.events import AnswerGiven, AnswerWritten, AnyEvent, PromptRaised, SessionSeen
+from yourcall.events import AnswerGiven, AnswerWritten, AnyEvent, PromptRaised, SessionEnded, SessionSeen
 from yourcall.links import processes
 from yourcall.links.watch import Watch
 from yourcall.model import Answer, Option, Prompt, Question, Session
@@ -154,3 +155,28 @@ def test_a_record_that_says_little_does_not_hide_the_death_of_the_agent(scene: S
     left = asyncio.run(looked())
     assert SESSION not in scene.desk.state.sessions
     assert left.state == "unsure"
+
+
+def test_a_transcript_with_an_impossible_name_leaves_the_other_signs(scene: Scene) -> None:
+    """The path is what a payload says; no system opens one with a null in it, or with half a letter."""
+    pid, began = ended_process()
+    for name in ("/p\0/projects/x/y.jsonl", "/p\ud800/projects/x/y.jsonl"):
+        session = Session(SESSION, "claude", "/p", pid=pid, pid_started=began, transcript=name)
+        asked = Prompt("aaaabbbbcc", "permission", "claude", SESSION, "/p", "make", time.time())
+
+        async def looked(session: Session = session, asked: Prompt = asked) -> None:
+            await scene.desk.post(SessionSeen(1.0, session))
+            await scene.desk.post(PromptRaised(1.0, asked))
+            watch = Watch(scene.desk, CLAUDE, asked.id)
+            async with asyncio.timeout(20):
+                while await watch.look():  # noqa: ASYNC110 - nothing tells
+                    await asyncio.sleep(0.02)
+
+        asyncio.run(looked())
+        assert scene.desk.rows[asked.id].state == "ended"
+        # Alive, but its session file has such a name too.
+        alive = replace(session, pid=os.getpid(), pid_started=processes.started(os.getpid()))
+        asyncio.run(scene.desk.post(SessionSeen(1.0, alive)))
+        asyncio.run(scene.desk.post(PromptRaised(1.0, asked)))
+        assert asyncio.run(Watch(scene.desk, CLAUDE, asked.id).look()) is not None
+        asyncio.run(scene.desk.post(SessionEnded(1.0, SESSION)))

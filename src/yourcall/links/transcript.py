@@ -26,7 +26,10 @@ def identity(about: os.stat_result) -> str:
 
 def opened(path: Path) -> BinaryIO:
     """The file, if it is one: a path comes from a payload, and a pipe or a device would hold us for ever."""
-    number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except ValueError as error:  # a null, or half a letter: no file has such a name
+        raise FileNotFoundError(path) from error
     if not stat.S_ISREG(os.fstat(number).st_mode):
         os.close(number)
         raise FileNotFoundError(path)
@@ -109,6 +112,6 @@ class Tail:
     def _stat(self) -> os.stat_result | None:
         try:
             about = os.stat(self._path)
-        except OSError:
+        except (OSError, ValueError):
             return None
         return about if stat.S_ISREG(about.st_mode) else None

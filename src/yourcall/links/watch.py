@@ -207,7 +207,7 @@ class Watch:
         path = self._agent.status_file_of(session)
         try:
             status = self._agent.read_status(Path(path).read_bytes()) if path else None
-        except OSError:
+        except (OSError, ValueError):
             return None
         if status is None or status.session_id != session.id:
             return None
