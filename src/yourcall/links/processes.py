@@ -23,15 +23,27 @@ _NO_LETTER = re.compile("[\ud800-\udfff]")
 
 Wanted = Callable[[Sequence[str]], bool]
 
+# What was last read of each process, for when nothing can be read. Far more than agents run at a time.
+MOST_REMEMBERED = 10_000
+_last: dict[int, str] = {}
+
 
 def started(pid: int) -> str:
     """A word that is the same as long as the process lives, and never again; empty if there is no such process."""
     if pid <= 0:
         return ""
     try:
-        return _stat(pid)[19]
-    except (OSError, IndexError):
+        word = _stat(pid)[19]
+    except (FileNotFoundError, ProcessLookupError, IndexError):
+        _last.pop(pid, None)
         return "" if (PROC / "self/stat").exists() else _started_elsewhere(pid)
+    except OSError:
+        # We have too many files open, or the whole machine has: that is no sign of anybody's death.
+        return _last.get(pid, "") if os.path.exists(f"{PROC}/{pid}") else ""
+    if len(_last) >= MOST_REMEMBERED:
+        _last.clear()
+    _last[pid] = word
+    return word
 
 
 def _stat(pid: int) -> list[str]:
