@@ -137,6 +137,7 @@ class House:
         session: str = "s1",
         questions: tuple[Question, ...] = (PERMISSION,),
         at: float | None = None,
+        cwd: str = "/home/user/project",
     ) -> Prompt:
         """The agent stops and asks; the prompt as it is stored."""
         data = json.dumps({"tool_input": {"command": "ls -la"}}).encode() if body is None else body
@@ -146,7 +147,7 @@ class House:
             kind="permission",
             agent="claude",
             session_id=session,
-            cwd="/home/user/project",
+            cwd=cwd,
             title="Bash",
             opened_at=time.time() if at is None else at,
             body="ls -la",

@@ -140,3 +140,10 @@ def test_odd_folders_say_nothing_and_keep_nobody_waiting(tmp_path: Path) -> None
     (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/a b\x1b[31m\n")
     assert _look(str(tmp_path)) == ""
     assert [_look(odd) for odd in ("", "relative", "/no/such/folder", "/a\0b")] == [""] * 4
+
+
+def test_a_project_cannot_hide_what_waits_by_an_odd_git_file(house: House, tmp_path: Path) -> None:
+    (tmp_path / ".git").write_bytes(b"gitdir: a\0b\n")
+    house.ask("there", cwd=str(tmp_path))
+    with house.http(house.token()) as phone:
+        assert [(each["id"], each["branch"]) for each in phone.get("/api/prompts").json()] == [("there", "")]

@@ -72,5 +72,5 @@ def _small(path: str) -> str:
             return os.read(fd, _LARGEST).decode("utf-8", "replace") if stat.S_ISREG(os.fstat(fd).st_mode) else ""
         finally:
             os.close(fd)
-    except OSError:
+    except (OSError, ValueError):  # a null in a path that a project's own file names
         return ""
