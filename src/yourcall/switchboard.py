@@ -239,9 +239,11 @@ class Switchboard:
         """
         prompt = self.state.prompts.get(prompt_id)
         session = self.state.sessions.get(prompt.session_id) if prompt else None
-        if prompt is None or session is None:
+        if prompt is None:
             return
-        if not session.pid or (session.pid_started and processes.started(session.pid) == session.pid_started):
+        if session is None:  # it ended while this was being told of it: nobody else would end it
+            await self.post(SessionEnded(time.time(), prompt.session_id, "its process is gone"))
+        elif not session.pid or (session.pid_started and processes.started(session.pid) == session.pid_started):
             await self.post(HolderLost(time.time(), prompt_id, "its hook has left"))
         else:
             await self.watches.last_look(session.id)

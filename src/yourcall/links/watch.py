@@ -80,7 +80,11 @@ class Watch:
         self._wake.clear()
         prompt = self._prompt()
         session = self._teller.state.sessions.get(prompt.session_id) if prompt else None
-        if prompt is None or session is None:
+        if prompt is None:
+            return None
+        if session is None:
+            if not prompt.held:  # its session ended before it was told of: who holds it would say how it ends
+                await self._teller.post(SessionEnded(time.time(), prompt.session_id))
             return None
         for event in self._look(prompt, session, time.time()):
             await self._teller.post(event)

@@ -1,0 +1,115 @@
+"""The switchboard when things come in an order that nobody meant: what is over stays over, and nothing is left
+behind."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from yourcall.agents.sightings import HookCall
+from yourcall.config import Config
+from yourcall.events import HolderLost, SessionEnded
+from yourcall.store.sqlite import Store
+from yourcall.switchboard import Switchboard
+
+SESSION = "0b4f6f0e-1111-2222-3333-444455556666"
+ASKED = "aaaabbbbcc"
+
+
+class Agent:
+    """A process that may be ended."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE
+        )
+
+    @property
+    def env(self) -> dict[str, str]:
+        return {"CLAUDE_PID": str(self.process.pid)}
+
+    def ends(self) -> None:
+        self.process.communicate()
+
+
+@pytest.fixture
+def agent() -> Iterator[Agent]:
+    running = Agent()
+    yield running
+    running.ends()
+
+
+@asynccontextmanager
+async def board(tmp_path: Path) -> AsyncGenerator[Switchboard]:
+    store = Store.open(tmp_path / "yourcall.db")
+    board = Switchboard(store, Config(), lambda: None)
+    try:
+        yield board
+    finally:
+        await board.tmux.close()
+        store.close()
+
+
+async def hook(board: Switchboard, event: str, agent: Agent, **more: object) -> bool:
+    payload = json.dumps({"session_id": SESSION, "cwd": "/p", **more}).encode()
+    held = ASKED if event == "PermissionRequest" else ""
+    return await board.hook("claude", HookCall(time.time(), event, payload, agent.env, held, "newid12345"))
+
+
+async def raised_in_a_session_that_ends_meanwhile(board: Switchboard, agent: Agent) -> None:
+    """The disk is busy; before the session is written its agent is killed, and that is seen."""
+    disk = sqlite3.connect(board.loop.store.path, isolation_level=None)
+    disk.execute("BEGIN IMMEDIATE")
+    asking = asyncio.ensure_future(
+        hook(board, "PermissionRequest", agent, tool_name="Bash", tool_input={"command": "make"})
+    )
+    async with asyncio.timeout(10):
+        while SESSION not in board.state.sessions:  # noqa: ASYNC110 - nothing tells
+            await asyncio.sleep(0)
+    agent.ends()
+    ending = asyncio.ensure_future(board.post(SessionEnded(time.time(), SESSION, "its process is gone")))
+    async with asyncio.timeout(10):
+        while SESSION in board.state.sessions:  # noqa: ASYNC110 - nothing tells
+            await asyncio.sleep(0)
+    disk.execute("ROLLBACK")
+    disk.close()
+    await ending
+    await asking
+
+
+def test_a_prompt_of_a_session_that_ended_before_it_was_told_ends_with_its_agent(
+    tmp_path: Path, agent: Agent
+) -> None:
+    async def told() -> str:
+        async with board(tmp_path) as at:
+            await raised_in_a_session_that_ends_meanwhile(at, agent)
+            await at.agent_died(ASKED)
+            row = at.loop.prompt(ASKED)
+            assert row is not None
+            assert not row.held
+            return row.state
+
+    assert asyncio.run(told()) == "ended"
+
+
+def test_a_prompt_of_a_session_that_ended_before_it_was_told_ends_with_its_holder(
+    tmp_path: Path, agent: Agent
+) -> None:
+    async def told() -> None:
+        async with board(tmp_path) as at:
+            await raised_in_a_session_that_ends_meanwhile(at, agent)
+            await at.post(HolderLost(time.time(), ASKED, "its hook ended without a word"))
+            async with asyncio.timeout(10):
+                while ASKED in at.state.prompts:  # noqa: ASYNC110 - nothing tells
+                    await asyncio.sleep(0.01)
+
+    asyncio.run(told())
