@@ -62,7 +62,7 @@ from yourcall.links.started import Policy, Started
 from yourcall.links.told import Calls
 from yourcall.links.watch import Watches
 from yourcall.loop import Loop, to_its_end
-from yourcall.model import Answer, Prompt, Refused
+from yourcall.model import Answer, Prompt, Refused, Session
 from yourcall.rulebook.cover import Rules
 from yourcall.sockets import short_folder
 from yourcall.store.sqlite import Store
@@ -169,6 +169,8 @@ class Switchboard:
             match event:
                 case SessionSeen(session=session):
                     session = replace(session, pid_started=processes.started(session.pid))
+                    if not heard.begins and self._left(session):
+                        return False
                     goes_by = await self._seen(known, replace(event, session=session), heard)
                 case PromptRaised(prompt=prompt) if call.event == "Rules":
                     held = await self._before(event, heard)
@@ -252,6 +254,14 @@ class Switchboard:
     def _is_process_of(self, session_id: str, pid: str) -> bool:
         session = self.state.sessions.get(session_id)
         return session is None or not session.pid or not pid or str(session.pid) == pid
+
+    def _left(self, session: Session) -> bool:
+        """A word from a process that is gone, about a session that is over: hooks are programs of their own, and
+        what was said last may come in first."""
+        if session.id in self.state.sessions or not session.pid or session.pid_started:
+            return False
+        before = self.loop.store.session(session.id)
+        return before is not None and before.pid == session.pid
 
     def _failed(self, error: Exception) -> None:
         """Without a disk nothing is sure: better no yourcall than a wrong one; the dialogs are all there."""

@@ -113,3 +113,26 @@ def test_a_prompt_of_a_session_that_ended_before_it_was_told_ends_with_its_holde
                     await asyncio.sleep(0.01)
 
     asyncio.run(told())
+
+
+def test_a_late_word_of_an_agent_that_has_gone_does_not_bring_its_session_back(
+    tmp_path: Path, agent: Agent
+) -> None:
+    """Hooks that inform are programs of their own, each with its own speed: the end of the turn may come in after
+    the end of the session."""
+
+    async def told() -> None:
+        async with board(tmp_path) as at:
+            await hook(at, "SessionStart", agent, source="startup")
+            assert SESSION in at.state.sessions
+            await hook(at, "SessionEnd", agent, reason="other")
+            assert SESSION not in at.state.sessions
+            agent.ends()
+            await hook(at, "Stop", agent, last_assistant_message="Done.")
+            assert at.state.sessions == {}
+            assert at.state.prompts == {}
+            # One that begins anew is there, wherever its process may be.
+            await hook(at, "SessionStart", agent, source="resume")
+            assert SESSION in at.state.sessions
+
+    asyncio.run(told())
