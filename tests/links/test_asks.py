@@ -13,7 +13,7 @@ from yourcall.core.replay import replay
 from yourcall.events import AnswerGiven, AnyCommand, Deliver
 from yourcall.links.asks import Asks
 from yourcall.loop import Loop
-from yourcall.model import Answer, Prompt
+from yourcall.model import Answer, Prompt, Refused
 from yourcall.store.sqlite import Store
 
 T = TypeVar("T")
@@ -101,5 +101,23 @@ def test_a_withdrawn_one_with_an_untaken_answer_is_unsure_and_may_still_be_taken
         late = await asks.taken(prompt.id, "answer1")
         assert late is not None
         assert (late.state, late.outcome) == ("confirmed", "unknown")
+
+    run(tmp_path, work)
+
+
+def test_two_questions_with_one_id_at_once_are_not_one(tmp_path: Path) -> None:
+    """An id is the script's own word. Whoever comes second with another question must not get the answer to the
+    first."""
+
+    async def work(_: Loop, asks: Asks) -> None:
+        first, same, other = await asyncio.gather(
+            asks.ask(Ask("Deploy kites?", ("yes", "no"), id="abcdefgh")),
+            asks.ask(Ask("Deploy kites?", ("yes", "no"), id="abcdefgh")),
+            asks.ask(Ask("Deploy everything?", ("yes", "no"), id="abcdefgh", name="another")),
+        )
+        assert isinstance(first, Prompt)
+        assert isinstance(same, Prompt)
+        assert first.id == same.id == "abcdefgh"
+        assert isinstance(other, Refused)
 
     run(tmp_path, work)

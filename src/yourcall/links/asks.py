@@ -63,6 +63,7 @@ class Asks:
         self._waiting: dict[str, int] = {}  # how many wait for this one right now
         self._left_at: dict[str, float] = {}  # when the last of them left, on the clock that never jumps
         self._news: dict[str, asyncio.Event] = {}
+        self._asking = asyncio.Lock()
         self._tasks: set[asyncio.Task[object]] = set()
 
     async def ask(self, ask: Ask) -> Prompt | Refused:
@@ -72,16 +73,18 @@ class Asks:
         if isinstance(made, Refused):
             return made
         session, prompt, body = made
-        known = self._rows.prompt(id)
-        if known is not None:
-            same = (known.agent, known.fingerprint) == (prompt.agent, prompt.fingerprint)
-            return known if same else Refused("Another question has this id; take a new one.")
-        if len(self._mine()) >= MOST:
-            return Refused(f"{MOST} questions of scripts are waiting; answer or withdraw some first.")
-        await self._teller.post(SessionSeen(prompt.opened_at, session))
-        await self._teller.post(PromptRaised(prompt.opened_at, prompt), {prompt.request: body})
-        self._left_at[id] = time.monotonic()
-        return self._rows.prompt(id) or Refused("It could not be kept.")
+        async with self._asking:  # two that come at once with one id: the second meets what the first asked
+            if self._rows.prompt(id) is None:
+                if len(self._mine()) >= MOST:
+                    return Refused(f"{MOST} questions of scripts are waiting; answer or withdraw some first.")
+                await self._teller.post(SessionSeen(prompt.opened_at, session))
+                await self._teller.post(PromptRaised(prompt.opened_at, prompt), {prompt.request: body})
+                self._left_at[id] = time.monotonic()
+            known = self._rows.prompt(id)
+        if known is None:
+            return Refused("It could not be kept.")
+        same = (known.agent, known.fingerprint) == (prompt.agent, prompt.fingerprint)
+        return known if same else Refused("Another question has this id; take a new one.")
 
     async def wait(self, prompt_id: str, seconds: float) -> Prompt | None:
         """Its row as soon as it is answered or over, or after this long. To wait is to be there."""
