@@ -63,7 +63,9 @@ class AsyncYourcall:
                         await asyncio.sleep(AGAIN)
                         continue
                     if asked.state != "waiting":
-                        return await asyncio.to_thread(self.blocking.take, asked)
+                        break
+            # Not within the time: whoever answered is told that we have it, so we must.
+            return await asyncio.to_thread(self.blocking.take, asked)
         except (Withdrawn, Refused):
             raise
         except TimeoutError as error:
