@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -225,3 +227,43 @@ def test_other_prompts_are_not_a_scripts_to_touch(yc: Daemon, claude: Any) -> No
     ):
         assert yc.http(method, f"/api/asks/{prompt['id']}{path}", body)[0] == 404
     assert yc.show(prompt["id"])["state"] == "open"
+
+
+def test_a_question_is_asked_from_a_folder_whose_name_is_no_text(
+    yc: Daemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = os.fsencode(tmp_path) + b"/\xff"
+    os.mkdir(folder)
+    monkeypatch.chdir(os.fsdecode(folder))
+    wish = Yourcall(yc.home).raise_hand("Ship it?", ["yes", "no"], attended=False)
+    assert yc.show(wish["id"])["cwd"] == f"{tmp_path}/\ufffd"
+
+
+class Slow(Yourcall):
+    """Needs until `ready` to say that it has an answer."""
+
+    ready = 0.0
+
+    def call(self, method: str, path: str, body: object = None, timeout: float = 10.0) -> Any:
+        while path.endswith("/taken") and time.monotonic() < self.ready:
+            time.sleep(0.01)
+        return super().call(method, path, body, timeout)
+
+
+def test_an_answer_that_is_said_to_be_taken_is_not_thrown_away_at_the_last_moment(yc: Daemon) -> None:
+    """Whoever answered is told that the script has it: then it has it, even if its time is up meanwhile."""
+
+    async def asked() -> str:
+        desk = AsyncYourcall(yc.home)
+        slow = desk.blocking = Slow(yc.home)
+        slow.ready = time.monotonic() + 8.5
+        asking = asyncio.ensure_future(desk.ask("Deploy?", ["yes", "no"], timeout=8))
+        prompt = await asyncio.to_thread(yc.wait_prompt)
+        await asyncio.to_thread(yc.run, "answer", prompt["id"], "yes", "--no-wait")
+        try:
+            said = (await asking).option
+        except NotAnswered:
+            said = "nothing"
+        return f"{said} {yc.show(prompt['id'])['state']}"
+
+    assert asyncio.run(asked()) == "yes confirmed"

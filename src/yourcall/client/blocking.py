@@ -5,11 +5,11 @@ Rule: a question is asked once, under an id of our own; whatever ends the wait f
 
 from __future__ import annotations
 
+import os
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -202,6 +202,6 @@ def heard(message: dict[str, Any], after: int | None) -> tuple[int | None, News 
 
 def _folder() -> str:
     try:
-        return str(Path.cwd())
+        return os.getcwdb().decode("utf-8", "replace")  # a name may be no text, and the question is one
     except OSError:
         return ""
