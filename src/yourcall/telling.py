@@ -90,11 +90,12 @@ class _Keep:
             await self.put(key, None)
 
     async def put(self, key: str, value: bytes | None, /) -> None:
-        await self._memory.remember(self._channel, key, value)
+        # Here first: whoever changes another part of it meanwhile builds on this, and the disk has the same order.
         if value is None:
             self._facts.pop(key, None)
         else:
             self._facts[key] = value
+        await self._memory.remember(self._channel, key, value)
 
 
 class Telling:

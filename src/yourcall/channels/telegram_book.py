@@ -125,7 +125,8 @@ class Book:
             return "This code is wrong, or was used before. A new one comes from /invite in a paired chat."
         # Used up first: a restart in between costs a new code, never lets two in.
         await self._write("used", [*used, told][-200:])
-        await self._write("invites", [one for one in invites if one.hash != told])
+        invites = self._read("invites", list[Invite]) or []  # one may have been made meanwhile
+        await self._write("invites", [one for one in invites if one.hash != told and one.until > now])
         senders = self._read("senders", dict[str, str]) or {}
         await self._write("senders", {**senders, str(user_id): name})
         await self.put_chat(self.chat(chat.id) or chat)
