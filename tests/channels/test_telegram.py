@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from telegram_stage import CODE, Acts, Stage
 
 from kit.telegram_server import TOKEN
+from yourcall.channels import runner, telegram
 from yourcall.channels.needs import Desk
 from yourcall.core.escalate import Notify
 from yourcall.daemon import AGENTS
@@ -222,6 +223,33 @@ def test_a_plan_comes_as_a_file_with_its_three_ways(acts: Acts) -> None:
         answer = stage.row().answer
         assert answer is not None
         assert answer.choices == {"decision": ("outline",)}
+
+    acts(story)
+
+
+def test_a_file_that_takes_too_long_costs_nobody_the_message(acts: Acts, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Telegram makes a group wait between files; the message itself is there, and is brought to its outcome."""
+    monkeypatch.setattr(runner, "PATIENCE_S", 1.0)
+    monkeypatch.setattr(telegram, "SEND_S", 0.5)
+
+    async def story(stage: Stage) -> None:
+        short = stage.house.nap
+
+        async def nap(seconds: float) -> None:
+            if seconds > 10:
+                await asyncio.Event().wait()  # longer than anybody is patient
+            await short(seconds)
+
+        monkeypatch.setattr(stage.house, "nap", nap)
+        stage.life()
+        await stage.pair()
+        stage.server.faults += [None, (429, 15)]
+        await stage.house.ask(kind="plan", title="A plan", body="# The plan\n" + "a step\n" * 2000)
+        message = await stage.prompt()
+        await stage.see(lambda: "sendDocument" in stage.server.methods(), "the file")
+        await stage.house.at_the_desk()
+        await stage.see(lambda: not stage.server.labels(message), "no buttons any more")
+        assert "Answered at the desk" in stage.text(message)
 
     acts(story)
 

@@ -53,6 +53,10 @@ MOST_BUTTONS = 40
 # A file whose turn has not come within this stays out; the message says where the rest is.
 FILE_WAIT_S = 20.0
 
+# A deed has half a minute. Files that are not there before it is over stay out: the message is there, and its id
+# must not be lost with them, or it would keep its buttons for ever.
+SEND_S = 25.0
+
 # Some minutes of bad luck; who still looks at the chat then has asked again.
 REPLY_TRIES = 6
 
@@ -115,6 +119,7 @@ class Telegram:
         chat = self.book.chat(target)
         if chat is None:
             return Gone("this chat is not paired any more")
+        until = asyncio.get_running_loop().time() + SEND_S
         for prompt in notice.prompts:
             await self.book.name_prompt(prompt.id)
         first = notice.prompts[0] if notice.prompts else None
@@ -130,8 +135,12 @@ class Telegram:
             session = first.session_id if first and len(notice.prompts) == 1 else ""
             placed = Placed(tuple(prompt.id for prompt in notice.prompts), session, notice.id)
             await self.book.place(str(chat.id), end, placed)
-        for file in files:
-            await self._send_file(chat, file, end, thread)
+        try:
+            async with asyncio.timeout_at(until):
+                for file in files:
+                    await self._send_file(chat, file, end, thread)
+        except TimeoutError:
+            log.warning("%s: a file could not be sent in time", self.name)
         return Sent(str(end))
 
     def sending(self, chat: Chat) -> asyncio.Lock:
