@@ -8,13 +8,14 @@ import os
 import re
 import stat
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from channel_house import ALLOW, DENY, Board, House, Lives
 from msgspec.structs import replace
-from services import NtfyService, PushService, WebhookService, b64, unb64
+from services import NtfyService, PushService, Request, WebhookService, b64, unb64
 
 from yourcall.channels import apprise, ntfy, push, webhook
 from yourcall.channels.channel import Failed, Gone, Later, Sent, Unclear
@@ -269,6 +270,36 @@ def test_a_browser_that_unsubscribed_is_forgotten(lives: Lives) -> None:
     lives(story)
 
 
+def test_a_browser_that_subscribed_anew_meanwhile_is_not_forgotten_and_told(lives: Lives) -> None:
+    """A browser gets another address now and then; the push that is under way to the old one ends with a no."""
+
+    class Slow(PushService):
+        asked, goes_on = threading.Event(), threading.Event()
+
+        def answer(self, request: Request) -> tuple[int, bytes]:
+            if request.path == "/push/old":
+                self.asked.set()
+                self.goes_on.wait(30)
+            return super().answer(request)
+
+    async def story(house: House) -> None:
+        with Slow() as service:
+            channel = push.Push("push", push.Settings(services=(service.url,)), house.world(devices=["d1"]))
+            given = service.subscribe("old")
+            await channel.subscribe("d1", given["endpoint"], **given["keys"])
+            service.gone.add("old")
+            house.start(channel)
+            await house.ask()
+            await house.until(service.asked.is_set, what="a push to the old address")
+            given = service.subscribe("new")
+            await channel.subscribe("d1", given["endpoint"], **given["keys"])
+            service.goes_on.set()
+            await house.until(lambda: [name for name, _ in service.pushed] == ["new"], what="told at the new one")
+            assert channel.subscribed("d1")
+
+    lives(story)
+
+
 def test_a_revoked_device_is_not_told(lives: Lives) -> None:
     async def story(house: House) -> None:
         with PushService() as service:
@@ -423,7 +454,7 @@ def test_everything_else_goes_through_apprise(lives: Lives) -> None:
     """The real Apprise, to its own JSON service on loopback."""
 
     async def story(house: House) -> None:
-        from services import Request, Service
+        from services import Service
 
         class Json(Service):
             def answer(self, request: Request) -> tuple[int, bytes]:

@@ -152,6 +152,8 @@ class Push:
             return reply
         wrong = trouble(reply, gone=(404, 410))
         if isinstance(wrong, Gone):
+            if self._world.keep.get(target) not in (None, data):
+                return Later("it has another address since")  # the no was to the old one
             await self.unsubscribe(target)
         elif isinstance(wrong, Later):
             return wrong
