@@ -296,3 +296,33 @@ def test_the_feed_comes_back_after_the_daemon_was_away(yc: Daemon, agent: Agent,
     answer = held.answer()
     assert answer is not None
     assert answer["hookSpecificOutput"]["decision"]["behavior"] == "allow"
+
+
+# Lists that take their time, as on a bad line: those from the first one in `HOLDS` on wait for the test's word.
+LISTS = """
+  const asks = window.fetch.bind(window), Line = window.WebSocket;
+  window.told = ""; window.lists = []; window.holds = HOLDS;
+  window.fetch = (path, ...more) => {
+    const reply = asks(path, ...more);
+    if (path !== "/api/prompts" || window.holds-- > 0) return reply;
+    return new Promise((comes, fails) => window.lists.push({ comes: () => comes(reply), fails }));
+  };
+  window.WebSocket = class extends Line {
+    constructor(...where) { super(...where); this.addEventListener("message", ({ data }) => (window.told += data)); }
+  };
+"""
+
+
+def test_what_came_while_the_lists_failed_does_not_hide_the_rest(agent: Agent, other: Agent, opens: Opens) -> None:
+    page = opens()
+    agent.bash("listaaaaa2", "npm run first")
+    page.sees("npm run first")
+    page.call("Page.addScriptToEvaluateOnNewDocument", source=LISTS.replace("HOLDS", "0"))
+    page.reload()
+    until(lambda: page.js("window.lists?.length") == 2, what="both lists to be asked for")
+    other.bash("listbbbbb2", "npm run second")
+    until(lambda: "listbbbbb2" in page.js("window.told"), what="the second, over the feed")
+    page.js("window.holds = 99; window.lists.forEach((list) => list.fails(new TypeError('no line')))")
+    page.sees("npm run second")
+    page.sees("npm run first")
+    page.sees("Live")

@@ -94,13 +94,21 @@ export class Feed {
     mine.onmessage = ({ data }) => {
       this.turn = this.turn
         .then(() => (mine === this.socket ? this.take(JSON.parse(String(data)) as LiveNews) : undefined))
-        .catch(() => mine.close());
+        .catch(() => this.give(mine));
     };
     mine.onclose = ({ code }) => {
       if (mine !== this.socket) return;
       this.socket = null;
       void this.lost(code);
     };
+  }
+
+  /** What could not be handled ends the line here and now: what has come after it must not count as handled. */
+  private give(mine: WebSocket): void {
+    mine.close();
+    if (mine !== this.socket) return;
+    this.socket = null;
+    void this.lost(0);
   }
 
   private async lost(code: number): Promise<void> {
