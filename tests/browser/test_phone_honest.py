@@ -308,7 +308,10 @@ LISTS = """
     return new Promise((comes, fails) => window.lists.push({ comes: () => comes(reply), fails }));
   };
   window.WebSocket = class extends Line {
-    constructor(...where) { super(...where); this.addEventListener("message", ({ data }) => (window.told += data)); }
+    constructor(...where) {
+      super(...where);
+      this.addEventListener("message", ({ data }) => (window.told += data));
+    }
   };
 """
 
@@ -326,3 +329,19 @@ def test_what_came_while_the_lists_failed_does_not_hide_the_rest(agent: Agent, o
     page.sees("npm run second")
     page.sees("npm run first")
     page.sees("Live")
+
+
+def test_a_list_from_before_the_answer_does_not_say_that_it_came_back(agent: Agent, opens: Opens) -> None:
+    page = opens()
+    line = agent.bash("listccccc2", "npm test")
+    page.sees("npm test")
+    page.call("Page.addScriptToEvaluateOnNewDocument", source=LISTS.replace("HOLDS", "1"))
+    page.reload()
+    until(lambda: page.js("window.lists?.length") == 1, what="the second list to be asked for")
+    page.tap("Allow")
+    answer_id(line)
+    page.sees("Taken. On its way to the agent")
+    page.js("window.lists.forEach((list) => list.comes())")
+    page.sees("Live")
+    page.sees("Taken. On its way to the agent")
+    assert "came back" not in page.text()

@@ -134,8 +134,19 @@ class Inbox {
     this.cards = this.cards.filter((card) => there.has(card.prompt.id) || card.mine !== null);
     const pauses = (prompt: PromptView): number => Number(prompt.kind === "ready" || prompt.kind === "problem");
     const fresh = [...prompts.data].sort((a, b) => pauses(a) - pauses(b) || a.opened_at - b.opened_at);
-    for (const prompt of fresh) this.take(prompt, this.loaded);
+    // A list tells no history. One that was on its way while we answered would say that the answer came back.
+    const doubted = (card: Card, prompt: PromptView): boolean => "history" in card.prompt && card.prompt.state !== prompt.state;
+    const again: Card[] = [];
+    for (const prompt of fresh) {
+      const card = this.find(prompt.id);
+      if (card && doubted(card, prompt)) again.push(card);
+      else this.take(prompt, this.loaded);
+    }
     this.loaded = true;
+    for (const card of again) {
+      const now = await get<PromptStory>(`/api/prompts/${part(card.prompt.id)}`);
+      if (now.ok) this.update(card, now.data);
+    }
   }
 
   /** Pull the brake, or let it go; what is wrong, in a sentence, or nothing. */
