@@ -170,3 +170,15 @@ def test_what_is_wrong_changes_nothing(house: House) -> None:
         assert heard(talk) == {
             "type": "error", "requestId": "nosuch", "error": "There is no such request; it may be over.",
         }  # fmt: skip
+
+
+def test_every_request_that_was_shown_is_resolved(house: House) -> None:
+    raised(house, "p1", "question", COLOUR, NAME)
+    with feed(house) as talk:
+        assert heard(talk)["requestId"] == "p1.1"
+        house.post(DialogClosed(time.time(), "p1", "busy"))
+        told = [heard(talk), heard(talk)]
+    assert [(each["type"], each["requestId"], each["state"]) for each in told] == [
+        ("interactive-prompt-resolved", "p1.1", "desk"),
+        ("interactive-prompt-resolved", "p1.2", "desk"),
+    ]

@@ -104,7 +104,7 @@ def interactive(prompt: Prompt, bodies: Bodies, place: int = 0) -> InteractivePr
     given = tool_input(bodies.body(prompt.request)) if prompt.tool is not None else None
     asked = question.text if question is not None and (several or prompt.kind != "permission") else ""
     return InteractivePrompt(
-        request_id=f"{prompt.id}.{place + 1}" if several else prompt.id,
+        request_id=request_ids(prompt)[place],
         type=TYPES.get(prompt.kind, "question"),
         title=prompt.title,
         description="\n\n".join(dict.fromkeys(part for part in (asked, prompt.body) if part)),
@@ -115,6 +115,12 @@ def interactive(prompt: Prompt, bodies: Bodies, place: int = 0) -> InteractivePr
         else None,
         text_input=_field(question),
     )
+
+
+def request_ids(prompt: Prompt) -> list[str]:
+    """The names under which it is shown, question by question."""
+    several = len(prompt.questions) > 1
+    return [f"{prompt.id}.{place + 1}" for place in range(len(prompt.questions))] if several else [prompt.id]
 
 
 async def respond(desk: Desk, begun: Responses, caller: Caller, response: PromptResponse) -> ResponseResult | None:

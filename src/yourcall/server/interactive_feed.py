@@ -16,7 +16,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from yourcall.model import Prompt, Refused
 from yourcall.server.auth import CALLER, Caller, Refusal
 from yourcall.server.devices import Devices
-from yourcall.server.interactive import PromptResponse, Responses, decode, interactive, respond
+from yourcall.server.interactive import PromptResponse, Responses, decode, interactive, request_ids, respond
 from yourcall.server.live import FAREWELL, PATIENCE, RESYNC, REVOKED
 from yourcall.server.needs import Desk
 from yourcall.server.route import Call, Reply, body
@@ -102,8 +102,9 @@ def _news(prompt: Prompt, desk: Desk, shown: dict[str, Prompt], out: asyncio.Que
             out.put_nowait(event(prompt, desk))
     elif before is not None:
         del shown[prompt.id]
-        told = {"requestId": prompt.id, "state": prompt.state, "sessionId": prompt.session_id}
-        out.put_nowait({"type": "interactive-prompt-resolved", **told})
+        for name in request_ids(before):
+            told = {"requestId": name, "state": prompt.state, "sessionId": prompt.session_id}
+            out.put_nowait({"type": "interactive-prompt-resolved", **told})
 
 
 def event(prompt: Prompt, desk: Desk) -> dict[str, Any]:
