@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from server_house import House, heard
 from websockets.sync.client import connect as websocket
 
@@ -170,6 +171,23 @@ def test_what_is_wrong_changes_nothing(house: House) -> None:
         assert heard(talk) == {
             "type": "error", "requestId": "nosuch", "error": "There is no such request; it may be over.",
         }  # fmt: skip
+
+
+def test_what_was_answered_to_other_questions_is_not_part_of_the_answer(house: House) -> None:
+    """A request that was read from a screen comes to its hook, and asks something else under the same names."""
+    prompt = Prompt(
+        "p1", "question", "claude", "s1", "/p", "Title", time.time(), questions=(COLOUR, NAME), held=True,
+        link="screen",
+    )  # fmt: skip
+    house.post(PromptRaised(prompt.opened_at, prompt))
+    with house.http(house.token()) as phone:
+        step = phone.post("/api/interactive-prompts/respond", json={"requestId": "p1.1", "selectedOption": "Red"})
+        assert step.json()["result"] == "next"
+        other = replace(prompt, link="hook", questions=(replace(COLOUR, text="Which colour shall go?"), NAME))
+        house.post(PromptRaised(prompt.opened_at, other))
+        step = phone.post("/api/interactive-prompts/respond", json={"requestId": "p1.2", "textValue": "Ada"})
+        assert (step.json()["result"], step.json()["next"]["requestId"]) == ("next", "p1.1")
+        assert delivered(house) == []
 
 
 def test_every_request_that_was_shown_is_resolved(house: House) -> None:

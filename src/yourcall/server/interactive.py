@@ -78,6 +78,7 @@ class Begun(Struct):
 
     choices: dict[str, tuple[str, ...]] = {}
     texts: dict[str, str] = {}
+    questions: tuple[Question, ...] = ()  # what it answers: to others under the same names it says nothing
 
 
 class Responses:
@@ -88,7 +89,9 @@ class Responses:
 
     def at(self, caller: Caller, prompt: Prompt) -> Begun:
         key = (caller.device_id or caller.by, prompt.id)
-        begun = self._begun.setdefault(key, Begun())
+        begun = self._begun.get(key)
+        if begun is None or begun.questions != prompt.questions:
+            begun = self._begun[key] = Begun(questions=prompt.questions)
         while len(self._begun) > MOST_BEGUN:
             del self._begun[next(iter(self._begun))]
         return begun
