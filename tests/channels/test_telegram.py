@@ -335,6 +335,27 @@ def test_questions_that_changed_since_are_not_answered_by_an_old_button(acts: Ac
     acts(story)
 
 
+def test_what_was_chosen_for_other_questions_is_not_part_of_the_answer(acts: Acts) -> None:
+    """The message is brought to the new questions by itself; what was ticked before was an answer to others."""
+
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair()
+        sort = Question("q1", "Keep which one?", (Option("a", "Apples", "choose"), Option("b", "Pears", "choose")))
+        size = Question("q2", "How many?", (Option("f", "Few", "choose"), Option("m", "Many", "choose")))
+        await stage.house.ask(kind="question", title="Fruit", questions=(sort, size))
+        message = await stage.prompt()
+        stage.server.tap(message, "○ Apples")
+        await stage.see(lambda: "2 of 2: How many?" in stage.text(message))
+        other = replace(sort, text="Throw away which one?")
+        await stage.house.post(HolderLost(stage.house.clock(), "p1", "its hook has left"))
+        await stage.house.post(DialogReached(stage.house.clock(), "p1", "screen", (other, size), "r"))
+        await stage.see(lambda: "1 of 2: Throw away which one?" in stage.text(message), "the new question")
+        assert "○ Apples" in stage.server.labels(message), "nothing is chosen yet"
+
+    acts(story)
+
+
 def test_titles_only_says_no_word_of_the_agent_and_still_has_yes_and_no(acts: Acts) -> None:
     async def story(stage: Stage) -> None:
         stage.life(Notify(titles_only=True))

@@ -164,7 +164,7 @@ class Telegram:
             self._locks.pop((target, message_id), None)
             for prompt in notice.prompts:
                 if notice.outcome != "Asked again below":
-                    await self.book.put_draft(target, prompt.id, None)
+                    await self.book.drop_draft(target, prompt.id)
         return end or Sent(receipt)
 
     async def withdraw(self, target: str, receipt: str, notice: Notice) -> Carried:
@@ -214,7 +214,9 @@ class Telegram:
         return notice if row is not None and row.state == "open" else None
 
     def _draft(self, target: str, notice: Notice) -> Draft:
-        return self.book.draft(target, notice.prompts[0].id) if len(notice.prompts) == 1 else Draft()
+        if len(notice.prompts) != 1:
+            return Draft()
+        return self.book.draft(target, notice.prompts[0].id, self._offer(notice))
 
     def _offer(self, notice: Notice) -> str:
         """With titles only, the questions are not in the notice: then those on record count."""

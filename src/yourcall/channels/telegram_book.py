@@ -61,6 +61,13 @@ class Undone(Struct, frozen=True):
     thread: int = 0
 
 
+class _Begun(Struct, frozen=True):
+    """A draft, and the offer it is about: what was chosen for other questions says nothing about these."""
+
+    offer: str
+    draft: Draft
+
+
 class _Named(Struct, frozen=True):
     prompt: str
     at: float
@@ -185,13 +192,17 @@ class Book:
     def placed(self, chat: str | int, message_id: int) -> Placed | None:
         return self._read(f"m:{chat}:{message_id}", Placed)
 
-    def draft(self, chat: str | int, prompt_id: str) -> Draft:
-        return self._read(f"d:{key_of(prompt_id)}:{chat}", Draft) or Draft()
+    def draft(self, chat: str | int, prompt_id: str, offer: str) -> Draft:
+        begun = self._read(f"d:{key_of(prompt_id)}:{chat}", _Begun)
+        return begun.draft if begun is not None and begun.offer == offer else Draft()
 
-    async def put_draft(self, chat: str | int, prompt_id: str, draft: Draft | None) -> None:
+    async def put_draft(self, chat: str | int, prompt_id: str, draft: Draft, offer: str) -> None:
+        await self._write(f"d:{key_of(prompt_id)}:{chat}", _Begun(offer, draft))
+
+    async def drop_draft(self, chat: str | int, prompt_id: str) -> None:
         name = f"d:{key_of(prompt_id)}:{chat}"
-        if draft is not None or self._keep.get(name) is not None:
-            await self._keep.put(name, msgspec.json.encode(draft) if draft else None)
+        if self._keep.get(name) is not None:
+            await self._keep.put(name, None)
 
     async def tidy(self) -> None:
         """The oldest messages are forgotten, so that the book stays small."""

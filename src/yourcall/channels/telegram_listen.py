@@ -159,7 +159,7 @@ class Listener:
             self._toast(tapped, "What is asked has changed since. Read it again.", alert=True)
             async with self._telegram.sending(chat):  # what is being sent may be this very message
                 self._telegram.renew(chat, where.message_id, row)
-            await self._book.put_draft(chat.id, row.id, None)
+            await self._book.drop_draft(chat.id, row.id)
             self._show(chat, where.message_id, row)
             return
         await self._pressed(number, tapped, chat, where.message_id, row, press, by)
@@ -167,7 +167,7 @@ class Listener:
     async def _pressed(
         self, number: int, tapped: Tapped, chat: Chat, message_id: int, row: Prompt, press: Press, by: str
     ) -> None:
-        draft = self._book.draft(chat.id, row.id)
+        draft = self._book.draft(chat.id, row.id, press.offer)
         if not as_shown(draft, press):
             self._toast(tapped, "What is chosen has changed since. Read it again.", alert=True)
             self._show(chat, message_id, row)
@@ -176,7 +176,7 @@ class Listener:
             after = pressed(row, draft, press)
             self._toast(tapped, "" if after else "This button is too old.")
             if after is not None and after != draft:
-                await self._book.put_draft(chat.id, row.id, after)
+                await self._book.put_draft(chat.id, row.id, after, press.offer)
                 self._show(chat, message_id, row)
             return
         choices, texts, sure = answer_of(row, draft, press)
@@ -184,14 +184,13 @@ class Listener:
         danger = danger_of(row, body) if allows(row, choices) else ""
         if danger and not sure:
             self._toast(tapped, f"{danger} Say it twice.")
-            await self._book.put_draft(
-                chat.id, row.id, replace(draft, sure_of=ALL if press.verb == "s" else press.what)
-            )
+            asked = replace(draft, sure_of=ALL if press.verb == "s" else press.what)
+            await self._book.put_draft(chat.id, row.id, asked, press.offer)
             self._show(chat, message_id, row)
             return
         self._toast(tapped, "Sending…")
         if sure:  # said for this once: if it comes back, all is asked anew
-            await self._book.put_draft(chat.id, row.id, replace(draft, sure_of=""))
+            await self._book.put_draft(chat.id, row.id, replace(draft, sure_of=""), press.offer)
         await self._answer(number, chat, message_id, row, by, choices, texts, sure)
 
     async def _answer(
@@ -320,7 +319,8 @@ class Listener:
         """Words to a prompt that waits: they answer it, or go along with the button that will be pressed."""
         assert heard.reply_to_message is not None
         message_id = heard.reply_to_message.message_id
-        draft = self._book.draft(chat.id, row.id)
+        offer = offer_key(masked_prompt(row).questions)
+        draft = self._book.draft(chat.id, row.id, offer)
         after = written(row, draft, heard.text) if row.held and row.questions else None
         if after is None:
             why = "This takes no words: use its buttons." if row.held else "It can only be answered at the desk."
@@ -331,7 +331,7 @@ class Listener:
             texts = {row.questions[0].id: heard.text}
             await self._answer(number, chat, heard.message_id, row, by, {}, texts, thread=thread)
             return
-        await self._book.put_draft(chat.id, row.id, after)
+        await self._book.put_draft(chat.id, row.id, after, offer)
         self._show(chat, message_id, row)
         words = (
             "Kept. It goes along with the button you press." if decides else "Kept. Now go on, or press Submit."
