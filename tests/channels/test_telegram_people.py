@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
-from channel_house import DENY
+from channel_house import DENY, House, Lives
 from msgspec.structs import replace
 from telegram_stage import Acts, Stage
 
+from kit.telegram_server import TelegramServer
 from yourcall.channels.needs import Desk
 from yourcall.channels.runner import Condition
+from yourcall.channels.telegram import Settings, Telegram
+from yourcall.channels.telegram_book import Chat
+from yourcall.channels.telegram_progress import BEGINNING, Follow, Progress
 from yourcall.core.escalate import Notify
 from yourcall.daemon import AGENTS
 from yourcall.events import AnswerNotWritten, SessionEnded, SessionSeen
@@ -399,3 +404,35 @@ def test_a_stopped_listener_is_said(acts: Acts) -> None:
         assert stage.channel.deaf == "it stopped listening (RuntimeError), and tries again"
 
     acts(story)
+
+
+def test_a_turn_that_begins_while_the_one_before_is_told_to_be_over_is_shown(lives: Lives) -> None:
+    class Slow(TelegramServer):
+        asked, goes_on = threading.Event(), threading.Event()
+
+        def _sendMessage(self, fields: dict[str, Any]) -> tuple[int, Any]:
+            self.asked.set()
+            self.goes_on.wait(30)
+            return super()._sendMessage(fields)
+
+    async def story(house: House) -> None:
+        with Slow() as server:
+            stage = Stage(house, server)
+            server.chats[7] = {"type": "private", "forum": False}
+            now = house.clock()
+            await house.post(SessionSeen(now, Session("s1", "claude", "/home/me/shop", state="idle", seen_at=now)))
+            secrets = {"token": server.token}
+            channel = Telegram("telegram", Settings(server=server.url), house.world(secrets))
+            chat = Chat(7)
+            await channel.book.put_chat(chat)
+            progress = Progress(channel, desk_of(stage))
+            await progress._put(Follow(7, "s1", now - 60, begun=True))
+            (before,) = progress._all()
+            looking = asyncio.create_task(progress._look(before))
+            await house.until(server.asked.is_set, what="the end of the turn before is being told")
+            await progress.follow(chat, "s1", 0, BEGINNING)
+            server.goes_on.set()
+            await looking
+            assert [(each.at > before.at, each.message_id) for each in progress._all()] == [(True, 0)]
+
+    lives(story)

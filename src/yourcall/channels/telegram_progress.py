@@ -108,7 +108,8 @@ class Progress:
             return  # what it waits for may be what was just answered
         if works and not follow.begun:
             follow = replace(follow, begun=True)
-            await self._put(follow)
+            if self._still(follow):
+                await self._put(follow)
         message = await self._message(follow, session, over, now)
         end = await self._show(follow, chat, message) if message is not None else None
         if isinstance(end, Later):
@@ -134,9 +135,10 @@ class Progress:
             end = await self._telegram.say(chat, message, thread=follow.thread)
             if isinstance(end, int):
                 await self._telegram.book.place(str(chat.id), end, Placed(session=follow.session))
-                await self._put(replace(follow, message_id=end))
+                if self._still(follow):
+                    await self._put(replace(follow, message_id=end))
                 end = None
-        if end is None:
+        if end is None and self._still(follow):
             self._shown[name] = message.text
         return end
 
@@ -194,7 +196,14 @@ class Progress:
         self._shown.pop(self._name(follow), None)
         await self._telegram.world.keep.put(self._name(follow), msgspec.json.encode(follow))
 
+    def _still(self, follow: Follow) -> bool:
+        """Nobody has spoken to it since: a newer turn goes by the same name, and must not end with this one."""
+        data = self._telegram.world.keep.get(self._name(follow))
+        return data is not None and msgspec.json.decode(data, type=Follow).at == follow.at
+
     async def _drop(self, follow: Follow) -> None:
+        if not self._still(follow):
+            return
         self._shown.pop(self._name(follow), None)
         self._last.pop(self._name(follow), None)
         await self._telegram.world.keep.put(self._name(follow), None)
