@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import time
 from pathlib import Path
 
@@ -455,5 +456,48 @@ def test_a_storm_of_changes_is_followed_from_the_rows(lives: Lives) -> None:
             subscriber.lagged = True  # what a queue of a thousand does when it overflows
         await house.at_the_desk()
         await house.until(lambda: not board.shown)
+
+    lives(story)
+
+
+def test_a_disk_that_is_busy_for_a_while_costs_nobody_the_end_of_a_notice(
+    lives: Lives, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story(house: House) -> None:
+        house.store._writer._db.execute("PRAGMA busy_timeout = 50")
+        board = Board(edit=True)
+        sending = asyncio.Event()
+        board.next.append(sending)
+        house.start(board)
+        await house.ask()
+        await house.until(lambda: board.sends)
+        disk = sqlite3.connect(house.store.path, isolation_level=None)
+        disk.execute("BEGIN IMMEDIATE")  # a backup, say
+        sending.set()
+        await house.until(lambda: "cannot be used: database is locked" in caplog.text, what="it was tried")
+        disk.execute("ROLLBACK")
+        disk.close()
+        await house.until(
+            lambda: [row.state for row in house.store.receipts()] == ["shown"], what="written after all"
+        )
+        await house.at_the_desk()
+        await house.until(lambda: not house.store.receipts())
+        assert [notice.outcome for notice in board.shown.values()] == ["Answered at the desk"]
+
+    lives(story)
+
+
+def test_what_fails_before_a_notice_leaves_is_tried_again(lives: Lives, caplog: pytest.LogCaptureFixture) -> None:
+    async def story(house: House) -> None:
+        board = Board(buttons=3, replaces=True)
+        house.start(board)
+        disk = sqlite3.connect(house.store.path, isolation_level=None)
+        disk.execute("CREATE TRIGGER no BEFORE INSERT ON taps BEGIN SELECT RAISE(ABORT, 'no room'); END")
+        await house.ask()
+        await house.until(lambda: "no room" in caplog.text, what="its buttons cannot be kept")
+        assert not board.shown
+        disk.execute("DROP TRIGGER no")
+        disk.close()
+        await house.until(lambda: board.shown, what="told after all")
 
     lives(story)

@@ -221,6 +221,16 @@ class Runner:
             self._touch(key)
 
     async def _settle(self, key: Key) -> None:
+        """To its end, whatever goes wrong on the way: nobody else would go on with it before the next restart."""
+        while key in self._rows:
+            try:
+                await self._bring(key)
+                return
+            except Exception:
+                log.exception("telling %s failed; trying again", key[1])
+            await self._pause(key, LONGEST_PAUSE_S)
+
+    async def _bring(self, key: Key) -> None:
         pause, tries = FIRST_PAUSE_S, 0
         while True:
             self._changed[key].clear()
@@ -375,7 +385,16 @@ class Runner:
     # --- what is written down ------------------------------------------------------------------------------------
 
     async def _write(self, row: Receipt) -> None:
-        await self._ledger.put_receipts([row])
+        pause = FIRST_PAUSE_S
+        while True:
+            try:
+                await self._ledger.put_receipts([row])
+                break
+            except Exception as error:
+                # What became of a notice is known here alone: it is kept until it can be written.
+                log.error("%s: its receipt waits for the disk: %s", row.channel, error)
+            await self._sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE_S)
         self._put(row)
 
     def _put(self, row: Receipt) -> None:
