@@ -501,3 +501,23 @@ def test_what_fails_before_a_notice_leaves_is_tried_again(lives: Lives, caplog: 
         await house.until(lambda: board.shown, what="told after all")
 
     lives(story)
+
+
+def test_nothing_goes_on_in_channels_that_were_taken_away(lives: Lives) -> None:
+    """With another configuration there are other channels: what changed in the last moment is theirs to tell."""
+
+    async def story(house: House) -> None:
+        board = Board(withdraw=True, replaces=True)
+        board.next.append(asyncio.Event())  # a send that does not end
+        runner = house.start(board)
+        await house.ask()
+        await house.until(lambda: board.sends)
+        await house.answer()
+        await house.until(
+            lambda: all(changed.is_set() for changed in runner._changed.values()), what="heard of it"
+        )
+        await house.stop()
+        assert not runner._tasks
+        assert [deed for deed, _, _ in board.deeds] == ["send"]
+
+    lives(story)

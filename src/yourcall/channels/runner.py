@@ -215,7 +215,9 @@ class Runner:
     def _ended(self, key: Key, task: asyncio.Task[None]) -> None:
         del self._tasks[key]
         changed = self._changed.pop(key)
-        if not task.cancelled() and task.exception() is not None:
+        if task.cancelled():
+            return  # all of them are, when others take over
+        if task.exception() is not None:
             log.error("telling %s failed", key[1], exc_info=task.exception())
         elif changed.is_set() and key in self._rows:
             self._touch(key)
