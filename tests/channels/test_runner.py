@@ -521,3 +521,29 @@ def test_nothing_goes_on_in_channels_that_were_taken_away(lives: Lives) -> None:
         assert [deed for deed, _, _ in board.deeds] == ["send"]
 
     lives(story)
+
+
+def test_another_configuration_knows_what_was_being_written(lives: Lives) -> None:
+    async def story(house: House) -> None:
+        board = Board(edit=True)
+        sending = asyncio.Event()
+        board.next.append(sending)
+        house.start(board)
+        await house.ask()
+        await house.until(lambda: board.sends)
+        disk = sqlite3.connect(house.store.path, isolation_level=None)
+        disk.execute("BEGIN IMMEDIATE")
+        sending.set()
+        await house.until(lambda: house.store.busy, what="its receipt is being written")
+        stopping = asyncio.create_task(house.stop())
+        await asyncio.wait({stopping}, timeout=0.3)
+        assert not stopping.done(), "who comes after it would read what was before"
+        disk.execute("ROLLBACK")
+        disk.close()
+        await stopping
+        house.start(board)
+        await house.at_the_desk()
+        await house.until(lambda: not house.store.receipts())
+        assert [notice.outcome for notice in board.shown.values()] == ["Answered at the desk"]
+
+    lives(story)

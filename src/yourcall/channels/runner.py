@@ -389,9 +389,13 @@ class Runner:
     async def _write(self, row: Receipt) -> None:
         pause = FIRST_PAUSE_S
         while True:
+            writing = asyncio.ensure_future(self._ledger.put_receipts([row]))
             try:
-                await self._ledger.put_receipts([row])
+                await asyncio.shield(writing)
                 break
+            except asyncio.CancelledError:
+                await asyncio.gather(writing, return_exceptions=True)  # whoever takes over reads it right after us
+                raise
             except Exception as error:
                 # What became of a notice is known here alone: it is kept until it can be written.
                 log.error("%s: its receipt waits for the disk: %s", row.channel, error)
