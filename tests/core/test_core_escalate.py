@@ -181,6 +181,15 @@ def test_projects_and_kinds_have_their_own_channels() -> None:
     assert channels(look(asked(at=later, cwd="/elsewhere"), notify=rules)) == ["desktop", "phone"]
 
 
+def test_a_clock_that_was_set_back_keeps_nobody_waiting() -> None:
+    """Asked an hour from now, by a clock that was wrong then: it waits; what was typed then is no sign."""
+    later = asked(at=NOW + 3600)
+    assert channels(look(later, person_at=NOW + 3500)) == ["desktop", "phone"]
+    told = (receipt("desktop", NOW, "p1"), receipt("phone", NOW, "p1"))
+    assert look(later, now=NOW + 1, told=told) == Due((), NOW + 60)
+    assert channels(look(later, now=NOW + 60, told=told)) == ["chat"]
+
+
 def test_a_notice_is_named_for_devices_whatever_the_id() -> None:
     assert name_of(asked("k3fqk3fqab")) == "k3fqk3fqab"
     strange = [name_of(asked(id)) for id in ("a b", "ä", "x" * 100, "x" * 99, "\ud800")]

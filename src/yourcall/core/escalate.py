@@ -27,6 +27,9 @@ Seconds = Annotated[float, Meta(ge=0)]
 # A rule, or a quick hand, answers within this; then nobody's pocket needs to buzz.
 GRACE_S = 0.5
 
+# What began so much later than now began by a clock that was set back since: less is a clock being put right.
+SET_BACK_S = 60.0
+
 DAY = 24 * 60
 
 # How the name of a digest begins.
@@ -151,6 +154,9 @@ def name_of(prompt: Prompt, digest: bool = False) -> str:
 def _plans(prompt: Prompt, scene: Scene, notify: Notify, receipts: Sequence[Told]) -> Iterable[_Plan]:
     posts = _posts(prompt, scene.posts, notify)
     since = waiting_since(prompt)
+    if since > scene.now + SET_BACK_S:
+        # For how long it has waited, nobody knows: long enough.
+        since = scene.now - GRACE_S - notify.desk_most_s - notify.digest_s
     pushed_at = max(since + GRACE_S, min(scene.person_at + notify.desk_s, since + notify.desk_most_s))
     if prompt.kind == "ready":
         pushed_at = max(pushed_at, since + notify.digest_s)
