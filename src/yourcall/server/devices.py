@@ -36,6 +36,7 @@ class Devices:
         self._seen: dict[str, float] = {}
         self._revoked: set[str] = set()
         self._present: dict[str, set[asyncio.Event]] = {}
+        self._naming = asyncio.Lock()  # from the look for a free name until it is taken
 
     def known(self, token: str) -> Device | None:
         """The device that holds this token, unless it was revoked."""
@@ -59,12 +60,14 @@ class Devices:
     async def add(self, name: str) -> tuple[Device, str]:
         """A new device and its token, which nobody can ask for again."""
         token = PREFIX + secrets.token_urlsafe(32)
-        return await self._keys.add_device(self._free(name), _hash(token)), token
+        async with self._naming:
+            return await self._keys.add_device(self._free(name), _hash(token)), token
 
     async def rename(self, device_id: str, name: str) -> str | None:
         """The name it has from now on; None if there is no such device, or it is revoked."""
-        free = self._free(name, besides=device_id)
-        done = await self._keys.rename_device(device_id, free)
+        async with self._naming:
+            free = self._free(name, besides=device_id)
+            done = await self._keys.rename_device(device_id, free)
         self._known.clear()
         return free if done else None
 
