@@ -167,6 +167,21 @@ def test_a_tap_that_is_too_late_says_so(worker: Worker, agent: Agent, yc: Yourca
     assert "already answered" in one["body"]
 
 
+def test_a_tap_whose_reply_is_lost_is_not_called_a_no(worker: Worker, agent: Agent) -> None:
+    line = agent.bash("pushlosta2", "npm test")
+    away(worker)
+    worker.push(word("pushlosta2"))
+    until(worker.shown, 20, what="a notification")
+    cut = "(real) => (...all) => real(...all).then(() => { throw new TypeError('the line broke') })"
+    worker.js(f"globalThis.fetch = ({cut})(fetch); true")
+    worker.tap("0")
+    assert answered(line)["decision"]["behavior"] == "allow"
+    (one,) = until(
+        lambda: [n for n in worker.shown() if n["title"] != word("")["title"]], 30, what="a word about it"
+    )
+    assert one["title"] == "Did that arrive?"
+
+
 def test_who_has_the_app_in_front_is_not_told_twice(worker: Worker) -> None:
     worker.page.call("Page.bringToFront")
     worker.page.call("Emulation.setFocusEmulationEnabled", enabled=True)

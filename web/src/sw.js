@@ -97,8 +97,8 @@ async function answer(prompt, { question, option }, tag) {
   const reply = await post(path, { choices: { [question]: [option] }, wait: 10 });
   // What was sent is on its way, and the inbox says what became of it; only a no must be told.
   if (reply.ok) return;
-  await registration.showNotification("That was not taken", {
-    body: String(reply.error || reply.detail || "There is no line to yourcall."),
+  await registration.showNotification(reply.lost ? "Did that arrive?" : "That was not taken", {
+    body: reply.lost ? "The line to yourcall broke. Look in the app before you answer again." : String(reply.error || reply.detail || ""),
     tag,
     data: { prompt },
   });
@@ -109,7 +109,7 @@ async function post(path, body) {
     const reply = await fetch(path, { method: "POST", body: JSON.stringify(body), credentials: "same-origin" });
     return { ...(await reply.json()), ok: reply.ok };
   } catch {
-    return { ok: false };
+    return { ok: false, lost: true }; // before it was heard, or only the reply: nobody here knows
   }
 }
 
