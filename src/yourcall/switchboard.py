@@ -245,7 +245,7 @@ class Switchboard:
             return
         if session is None:  # it ended while this was being told of it: nobody else would end it
             await self.post(SessionEnded(time.time(), prompt.session_id, "its process is gone"))
-        elif not session.pid or (session.pid_started and processes.started(session.pid) == session.pid_started):
+        elif not session.pid or (session.pid_started and not processes.gone(session.pid, session.pid_started)):
             await self.post(HolderLost(time.time(), prompt_id, "its hook has left"))
         else:
             await self.watches.last_look(session.id)
@@ -361,7 +361,7 @@ class Switchboard:
                 continue  # a watch looks more closely, and reads its last lines first
             if any(link.kind == SOCKET for link in session.links):
                 continue  # its process is a window; the server behind it tells of its end
-            if session.pid_started and processes.started(session.pid) != session.pid_started:
+            if session.pid_started and processes.gone(session.pid, session.pid_started):
                 await self.post(SessionEnded(now, session.id, "its process is gone"))
 
 

@@ -119,7 +119,7 @@ class Discovery:
             if only_found(session)
             and session.pid_started
             and not self._teller.state.of_session(session.id)
-            and processes.started(session.pid) != session.pid_started
+            and processes.gone(session.pid, session.pid_started)
         ]
 
 
@@ -135,7 +135,7 @@ def may_tell(old: Session | None, new: Session) -> bool:
     if not only_found(old):
         return False
     same = old.pid_started == new.pid_started and old.pid == new.pid
-    return same or processes.started(old.pid) != old.pid_started
+    return same or processes.gone(old.pid, old.pid_started)
 
 
 def _running(finder: Finder, root: int) -> list[Process]:

@@ -46,6 +46,16 @@ def started(pid: int) -> str:
     return word
 
 
+def gone(pid: int, began: str) -> bool:
+    """Surely not there any more. What cannot be read (no file can be opened now) is not gone for that."""
+    try:
+        return _stat(pid)[19] != began
+    except (FileNotFoundError, ProcessLookupError, IndexError):
+        return (PROC / "self/stat").exists() or _started_elsewhere(pid) != began
+    except OSError:
+        return False
+
+
 def _stat(pid: int) -> list[str]:
     """The fields behind the name, which may hold spaces and brackets; a zombie has none."""
     fields = _read(f"{PROC}/{pid}/stat").decode("utf-8", "replace").rpartition(")")[2].split()

@@ -514,7 +514,7 @@ class Screens:
 def _left(session: Session) -> bool:
     """Its server goes on, and the program that showed it in this pane is gone."""
     elsewhere = any(link.kind == "socket" for link in session.links)
-    return elsewhere and processes.started(session.pid) != session.pid_started
+    return elsewhere and processes.gone(session.pid, session.pid_started)
 
 
 def _weight(session: Session) -> tuple[bool, float]:

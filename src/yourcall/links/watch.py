@@ -168,7 +168,7 @@ class Watch:
     def _dialog(self, prompt: Prompt, session: Session, now: float) -> AnyEvent | None:
         # Behind a socket its process is only a window: the server tells of the session's end.
         window = any(link.kind == "socket" for link in session.links)
-        alive = window or not session.pid_started or processes.started(session.pid) == session.pid_started
+        alive = window or not session.pid_started or not processes.gone(session.pid, session.pid_started)
         if session.pid and not alive:
             # Its last lines may still be on their way to us: the transcript is read once more before this is said.
             self._gone_at = self._gone_at or now

@@ -51,7 +51,7 @@ def _behind_a_window(session: Session) -> bool:
 
 
 def _closed(session: Session) -> bool:
-    return processes.started(session.pid) != session.pid_started
+    return processes.gone(session.pid, session.pid_started)
 
 
 async def _lend(teller: Teller, finder: Finder, known: Session, window: Session) -> None:

@@ -1,0 +1,76 @@
+"""When the machine is short of something: what cannot be looked at is not called gone."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import resource
+import subprocess
+import time
+from collections.abc import Generator
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from yourcall.config import Config
+from yourcall.events import PromptRaised, SessionSeen
+from yourcall.links import processes
+from yourcall.model import Option, Prompt, Question, Session
+from yourcall.store.sqlite import Store
+from yourcall.switchboard import Switchboard
+
+ASKED = Question("decision", "May it?", (Option("allow", "Yes", "allow_once"), Option("deny", "No", "deny")))
+
+
+@contextlib.contextmanager
+def no_file_can_be_opened() -> Generator[None]:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    highest = os.dup(0)
+    opened = [highest]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(highest + 200, before[0]), before[1]))
+    try:
+        with contextlib.suppress(OSError):
+            while True:
+                opened.append(os.dup(0))
+        yield
+    finally:
+        for each in opened:
+            os.close(each)
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_without_a_file_to_spare_no_session_is_called_gone(tmp_path: Path) -> None:
+    me = Session("s1", "claude", "/p", pid=os.getpid(), pid_started=processes.started(os.getpid()))
+    watched = Prompt("p1", "permission", "claude", "s1", "/p", "x", time.time(), questions=(ASKED,), held=True)
+
+    async def act(daemon: Switchboard) -> tuple[list[str], list[str]]:
+        await daemon.post(SessionSeen(time.time(), me))
+        await daemon.post(SessionSeen(time.time(), replace(me, id="s2", agent="codex")))
+        await daemon.post(PromptRaised(time.time(), watched))
+        with no_file_can_be_opened():
+            await daemon._end_the_gone(time.time())
+            end = time.monotonic() + 1.0
+            while time.monotonic() < end:  # its watch looks twice before it says so
+                await daemon.watches.last_look("s1")
+                await asyncio.sleep(0.05)
+        return sorted(daemon.state.sessions), sorted(daemon.state.prompts)
+
+    store = Store.open(tmp_path / "yourcall.db")
+    try:
+        assert asyncio.run(act(Switchboard(store, Config(), lambda: None))) == (["s1", "s2"], ["p1"])
+    finally:
+        store.close()
+
+
+def test_who_is_gone_is_told_from_who_cannot_be_looked_at() -> None:
+    me, began = os.getpid(), processes.started(os.getpid())
+    assert not processes.gone(me, began)
+    assert processes.gone(me, "another time")
+    with no_file_can_be_opened():
+        assert not processes.gone(me, began)
+    over = subprocess.Popen(["/bin/true"])
+    os.waitid(os.P_PID, over.pid, os.WEXITED | os.WNOWAIT)
+    assert processes.gone(over.pid, began), "a process that has ended and was not fetched yet"
+    over.wait()
+    assert processes.gone(over.pid, began)
