@@ -506,7 +506,7 @@ class Screens:
     async def _adopt(self) -> None:
         """After a start: a key may or may not have been pressed before; that is looked at, never repeated."""
         for prompt in list(self._teller.state.prompts.values()):
-            if prompt.link == "screen" and prompt.state == "answering":
+            if prompt.link in ("screen", "speech") and prompt.state == "answering":
                 why = "yourcall was stopped while it pressed keys"
                 await self._teller.post(TraceLost(time.time(), prompt.id, why))
 
