@@ -3,23 +3,43 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import shutil
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pytest
+
+from kit.drawn import Drawn
+from kit.terminal import Tmux
 from yourcall.config import Config
 from yourcall.events import AnswerGiven, PromptRaised, SessionSeen
 from yourcall.model import Answer, Prompt, Question, Session
 from yourcall.store.sqlite import Store
 from yourcall.switchboard import Switchboard
 
+IDLE = (Path(__file__).parents[1] / "corpus/claude/idle-after-answer-120x40/screen.txt").read_text()
+DRAFT = IDLE.replace("\n❯\xa0", "\n❯\xa0go on", 1)
 NEXT = Question("next", "What next?", free_text=True)
+
+
+@pytest.fixture
+def tmux() -> Iterator[Tmux]:
+    assert shutil.which("tmux"), "install the package `tmux`"
+    with Tmux() as server:
+        yield server
+
+
+async def soon(wanted: Callable[[], object]) -> None:
+    async with asyncio.timeout(10):
+        while not wanted():  # noqa: ASYNC110 - what another program has done
+            await asyncio.sleep(0.01)
 
 
 def test_an_instruction_that_a_crash_cut_short_is_told_as_unsure(tmp_path: Path) -> None:
     """It is on record and may have been typed, or not: it is not on its way any more, and nobody carries it."""
-    ready = Prompt(
-        "p1", "ready", "claude", "s1", "/p", "ready", 1.0, questions=(NEXT,), link="speech", held=True
-    )
+    ready = Prompt("p1", "ready", "claude", "s1", "/p", "ready", 1.0, questions=(NEXT,), link="speech", held=True)
 
     async def before() -> None:
         daemon = Switchboard(store, Config(), lambda: None)
@@ -49,3 +69,30 @@ def test_an_instruction_that_a_crash_cut_short_is_told_as_unsure(tmp_path: Path)
         assert "not known whether the agent took that" in detail
     finally:
         store.close()
+
+
+def test_who_hangs_up_leaves_no_half_typed_text_behind(tmux: Tmux, tmp_path: Path) -> None:
+    """Its text was in the input box and never sent; from then on it stood there as somebody's draft."""
+    drawn = Drawn(tmp_path, {"idle": IDLE, "draft": DRAFT, "sent": IDLE}, {("draft", "\r"): ["sent"]})
+    pane = drawn.start(tmux)
+
+    async def act(daemon: Switchboard) -> None:
+        session = await daemon.speaker.watch(str(pane.tmux.socket), pane.id)
+        assert isinstance(session, Session)
+        telling = asyncio.create_task(daemon.speaker.send(session, "go on"))
+        await soon(lambda: b"go on" in drawn.typed)
+        telling.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await telling
+        drawn.show("draft")
+        try:
+            await soon(lambda: drawn.shown == "sent")
+        finally:
+            await daemon.tmux.close()
+
+    store = Store.open(tmp_path / "yourcall.db")
+    try:
+        asyncio.run(act(Switchboard(store, Config(), lambda: None)))
+    finally:
+        store.close()
+    assert drawn.typed == b"\x1b[200~go on\x1b[201~\r"

@@ -65,6 +65,7 @@ class Speaker:
         self._screens = screens
         self._on_screen = on_screen
         self._told: dict[str, list[str]] = {}  # what sessions say they were told, while we speak to them
+        self._begun: set[asyncio.Task[Verdict]] = set()
 
     async def send(
         self,
@@ -134,6 +135,13 @@ class Speaker:
         return session is not None and known and pane_of(session) is not None
 
     async def _in_pane(self, session: Session, act: Callable[[Scene], Awaitable[Verdict]]) -> Verdict:
+        """To its end, even if whoever asked hangs up: half of it would stand in the box as somebody's draft."""
+        task = asyncio.create_task(self._typed(session, act))
+        self._begun.add(task)
+        task.add_done_callback(self._begun.discard)
+        return await asyncio.shield(task)
+
+    async def _typed(self, session: Session, act: Callable[[Scene], Awaitable[Verdict]]) -> Verdict:
         """Do this in the session's pane, if the session is in front there and no dialog is open."""
         link = pane_of(session)
         on = self._on_screen(session.agent)
