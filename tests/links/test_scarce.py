@@ -6,21 +6,34 @@ import asyncio
 import contextlib
 import os
 import resource
+import shutil
+import signal
 import subprocess
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
+from kit.drawn import Drawn
+from kit.terminal import Tmux
 from yourcall.config import Config
 from yourcall.events import PromptRaised, SessionSeen
-from yourcall.links import processes
+from yourcall.links import control, processes
 from yourcall.model import Option, Prompt, Question, Session
 from yourcall.store.sqlite import Store
 from yourcall.switchboard import Switchboard
 
+BASH = (Path(__file__).parents[1] / "corpus/claude/bash-120x40/screen.txt").read_text()
 ASKED = Question("decision", "May it?", (Option("allow", "Yes", "allow_once"), Option("deny", "No", "deny")))
+
+
+@pytest.fixture
+def tmux() -> Iterator[Tmux]:
+    assert shutil.which("tmux"), "install the package `tmux`"
+    with Tmux() as server:
+        yield server
 
 
 @contextlib.contextmanager
@@ -74,3 +87,43 @@ def test_who_is_gone_is_told_from_who_cannot_be_looked_at() -> None:
     assert processes.gone(over.pid, began), "a process that has ended and was not fetched yet"
     over.wait()
     assert processes.gone(over.pid, began)
+
+
+def test_a_tmux_that_is_silent_for_a_while_ends_no_session(
+    tmux: Tmux, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A session that only a screen told of was ended at the first silence, and nobody ever looked there again."""
+    monkeypatch.setattr(control, "PATIENCE_S", 0.3)
+    pane = Drawn(tmp_path, {"ask": BASH}, {}).start(tmux)
+    server = int(tmux.run("display-message", "-p", "#{pid}").strip())
+
+    async def act(daemon: Switchboard) -> tuple[bool, list[str]]:
+        seen = await daemon.speaker.watch(str(pane.tmux.socket), pane.id)
+        assert isinstance(seen, Session)
+
+        async def look_until(wanted: Callable[[], bool]) -> None:
+            async with asyncio.timeout(20):
+                while not wanted():
+                    await daemon.screens.look_around()
+                    await asyncio.sleep(0.02)
+
+        def states() -> list[str]:
+            return [prompt.state for prompt in daemon.state.prompts.values()]
+
+        try:
+            await look_until(lambda: states() == ["open"])
+            os.kill(server, signal.SIGSTOP)
+            try:
+                await look_until(lambda: states() != ["open"])
+            finally:
+                os.kill(server, signal.SIGCONT)
+            await look_until(lambda: states() in (["open"], []))
+            return list(daemon.state.sessions) == [seen.id], states()
+        finally:
+            await daemon.tmux.close()
+
+    store = Store.open(tmp_path / "yourcall.db")
+    try:
+        assert asyncio.run(act(Switchboard(store, Config(), lambda: None))) == (True, ["open"])
+    finally:
+        store.close()

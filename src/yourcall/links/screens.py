@@ -176,7 +176,7 @@ class Screens:
         for place in places:
             row = rows.get(place.pane) if not isinstance(rows, Gone) else None
             if row is None or row.dead:
-                await self._lost(place, rows.why if isinstance(rows, Gone) else "its pane is closed")
+                await self._lost(place, rows if isinstance(rows, Gone) else None)
             elif self._matters(place, row):
                 await self._look(place)
 
@@ -493,12 +493,18 @@ class Screens:
             if here and session.id.startswith(STRANGER):
                 await names.follow(self._teller, session, place.session_id)
 
-    async def _lost(self, place: Place, why: str) -> None:
-        """No pane, nothing to see; who it belonged to is over, unless it has a process that others look after."""
+    async def _lost(self, place: Place, silent: Gone | None) -> None:
+        """No pane, nothing to see; who it belonged to is over, unless it has a process that others look after.
+
+        `silent`: the server itself says nothing, which may pass as long as the program is there.
+        """
+        why = silent.why if silent is not None else "its pane is closed"
+        session = self._teller.state.sessions.get(place.session_id)
         self._seen.pop((place.server, place.pane), None)
         if self._servers.lock(place.server, place.pane).locked():
             return  # somebody is pressing there, and will tell
-        if place.session_id.startswith(STRANGER):
+        lives = session is not None and bool(session.pid) and not processes.gone(session.pid, session.pid_started)
+        if place.session_id.startswith(STRANGER) and (silent is None or not lives):
             await self._teller.post(SessionEnded(time.time(), place.session_id, why))
         elif mine := self._prompt_at(place):
             await self._teller.post(TraceLost(time.time(), mine[0].id, why))
