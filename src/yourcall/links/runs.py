@@ -106,7 +106,9 @@ class Runs:
         for session in list(self._teller.state.sessions.values()):
             if (linked := self.linked(session)) != session:
                 await self._teller.post(SessionSeen(time.time(), linked))
-        await self._screens.watch(path, about.name, about.agent, ours=False)
+        seen = await self._screens.watch(path, about.name, about.agent, ours=False)
+        if isinstance(seen, Gone) and about.seen:
+            del self._known[path]  # its screen is not there yet: greeted again at the next look
 
     def linked(self, session: Session) -> Session:
         """The session with the terminal of ours that its process has, if it has one. What its environment says
