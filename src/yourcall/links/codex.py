@@ -171,8 +171,9 @@ class CodexServers:
         spoke = live.talk.hear(data, time.time())
         for message in spoke.lines:
             await live.write(message)
-        if spoke.done is not None and (waiting := live.asked.pop(spoke.done.request_id, None)):
-            waiting.set_result(spoke.done)
+        waiting = live.asked.pop(spoke.done.request_id, None) if spoke.done is not None else None
+        if spoke.done is not None and waiting is not None and not waiting.done():
+            waiting.set_result(spoke.done)  # unless who asked has left this very moment
         for event in map(self._in_its_terminal, spoke.events):
             await self._teller.post(event, spoke.bodies if isinstance(event, PromptRaised) else None)
         for prompt_id, path, call_id in live.talk.unproved():

@@ -172,8 +172,9 @@ class Started:
                     listener(talk.session_id, line)
                 for reply in spoke.lines:
                     piped.send(reply)
-                if spoke.done is not None and (waiting := running.asked.pop(spoke.done.request_id, None)):
-                    waiting.set_result(spoke.done)
+                waiting = running.asked.pop(spoke.done.request_id, None) if spoke.done is not None else None
+                if spoke.done is not None and waiting is not None and not waiting.done():
+                    waiting.set_result(spoke.done)  # unless who asked has left this very moment
                 if spoke.record and self._records is not None:
                     self._records.append(talk.session_id, spoke.record)
                 for event in spoke.events:

@@ -1,0 +1,83 @@
+"""Who asks a session of ours something and leaves, or starts one while yourcall stops: nobody else suffers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+from yourcall.agents.talk import Done, Speaking, Spoke
+from yourcall.core.state import State
+from yourcall.events import AnyEvent
+from yourcall.links.started import Policy, Running, Started
+from yourcall.links.stdio import Piped
+from yourcall.model import Answer, Prompt, Refused, Session
+
+ENV = {"PATH": os.environ.get("PATH", os.defpath)}
+
+
+class Desk:
+    def __init__(self) -> None:
+        self.state = State()
+        self.told: list[AnyEvent] = []
+
+    async def post(self, event: AnyEvent, bodies: dict[str, bytes] | None = None) -> object:
+        self.told.append(event)
+        return None
+
+
+class Words:
+    """The plainest agent: it repeats, and `granted` is its word on what it was asked."""
+
+    session_id = "s1"
+    speaking = Speaking()
+
+    def __init__(self) -> None:
+        self.heard: list[bytes] = []
+
+    def open(self) -> list[bytes]:
+        return []
+
+    def hear(self, line: bytes, at: float) -> Spoke:
+        self.heard.append(line)
+        return Spoke(done=Done("r1")) if line == b"granted" else Spoke()
+
+    def answer(self, prompt: Prompt, answer: Answer, request: bytes) -> bytes | Refused:
+        return Refused("never asked")
+
+    def say(self, text: str, command: bool) -> bytes | Refused:
+        return text.encode() + b"\n"
+
+    def ask(self, wish: str, value: str) -> tuple[str, bytes] | Refused:
+        return "r1", b"please\n"
+
+
+def test_a_word_that_comes_just_as_its_asker_leaves_ends_no_session(tmp_path: Path) -> None:
+    go, said = tmp_path / "go", tmp_path / "said"
+    os.mkfifo(go)
+    os.mkfifo(said)
+    script = f"read _; read _ < '{go}'; echo granted; echo said > '{said}'; while read x; do echo \"$x\"; done"
+
+    async def act() -> list[bytes]:
+        started = Started(Desk(), {}.get, Policy())
+        talk, loop = Words(), asyncio.get_running_loop()
+        running = Running(Piped.start(["/bin/sh", "-c", script], ENV, tmp_path), talk)
+        started._running.add(running)
+        started._spawn(started._follow(running))
+        session = Session("s1", "words", "/p")
+        asking = asyncio.create_task(started.interrupt(session))
+        async with asyncio.timeout(20):
+            while not running.asked:  # noqa: ASYNC110 - what is looked at has no event
+                await asyncio.sleep(0.01)
+            go.write_text("now\n")
+            said.read_text()  # the loop stands still: the word is in the pipe, and not read yet
+            loop.call_later(0, asking.cancel)  # its asker leaves in the very turn in which it is read
+            await asyncio.wait([asking])
+            verdict = await started.send(session, "still there?")
+            assert verdict.result == "sent", verdict
+            while b"still there?" not in talk.heard and not running.over.is_set():  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        await started.close()
+        return talk.heard
+
+    assert asyncio.run(act()) == [b"granted", b"still there?"]
