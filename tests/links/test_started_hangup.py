@@ -6,12 +6,16 @@ import asyncio
 import os
 from pathlib import Path
 
-from yourcall.agents.talk import Done, Speaking, Spoke
+import pytest
+
+from yourcall.agents.talk import Done, Speaking, Spoke, Wish
 from yourcall.core.state import State
 from yourcall.events import AnyEvent
+from yourcall.links import stdio
 from yourcall.links.started import Policy, Running, Started
 from yourcall.links.stdio import Piped
 from yourcall.model import Answer, Prompt, Refused, Session
+from yourcall.switchboard import AGENTS
 
 ENV = {"PATH": os.environ.get("PATH", os.defpath)}
 
@@ -81,3 +85,33 @@ def test_a_word_that_comes_just_as_its_asker_leaves_ends_no_session(tmp_path: Pa
         return talk.heard
 
     assert asyncio.run(act()) == [b"granted", b"still there?"]
+
+
+def test_yourcall_stops_even_if_a_session_is_started_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waited for the new one to end by itself, which it need not do for days."""
+    monkeypatch.setattr(stdio, "ENDS_S", 1.0)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("SHELL", "/bin/sh")
+    ready = tmp_path / "ready"
+    stubborn = f"trap '' TERM; touch '{ready}'; while read x; do :; done"
+
+    async def act() -> str | Refused:
+        started = Started(Desk(), AGENTS.get, Policy(), {"acp": Policy()})
+        running = Running(Piped.start(["/bin/sh", "-c", stubborn], ENV, tmp_path), Words())
+        started._running.add(running)
+        started._spawn(started._follow(running))
+        async with asyncio.timeout(20):
+            while not ready.exists():  # noqa: ASYNC110 - what another program has done
+                await asyncio.sleep(0.01)
+            closing = asyncio.create_task(started.close())
+            await asyncio.sleep(0)  # it waits for the stubborn one
+            wish = Wish(str(tmp_path), "", command=("/bin/sleep", "60"))
+            starting = asyncio.create_task(started.start("acp", wish, remote=False))
+            await closing
+            return await starting
+
+    said = asyncio.run(act())
+    assert isinstance(said, Refused)
+    assert "is being stopped" in said.reason

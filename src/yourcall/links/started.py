@@ -96,6 +96,7 @@ class Started:
         self._records = records
         self._shell = launch.LoginShell()
         self._running: set[Running] = set()
+        self._closing = False
         self._tasks: set[asyncio.Task[object]] = set()
         self.listeners: set[Callable[[str, bytes], None]] = set()  # who hears each line a session says, as it is
 
@@ -118,6 +119,8 @@ class Started:
         ready = await self.prepared(agent, known.headless, wish, remote=remote, owned=True)
         if isinstance(ready, Refused):
             return ready
+        if self._closing:
+            return Refused("yourcall is being stopped: nothing is started any more.")
         program, env, wish = ready
         name, *arguments = wish.command or (known.headless.program, *known.headless.arguments(wish))
         cwd = Path(wish.cwd)
@@ -222,6 +225,7 @@ class Started:
                 await self._teller.post(SessionEnded(time.time(), session.id, "yourcall was stopped"))
 
     async def close(self) -> None:
+        self._closing = True  # or we would wait for the end of one that nobody ends
         for running in list(self._running):
             self._spawn(running.piped.stop())
         while self._tasks:
