@@ -68,6 +68,13 @@ def told_elsewhere(state: State, prompt: Prompt, session_id: str) -> bool:
     return explained(state, session_id, prompt.kind)
 
 
+def over_meanwhile(state: State, prompt: Prompt) -> bool:
+    """Has it ended, or changed hands, since its answer set out? The same dialog may stand there for another
+    request: to that one nobody has said anything."""
+    now = state.prompts.get(prompt.id)
+    return now is None or now.answer != prompt.answer or now.state not in ("answering", "unsure")
+
+
 def from_screen(prompt: Prompt) -> bool:
     """Only a screen told of it."""
     return prompt.fingerprint.startswith(MARK)

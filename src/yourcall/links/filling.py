@@ -21,7 +21,7 @@ from yourcall.events import (
     HolderConnected,
     TraceLost,
 )
-from yourcall.links.dialogs import Basis, fingerprint, told_elsewhere
+from yourcall.links.dialogs import Basis, fingerprint, over_meanwhile, told_elsewhere
 from yourcall.links.foreground import in_front
 from yourcall.links.screens import Screens, Teller
 from yourcall.links.servers import Server, Servers
@@ -90,6 +90,8 @@ class Filling:
                 if isinstance(shot, Refused):
                     return shot
                 continue
+            if over_meanwhile(self._teller.state, prompt):
+                return Refused("It ended meanwhile; nothing more was pressed.")
             pressed_at = time.time()
             failed = await self._do(server, basis.pane, step)
             if failed is not None and failed.unsure:

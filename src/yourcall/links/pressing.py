@@ -21,7 +21,7 @@ from yourcall.events import (
     HolderConnected,
     TraceLost,
 )
-from yourcall.links.dialogs import Basis, fingerprint, on_record, told_elsewhere
+from yourcall.links.dialogs import Basis, fingerprint, on_record, over_meanwhile, told_elsewhere
 from yourcall.links.foreground import in_front
 from yourcall.links.screens import Screens, Teller
 from yourcall.links.servers import Server, Servers
@@ -113,6 +113,8 @@ class Keyboard:
             return Refused("Its pane is gone; nothing was pressed.")
         if in_front(look.pid) != basis.front:
             return Refused("Another program has the terminal now; nothing was pressed.")
+        if over_meanwhile(self._teller.state, prompt):
+            return Refused("It ended meanwhile; nothing was pressed.")
         if told_elsewhere(self._teller.state, prompt, prompt.session_id):
             return Refused("The agent itself has raised it meanwhile: answer that one. Nothing was pressed.")
         return on.read(look.screen)

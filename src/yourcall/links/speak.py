@@ -25,6 +25,7 @@ from yourcall.events import (
     SessionSeen,
     TraceLost,
 )
+from yourcall.links.dialogs import over_meanwhile
 from yourcall.links.foreground import in_pane
 from yourcall.links.screens import Screens
 from yourcall.links.servers import Server, Servers, pane_of
@@ -73,13 +74,21 @@ class Speaker:
         text: str,
         as_command: bool = False,
         written: Callable[[], Awaitable[object]] | None = None,
+        over: Callable[[], bool] = lambda: False,
     ) -> Verdict:
-        """Give the next instruction, or a follow-up while it works. `as_command`: its `/` or `!` is meant."""
+        """Give the next instruction, or a follow-up while it works. `as_command`: its `/` or `!` is meant.
+        `over`: it is not wanted any more, asked when it is our turn at the pane."""
         on = self._on_screen(session.agent)
         typed = on.typed(text, as_command) if on is not None else Refused("This agent cannot be typed to.")
         if isinstance(typed, Refused):
             return Verdict("refused", typed.reason)
-        return await self._in_pane(session, lambda scene: self._say(session, scene, typed, as_command, written))
+
+        async def say(scene: Scene) -> Verdict:
+            if over():
+                return Verdict("refused", "It ended meanwhile; nothing was typed.")
+            return await self._say(session, scene, typed, as_command, written)
+
+        return await self._in_pane(session, say)
 
     def heard(self, session_id: str, text: str) -> None:
         """A session's own hook tells what it was told."""
@@ -117,7 +126,11 @@ class Speaker:
             # Told at once: the session's own word that a turn has begun may come before we have looked again.
             post = self._teller.post
             said = await self.send(
-                session, text, False, lambda: post(AnswerWritten(time.time(), prompt.id, answer.id))
+                session,
+                text,
+                False,
+                lambda: post(AnswerWritten(time.time(), prompt.id, answer.id)),
+                lambda: over_meanwhile(self._teller.state, prompt),
             )
         now = time.time()
         if said.result == "unsure":

@@ -1,0 +1,95 @@
+"""An answer that has to wait for its pane: if its prompt ends meanwhile, nothing of it is pressed or typed."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kit.drawn import Drawn
+from kit.terminal import Pane, Tmux
+from yourcall.config import Config
+from yourcall.events import CallSettled, PromptRaised
+from yourcall.model import Answer, Prompt, Question, Session
+from yourcall.store.sqlite import Store
+from yourcall.switchboard import Switchboard
+
+CORPUS = Path(__file__).parents[1] / "corpus" / "claude"
+Giving = Callable[[Switchboard, Session], Awaitable[tuple[str, Answer]]]
+
+
+def captured(name: str) -> str:
+    return (CORPUS / name / "screen.txt").read_text()
+
+
+@pytest.fixture
+def tmux() -> Iterator[Tmux]:
+    assert shutil.which("tmux"), "install the package `tmux`"
+    with Tmux() as server:
+        yield server
+
+
+def settled_while_it_waits(tmp_path: Path, pane: Pane, giving: Giving) -> tuple[str, str]:
+    """Give an answer while somebody of ours is at the pane, and let it end at the desk before they leave."""
+
+    async def act(daemon: Switchboard) -> tuple[str, str]:
+        try:
+            session = await daemon.speaker.watch(str(pane.tmux.socket), pane.id)
+            assert isinstance(session, Session)
+            prompt_id, answer = await giving(daemon, session)
+            async with daemon.tmux.lock(str(pane.tmux.socket), pane.id):
+                taken, _ = await daemon.loop.answer(prompt_id, answer, 0)
+                await daemon.post(CallSettled(time.time(), prompt_id, "allowed", "desk", "at the desk"))
+            async with asyncio.timeout(30):
+                while daemon._tasks:
+                    await asyncio.wait(daemon._tasks)
+            said, _ = await daemon.loop.answer(prompt_id, answer, 0)
+            return taken.result, said.detail
+        finally:
+            await daemon.tmux.close()
+
+    store = Store.open(tmp_path / "yourcall.db")
+    try:
+        return asyncio.run(act(Switchboard(store, Config(), lambda: None)))
+    finally:
+        store.close()
+
+
+def test_no_key_for_a_dialog_that_was_answered_at_the_desk(tmux: Tmux, tmp_path: Path) -> None:
+    """The agent asks the very same again: that is another request, to which nobody has said yes."""
+    drawn = Drawn(tmp_path, {"ask": captured("bash-120x40"), "done": captured("idle-after-answer-120x40")}, {})
+    pane = drawn.start(tmux)
+
+    async def giving(daemon: Switchboard, session: Session) -> tuple[str, Answer]:
+        async with asyncio.timeout(20):
+            while not daemon.state.prompts:
+                await daemon.screens.look_around()
+                await asyncio.sleep(0.02)
+        (prompt,) = daemon.state.prompts.values()
+        return prompt.id, Answer("a", "me", "http", {prompt.questions[0].id: ("allow",)})
+
+    said = settled_while_it_waits(tmp_path, pane, giving)
+    assert said == ("taken", "already answered at the desk")
+    assert drawn.typed == b""
+
+
+def test_no_instruction_for_a_session_that_was_told_another_one(tmux: Tmux, tmp_path: Path) -> None:
+    """Who was told "too late" must not find that the agent does it all the same."""
+    drawn = Drawn(tmp_path, {"idle": captured("idle-after-answer-120x40")}, {})
+    pane = drawn.start(tmux)
+
+    async def giving(daemon: Switchboard, session: Session) -> tuple[str, Answer]:
+        asked = (Question("next", "What next?", free_text=True),)
+        ready = Prompt(
+            "p1", "ready", "claude", session.id, "/p", "x", 1.0, questions=asked, link="speech", held=True
+        )
+        await daemon.post(PromptRaised(1.0, ready))
+        return "p1", Answer("a", "me", "http", texts={"next": "go on"})
+
+    said = settled_while_it_waits(tmp_path, pane, giving)
+    assert said == ("taken", "already answered at the desk")
+    assert drawn.typed == b""
