@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import json
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -275,3 +276,27 @@ def test_a_mistake_of_ours_ends_no_session(
 
     asyncio.run(scene())
     assert "the connection to" in caplog.text
+
+
+def test_a_look_that_fails_is_not_the_last_one(place: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """No file handle is left to list a folder with: that ended the whole daemon."""
+
+    async def scene() -> None:
+        desk, looks = Desk(), 0
+
+        def places() -> list[Path]:
+            nonlocal looks
+            looks += 1
+            if looks == 1:
+                raise OSError(errno.EMFILE, "Too many open files")
+            return [*homes(["~nobody-of-this-name/.codex"], None, ()), place]
+
+        task = asyncio.create_task(CodexServers(desk, CODEX, places).run())
+        async with unix_serve(serve_pending, str(place)):
+            await desk.until(lambda: desk.rows or task.done())
+            assert not task.done()
+            task.cancel()
+            await asyncio.wait([task])
+
+    asyncio.run(scene())
+    assert "looking for Codex" in caplog.text

@@ -11,6 +11,7 @@ Rules
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import stat
@@ -103,10 +104,13 @@ class CodexServers:
     async def run(self) -> None:
         try:
             while True:
-                for place in map(str, self._places()):
-                    if place not in self._followed:
-                        self._followed.add(place)
-                        self._spawn(self._follow(place))
+                try:
+                    for place in map(str, self._places()):
+                        if place not in self._followed:
+                            self._followed.add(place)
+                            self._spawn(self._follow(place))
+                except Exception:  # the rest of yourcall does without; the next look may go well
+                    log.exception("looking for Codex's sockets failed")
                 await asyncio.sleep(LOOK_S)
         finally:
             for task in list(self._tasks):
@@ -346,7 +350,10 @@ def _is_ours(place: str) -> bool:
 
 def homes(configured: Iterable[str], own: Path | None, sessions: Iterable[Session]) -> list[Path]:
     """The CODEX_HOMEs that are known: the user's own, the configured ones, those of sessions that were seen."""
-    found = {Path(home).expanduser(): None for home in configured}
+    found: dict[Path, None] = {}
+    for home in configured:
+        with contextlib.suppress(RuntimeError):  # of a user who is not there
+            found[Path(home).expanduser()] = None
     if own is not None:
         found[own] = None
     for session in sessions:
