@@ -27,7 +27,7 @@ from yourcall.core.rules_text import Book, named
 from yourcall.core.shell_items import Unread
 from yourcall.model import Prompt, Refused
 from yourcall.rulebook.cover import Told
-from yourcall.rulebook.files import Files
+from yourcall.rulebook.files import Files, Used
 from yourcall.rulebook.ground import facts_of, project_of, scene_of
 
 # The ways in which what was asked is known for sure, and an answer goes to exactly that request.
@@ -105,6 +105,7 @@ class Rulebook:
         if answer is None:
             return Told(replace(prompt, hold=ruling.do == "hold"))
         self._used.update(ruling.rules)
+        self._keep(ruling.rules)
         if ruling.do == "allow":
             self._allowed.append(at)
         return Told(replace(prompt, held=True), answer)
@@ -171,12 +172,27 @@ class Rulebook:
             mark = (rule.name, rule.since)
             if mark not in self._counted:
                 self._counted.add(mark)
-                self._used[rule.name] = sum(
+                on_record = sum(
                     rule.name in _names(prompt.answer.by)
                     for prompt in self._shelf.prompts(open_only=False, limit=5_000)
                     if prompt.answer is not None and prompt.answer.via == "rule" and prompt.opened_at >= rule.since
                 )
+                self._used[rule.name] = max(on_record, self._kept(rule))
         return self._used
+
+    def _kept(self, rule: Rule) -> int:
+        """How often it was used, whatever of the past has been forgotten since; not known: it is used up."""
+        kept = self.files.used()
+        if kept is None:
+            return rule.uses or 0
+        found = kept.get(rule.name, Used())
+        return found.times if found.since == rule.since else 0
+
+    def _keep(self, names: tuple[str, ...]) -> None:
+        """Before the answer goes out. If it cannot be written, it does not, and a person is asked."""
+        counts = {r.name: Used(r.since, self._used[r.name]) for r in self._limited[1] if r.name in names}
+        if counts:
+            self.files.keep_used(counts)
 
     # -- from a prompt to a rule
 

@@ -19,6 +19,7 @@ from yourcall.model import Refused
 
 NAME = "rules.toml"
 BEFORE = "rules.toml.before"
+USED = "rules.toml.used"
 PAUSED = "paused"
 # Thousands of rules fit into this; what is larger is not a list that somebody wrote.
 LARGEST = 1 << 20
@@ -27,6 +28,13 @@ LARGEST = 1 << 20
 class Paused(Struct, frozen=True):
     at: float = 0.0
     by: str = ""
+
+
+class Used(Struct, frozen=True):
+    """How often the rule of this name that was made at `since` has decided."""
+
+    since: float = 0.0
+    times: int = 0
 
 
 class Files:
@@ -136,6 +144,20 @@ class Files:
         _privately(self.home / BEFORE, old.encode())
         _privately(self.path, new.encode())
         self._known.pop(self.path, None)
+
+    # -- what is used up
+
+    def used(self) -> dict[str, Used] | None:
+        """By the name of the rule; None if it cannot be read: then nobody knows."""
+        try:
+            return msgspec.json.decode((self.home / USED).read_bytes(), type=dict[str, Used])
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError):
+            return None
+
+    def keep_used(self, counts: dict[str, Used]) -> None:
+        _privately(self.home / USED, msgspec.json.encode({**(self.used() or {}), **counts}))
 
     # -- the brake
 

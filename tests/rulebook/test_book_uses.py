@@ -1,0 +1,63 @@
+"""How often a rule was used is known after a restart too, whatever of the past is still on record."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from pathlib import Path
+
+from yourcall.agents.codex.agent import CODEX
+from yourcall.events import AnswerGiven, CallSettled, PromptRaised
+from yourcall.loop import Loop
+from yourcall.model import Option, Prompt, Question
+from yourcall.rulebook.book import Rulebook
+from yourcall.store.sqlite import Store
+
+QUESTION = Question("decision", "?", (Option("allow", "Yes", "allow_once"), Option("deny", "No", "deny")))
+REQUEST = json.dumps(
+    {"method": "item/commandExecution/requestApproval", "params": {"command": "touch x"}, "tool_name": "Bash"}
+).encode()
+
+
+def asked(number: int, folder: Path) -> Prompt:
+    name = f"p{number}"
+    return Prompt(
+        name, "permission", "codex", "s1", str(folder), "x", time.time(), questions=(QUESTION,), link="socket"
+    )
+
+
+def test_a_rule_that_is_used_up_stays_so_when_the_record_is_pruned(tmp_path: Path) -> None:
+    project, home = tmp_path / "shop", tmp_path / "yourcall"
+    (project / ".git").mkdir(parents=True)
+    home.mkdir()
+    (home / "rules.toml").write_text('[once]\ndo = "allow"\neffect = ["write_inside"]\nuses = 1\n')
+    store = Store.open(home / "yourcall.db")
+
+    def book() -> Rulebook:
+        return Rulebook(home, store, {"codex": CODEX}.get, lambda: 0, lambda _: str(project))
+
+    async def used() -> None:
+        loop, now = Loop(store, lambda _: None), time.time()
+        told = book().told(asked(1, project), REQUEST, now)
+        assert told.answer is not None
+        await loop.post(PromptRaised(now, told.prompt), {})
+        await loop.post(AnswerGiven(now, "p1", told.answer))
+        await loop.post(CallSettled(now, "p1", "allowed", "desk"))
+
+    async def pruned() -> int:
+        return await store.prune(time.time() + 60)
+
+    try:
+        asyncio.run(used())
+        assert book().told(asked(2, project), REQUEST, time.time()).answer is None
+        assert asyncio.run(pruned()) > 0
+        assert book().told(asked(3, project), REQUEST, time.time()).answer is None
+        # The same name, given to another rule later on, begins anew.
+        (home / "rules.toml").write_text(
+            '[once]\ndo = "allow"\neffect = ["write_inside"]\nuses = 1\nsince = 2020-01-01T00:00:00Z\n'
+        )
+        assert book().told(asked(4, project), REQUEST, time.time()).answer is not None
+        assert book().told(asked(5, project), REQUEST, time.time()).answer is None
+    finally:
+        store.close()
