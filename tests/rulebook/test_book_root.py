@@ -8,6 +8,7 @@ from pathlib import Path
 from yourcall.agents.codex.agent import CODEX
 from yourcall.model import Option, Prompt, Question
 from yourcall.rulebook.book import Rulebook
+from yourcall.rulebook.cover import Rules
 
 QUESTION = Question("decision", "?", (Option("allow", "Yes", "allow_once"), Option("deny", "No", "deny")))
 
@@ -52,3 +53,23 @@ def test_a_folder_that_cannot_be_one_is_nobodys(tmp_path: Path) -> None:
     book = Rulebook(tmp_path, _Empty(), {"codex": CODEX}.get, lambda: 0, lambda _: str(tmp_path))
     for cwd in ("\0", "/x\0y", "", "x" * 10_000):
         assert book.test("cat notes.txt", cwd, "codex").do == "ask"
+
+
+def test_a_request_cannot_leave_the_rules_of_its_project_by_naming_another_folder(tmp_path: Path) -> None:
+    """With rules in the project alone, a request that names a folder elsewhere was not even held against them."""
+    shop, other, home = (tmp_path / name for name in ("shop", "other", "yourcall"))
+    for folder in (shop / ".yourcall", shop / "src", other, home):
+        folder.mkdir(parents=True)
+    (shop / ".yourcall" / "rules.toml").write_text('[no-touching]\ndo = "deny"\ncommand = "touch"\n')
+    request = json.dumps(
+        {"method": "item/commandExecution/requestApproval", "params": {"command": "touch x"}, "tool_name": "Bash"}
+    ).encode()
+    (tmp_path / "link").symlink_to(shop / "src")
+    for cwd, started_in in ((shop, shop), (other, shop), (tmp_path / "link", tmp_path / "link")):
+        rules = Rules(home, _Empty(), {"codex": CODEX}.get, lambda: 0, lambda _, where=started_in: str(where))
+        prompt = Prompt(
+            "p1", "permission", "codex", "s1", str(cwd), "touch x", 1.0, questions=(QUESTION,), link="socket"
+        )
+        answer = rules.told(prompt, request, 1.0).answer
+        assert answer is not None, cwd
+        assert answer.choices == {"decision": ("deny",)}

@@ -63,7 +63,9 @@ class Rules:
 
     def told(self, prompt: Prompt, request: bytes, at: float) -> Told:
         """The prompt as the rules want it shown, and their answer to it if they have one."""
-        if prompt.kind != "permission" or not self._written(prompt.cwd):
+        # Both: the folder of a request may be the model's to choose, and the rules are those of its session.
+        written = self._written(prompt.cwd) or self._written(self._given[4](prompt.session_id))
+        if prompt.kind != "permission" or not written:
             return Told(prompt)
         return self.book.told(prompt, request, at)
 
@@ -71,5 +73,8 @@ class Rules:
         """Is there a rules file here, in the home or in a folder around this one?"""
         if (self._home / FILE).exists():
             return True
-        folders = (cwd, *map(str, Path(cwd).parents)) if cwd.startswith("/") and "\0" not in cwd else ()
+        if not cwd.startswith("/") or "\0" in cwd:
+            return False
+        here = os.path.realpath(cwd)  # as the book looks for the project
+        folders = (here, *map(str, Path(here).parents))
         return any(os.path.exists(os.path.join(folder, ".yourcall", FILE)) for folder in folders)
