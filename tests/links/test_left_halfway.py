@@ -15,11 +15,13 @@ from kit.drawn import Drawn
 from kit.terminal import Tmux
 from yourcall.config import Config
 from yourcall.events import AnswerGiven, PromptRaised, SessionSeen
-from yourcall.model import Answer, Prompt, Question, Session
+from yourcall.links import speak
+from yourcall.model import Answer, Prompt, Question, Session, Verdict
 from yourcall.store.sqlite import Store
 from yourcall.switchboard import Switchboard
 
 IDLE = (Path(__file__).parents[1] / "corpus/claude/idle-after-answer-120x40/screen.txt").read_text()
+BUSY = (Path(__file__).parents[1] / "corpus/claude/working-slow-120x40/screen.txt").read_text()
 DRAFT = IDLE.replace("\n❯\xa0", "\n❯\xa0go on", 1)
 NEXT = Question("next", "What next?", free_text=True)
 
@@ -96,3 +98,31 @@ def test_who_hangs_up_leaves_no_half_typed_text_behind(tmux: Tmux, tmp_path: Pat
     finally:
         store.close()
     assert drawn.typed == b"\x1b[200~go on\x1b[201~\r"
+
+
+def test_a_text_that_was_taken_late_is_not_told_as_taken_back(
+    tmux: Tmux, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine Enter is read late, and before the keys that were to take the text out again."""
+    monkeypatch.setattr(speak, "TAKEN_S", 0.3)
+    moves = {
+        ("idle", "\x1b[200~go on\x1b[201~"): ["draft"],
+        ("draft", speak.CLEARING): ["busy"],  # what Enter leads to; the rest finds an empty box
+    }
+    drawn = Drawn(tmp_path, {"idle": IDLE, "draft": DRAFT, "busy": BUSY}, moves)
+    pane = drawn.start(tmux)
+
+    async def act(daemon: Switchboard) -> Verdict:
+        try:
+            session = await daemon.speaker.watch(str(pane.tmux.socket), pane.id)
+            assert isinstance(session, Session)
+            return await daemon.speaker.send(session, "go on")
+        finally:
+            await daemon.tmux.close()
+
+    store = Store.open(tmp_path / "yourcall.db")
+    try:
+        said = asyncio.run(act(Switchboard(store, Config(), lambda: None)))
+    finally:
+        store.close()
+    assert said == Verdict("confirmed", "the turn has begun")

@@ -229,9 +229,14 @@ class Speaker:
             # A command may open a menu in place of the input box.
             return draft == "" or (as_command and draft is None) or typed.paste.strip() in told
 
-        if not await _until(scene, taken, TAKEN_S):
-            return await _take_back(scene, "Claude did not take the text")
         queued = scene.shot.reading.state == "working"
+        if not await _until(scene, taken, TAKEN_S):
+            back = await _take_back(scene, "Claude did not take the text")
+            # The box is empty. Enter may have been read late, but before what was to take the text out.
+            if back.result == "refused" and (queued or as_command):
+                return Verdict("unsure", "Claude was slow to take the text; it may have, or it was taken back.")
+            if back.result != "refused" or not await _begins(session, scene, lambda: typed.paste.strip() in told):
+                return back
         words = [
             *(["it is read when the running turn allows"] if queued else []),
             *([typed.note] if typed.note else []),
