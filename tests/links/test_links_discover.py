@@ -261,3 +261,13 @@ def test_a_session_that_cannot_be_put_into_words_is_passed_over(ptys: Ptys, pers
     file = Path(env["CLAUDE_CONFIG_DIR"], "sessions", f"{strange.pid}.json")
     file.write_text(json.dumps({"sessionId": "strange", "procStart": processes.started(strange.pid)}))
     assert look(Desk(), strange.pid) == {}
+
+
+def test_a_session_in_a_very_deep_folder_hides_no_other(tmux: Tmux, person: Person) -> None:
+    """The name that its record would have is too long for a file: every look failed, for all sessions."""
+    (person.home / ".claude" / "projects").mkdir()
+    panes = [tmux.start(SLEEP, cwd=person.project, env=person.env) for _ in range(2)]
+    for pane, name, cwd in zip(panes, ("deep", "plain"), ("/deep" * 80, str(person.project)), strict=True):
+        until(lambda pane=pane: named(pane.pid))
+        person.writes(pane.pid, name, cwd=cwd)
+    assert set(look(Desk(), server_pid(tmux), "tmux")) == {"deep", "plain"}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -170,7 +171,7 @@ def _file(path: Path) -> bytes:
 def _there(transcript: str) -> str:
     """Where the transcript is, if it is not where the folder's name says: long names are cut."""
     path = Path(transcript)
-    if not transcript or path.exists():
+    if not transcript or os.path.exists(transcript):  # which also says no to a name that is too long for one
         return transcript
     with contextlib.suppress(OSError):
         elsewhere: Iterable[Path] = path.parent.parent.glob(f"*/{path.name}")
