@@ -81,3 +81,10 @@ def test_a_record_has_a_limit_and_follows_no_link(tmp_path: Path) -> None:
     (tmp_path / "s1.jsonl").symlink_to(elsewhere)
     records.append("s1", [b"x\n"])  # told in the log, and the session goes on
     assert not elsewhere.exists()
+
+
+def test_a_name_that_is_too_long_for_a_file_names_none(tmp_path: Path) -> None:
+    """A folder is refused with a sentence; a session to go on with failed after its program had been started,
+    which then ran on, unseen."""
+    assert "is not a folder here" in refused(Wish(f"/{'x' * 300}", "x"), "qwen", remote=True)
+    assert not Records(tmp_path).has("x" * 300)

@@ -23,7 +23,7 @@ class Records:
         self._failed: set[str] = set()
 
     def has(self, session_id: str) -> bool:
-        return bool(session_id) and self._path(session_id).is_file()
+        return bool(session_id) and os.path.isfile(self._path(session_id))  # no, too, for what can name no file
 
     def append(self, session_id: str, lines: Sequence[bytes]) -> None:
         if not lines or not session_id or session_id in self._failed:

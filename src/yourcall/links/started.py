@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
@@ -354,8 +355,7 @@ class Started:
             return Refused("A command of your own can be started at the machine itself only: yourcall run --acp.")
         if not wish.prompt.strip() and not headless.idles:
             return Refused("Write what the session shall do.")
-        cwd = Path(wish.cwd)
-        if "\0" in wish.cwd or not cwd.is_absolute() or not cwd.is_dir():
+        if "\0" in wish.cwd or not Path(wish.cwd).is_absolute() or not os.path.isdir(wish.cwd):
             return Refused(f"{wish.cwd[:200]!r} is not a folder here; give its whole path.")
         if wish.model.startswith("-") or wish.resume.startswith(("-", ".")) or "/" in wish.resume:
             return Refused("A model does not begin with a dash, and a session id is one word.")
