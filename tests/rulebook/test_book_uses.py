@@ -61,3 +61,32 @@ def test_a_rule_that_is_used_up_stays_so_when_the_record_is_pruned(tmp_path: Pat
         assert book().told(asked(5, project), REQUEST, time.time()).answer is None
     finally:
         store.close()
+
+
+def test_the_brake_holds_over_a_restart(tmp_path: Path) -> None:
+    """Two in a minute are two, whoever was started anew in between."""
+    project, home = tmp_path / "shop", tmp_path / "yourcall"
+    (project / ".git").mkdir(parents=True)
+    home.mkdir()
+    (home / "rules.toml").write_text('[inside]\ndo = "allow"\neffect = ["write_inside"]\n')
+    store = Store.open(home / "yourcall.db")
+
+    def book() -> Rulebook:
+        return Rulebook(home, store, {"codex": CODEX}.get, lambda: 2, lambda _: str(project))
+
+    async def used(number: int, by: Rulebook) -> bool:
+        loop, now = Loop(store, lambda _: None), time.time()
+        told = by.told(asked(number, project), REQUEST, now)
+        await loop.post(PromptRaised(now, told.prompt), {})
+        if told.answer is not None:
+            await loop.post(AnswerGiven(now, told.prompt.id, told.answer))
+        return told.answer is not None
+
+    try:
+        first = book()
+        assert [asyncio.run(used(number, first)) for number in (1, 2, 3)] == [True, True, False]
+        again = book()
+        assert not asyncio.run(used(4, again))
+        assert again.told(asked(5, project), REQUEST, time.time() + 61).answer is not None
+    finally:
+        store.close()

@@ -24,6 +24,7 @@ from yourcall.core.policy import Guard, Ruling, answer_of, decide
 from yourcall.core.proposal import like
 from yourcall.core.rules import Do, Rule
 from yourcall.core.rules_text import Book, named
+from yourcall.core.safety import chosen
 from yourcall.core.shell_items import Unread
 from yourcall.model import Prompt, Refused
 from yourcall.rulebook.cover import Told
@@ -82,7 +83,7 @@ class Rulebook:
         self._burst = burst
         self._folder = folder
         self._user = os.path.realpath(Path.home())
-        self._allowed: deque[float] = deque()
+        self._allowed: deque[float] | None = None  # when rules allowed something; None: not looked up yet
         self._used: Counter[str] = Counter()
         self._counted: set[tuple[str, float]] = set()
         self._limited: tuple[tuple[Rule, ...], list[Rule]] = ((), [])
@@ -97,6 +98,8 @@ class Rulebook:
         root = self._root(prompt)
         if asked is None or not self.files.book(root).rules:
             return Told(prompt)
+        if self._allowed is None:
+            self._allowed = self._lately(at)
         while self._allowed and self._allowed[0] <= at - 60:
             self._allowed.popleft()
         guard = Guard(self.files.paused() is not None, len(self._allowed), self._burst())
@@ -109,6 +112,15 @@ class Rulebook:
         if ruling.do == "allow":
             self._allowed.append(at)
         return Told(replace(prompt, held=True), answer)
+
+    def _lately(self, at: float) -> deque[float]:
+        """What rules allowed in the last minute, before we were started: a restart does not loosen the brake."""
+        found: deque[float] = deque()
+        for prompt in reversed(self._shelf.prompts(open_only=False, limit=2 * self._burst() + PIECE)):
+            answer = prompt.answer
+            if answer is not None and answer.via == "rule" and prompt.opened_at > at - 60:
+                found.extend(prompt.opened_at for each in chosen(prompt, answer) if each.effect == "allow_once")
+        return found
 
     def explain(self, prompt: Prompt) -> Ruling | Refused:
         """What the rules say to this prompt as they are now, brakes aside."""
