@@ -95,8 +95,10 @@ def end(socket: Path) -> None:
 
 
 def tmux(socket: Path, *words: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    # For tmux a word that ends with a semicolon ends a command, unless that is escaped.
+    plain = [f"{word[:-1]}\\;" if word.endswith(";") else word for word in words]
     return subprocess.run(
-        ["tmux", "-S", str(socket), "-f", "/dev/null", *words],
+        ["tmux", "-S", str(socket), "-f", "/dev/null", *plain],
         env=dict(env) if env is not None else None,
         capture_output=True,
         text=True,
