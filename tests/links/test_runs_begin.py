@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import select
 import shutil
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Generator
 from pathlib import Path
 
-import pytest
-from msgspec.structs import replace
-
 from yourcall.config import Config
-from yourcall.links.door import About, Answer, Ask, Door
+from yourcall.links.door import About, Answer, Ask, Door, Written
+from yourcall.links.pty import Pty
 from yourcall.links.shadow import Shadow
+from yourcall.links.tmux import Gone
 from yourcall.sockets import short_folder
 from yourcall.store.sqlite import Store
 from yourcall.switchboard import Switchboard
 
 
-@pytest.fixture
-def door(tmp_path: Path) -> Iterator[Door]:
-    """Of a run whose program has begun, and whose shadow has not."""
-    folder = short_folder(tmp_path, "pty")
+@contextlib.contextmanager
+def served(home: Path, answers: Callable[[Ask, Answer], None]) -> Generator[Path]:
+    """The door of a run called `one`."""
+    folder = short_folder(home, "pty")
     folder.mkdir(parents=True, mode=0o700, exist_ok=True)
-    about = About("one", "claude", "/p", time.time(), os.getpid(), seen=True)
-
-    def asked(ask: Ask, answer: Answer) -> None:
-        answer(replace(about, typed_at=0.0))
-
-    door, over = Door(folder / "one.pty", asked), threading.Event()
+    door, over = Door(folder / "one.pty", answers), threading.Event()
 
     def serve() -> None:
         while not over.is_set():
@@ -44,16 +38,20 @@ def door(tmp_path: Path) -> Iterator[Door]:
 
     serving = threading.Thread(target=serve)
     serving.start()
-    yield door
-    over.set()
-    serving.join()
-    door.close()
-    shutil.rmtree(folder)
+    try:
+        yield folder / "one.pty"
+    finally:
+        over.set()
+        serving.join()
+        door.close()
+        shutil.rmtree(folder)
 
 
-def test_a_run_whose_screen_comes_late_is_looked_at_all_the_same(tmp_path: Path, door: Door) -> None:
+def test_a_run_whose_screen_comes_late_is_looked_at_all_the_same(tmp_path: Path) -> None:
     assert shutil.which("tmux"), "install the package `tmux`"
-    assert door.watched()
+
+    def answers(ask: Ask, answer: Answer) -> None:
+        answer(About("one", "claude", "/p", 1.0, os.getpid(), seen=True))
 
     async def act(daemon: Switchboard) -> list[tuple[str, str]]:
         folder = short_folder(tmp_path, "pty")
@@ -72,7 +70,35 @@ def test_a_run_whose_screen_comes_late_is_looked_at_all_the_same(tmp_path: Path,
 
     store = Store.open(tmp_path / "yourcall.db")
     try:
-        daemon = Switchboard(store, Config(), lambda: None, tmp_path)
-        assert asyncio.run(act(daemon)) == [("pty", "one")]
+        with served(tmp_path, answers):  # its program has begun, and its shadow has not
+            assert asyncio.run(act(Switchboard(store, Config(), lambda: None, tmp_path))) == [("pty", "one")]
     finally:
         store.close()
+
+
+def test_the_answer_to_one_who_left_is_not_taken_for_the_next_ones(tmp_path: Path) -> None:
+    """It was: a key that the terminal had refused was told as pressed."""
+    asked, left = threading.Event(), threading.Event()
+
+    def answers(ask: Ask, answer: Answer) -> None:
+        if ask.do == "about":
+            asked.set()
+            assert left.wait(10)
+            answer(About("one", "claude", "/p", 1.0, os.getpid()))
+        else:
+            answer(Written("somebody is typing there this very moment"))
+
+    async def act(path: Path) -> Gone | None:
+        pty = Pty(str(path))
+        asking = asyncio.create_task(pty.about())
+        assert await asyncio.to_thread(asked.wait, 10)
+        asking.cancel()
+        await asyncio.wait([asking])
+        left.set()
+        try:
+            return await pty.write("one", "y")
+        finally:
+            await pty.close()
+
+    with served(tmp_path, answers) as door:
+        assert asyncio.run(act(door)) == Gone("somebody is typing there this very moment")

@@ -106,6 +106,9 @@ class Pty:
                     line = await reader.readline()
             except (OSError, TimeoutError, ValueError):
                 line = b""
+            except asyncio.CancelledError:
+                self._hang_up()  # who asked has left, and the answer is still to come
+                raise
             if not line.endswith(b"\n"):
                 self._hang_up()  # what it says later would be taken for the answer to another question
                 return Gone("its terminal does not answer", unsure=ask.do != "about")
