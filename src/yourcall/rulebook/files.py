@@ -111,6 +111,13 @@ class Files:
         new = without(text, name)
         if new is None:
             return Refused(f"There is no rule {name!r} in {self.path}. See which there are: yourcall rules list")
+        before, after = read(text, NAME), read(new, NAME)
+        # No rule that restricts may go with it; the allows of a file come back with its last mistake gone.
+        kept = [rule for rule in before.rules if rule.name != name]
+        if len(after.problems) > len(before.problems) or any(rule not in after.rules for rule in kept):
+            return Refused(
+                f"{name!r} cannot be cut out of {self.path} cleanly: remove it there. Nothing was changed."
+            )
         self._write(new, text)
         return None
 
