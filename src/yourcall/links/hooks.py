@@ -82,15 +82,20 @@ class Hooks:
             # take its last word with it (the system then reports a broken connection instead).
             self._greeted[prompt_id] += head.encode() + output
             self._handed.add((prompt_id, answer_id))
-        elif writer := self._holders.get(prompt_id):
+        elif writer := self._listening(prompt_id):
             self._handed.add((prompt_id, answer_id))
             writer.write(head.encode() + output)
         else:
             self._later(self._not_back(prompt_id, answer_id))
 
     def release(self, prompt_id: str) -> None:
-        if writer := self._holders.get(prompt_id):
+        if writer := self._listening(prompt_id):
             writer.write(b"release\n")
+
+    def _listening(self, prompt_id: str) -> asyncio.StreamWriter | None:
+        """Who holds it, unless the connection is broken already: what it said last may still be under way."""
+        writer = self._holders.get(prompt_id)
+        return None if writer is None or writer.is_closing() else writer
 
     async def let_go_of_absent(self, prompt_ids: list[str]) -> None:
         """After a start: requests that were held before and whose hooks have not come back in time."""
