@@ -33,7 +33,7 @@ class Busy:
         raise AssertionError
 
     async def heard(self, *answers: str) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(40):
             while not {*answers} <= {e.answer_id for e in self.said if isinstance(e, AnswerNotWritten)}:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
 

@@ -21,7 +21,7 @@ from yourcall.core.state import State
 from yourcall.core.step import step
 from yourcall.events import AnswerGiven, AnswerWritten, AnyEvent, PromptRaised, SessionEnded, SessionSeen
 from yourcall.links import processes
-from yourcall.links.watch import Watch
+from yourcall.links.watch import Watch, Watches
 from yourcall.model import Answer, Option, Prompt, Question, Session
 
 SESSION = "0b4f6f0e-1111-2222-3333-444455556666"
@@ -180,3 +180,26 @@ def test_a_transcript_with_an_impossible_name_leaves_the_other_signs(scene: Scen
         asyncio.run(scene.desk.post(PromptRaised(1.0, asked)))
         assert asyncio.run(Watch(scene.desk, CLAUDE, asked.id).look()) is not None
         asyncio.run(scene.desk.post(SessionEnded(1.0, SESSION)))
+
+
+def test_a_prompt_that_comes_back_as_its_watch_leaves_gets_another(scene: Scene) -> None:
+    mine = Session(SESSION, "claude", "/p", pid=os.getpid(), pid_started=processes.started(os.getpid()))
+    asked = Prompt("aaaabbbbcc", "permission", "claude", SESSION, "/p", "make", time.time())
+
+    async def watched() -> bool:
+        watches = Watches(scene.desk, lambda _: CLAUDE)
+        await scene.desk.post(SessionSeen(1.0, mine))
+        await scene.desk.post(PromptRaised(1.0, asked))
+        row = scene.desk.state.prompts[asked.id]
+        watches.ensure(row)
+        await asyncio.sleep(0)  # it has looked, and waits
+        del scene.desk.state.prompts[asked.id]
+        watches.ensure(row)
+        await asyncio.sleep(0)  # it has looked again, and left
+        scene.desk.state.prompts[asked.id] = row
+        watches.ensure(row)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        return watches.watching(SESSION)
+
+    assert asyncio.run(watched())

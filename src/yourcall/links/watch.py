@@ -235,10 +235,16 @@ class Watches:
             self._running[prompt.id].nudge()
         elif agent is not None and unsettled(prompt):
             watch = self._running[prompt.id] = Watch(self._teller, agent, prompt.id)
-            task = asyncio.create_task(watch.run())
+            task = asyncio.create_task(self._run(prompt.id, watch))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-            task.add_done_callback(lambda _: self._running.pop(prompt.id, None))
+
+    async def _run(self, prompt_id: str, watch: Watch) -> None:
+        try:
+            await watch.run()
+        finally:
+            # With its last look: a moment later the prompt may be back, and would be left to one that has gone.
+            self._running.pop(prompt_id, None)
 
     async def last_look(self, session_id: str) -> None:
         """A session says that it ends: what its record still tells is read before it is believed."""
