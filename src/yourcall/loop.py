@@ -19,6 +19,7 @@ from yourcall.core.verdicts import final, verdict_of
 from yourcall.events import AnswerGiven, AnyCommand, AnyEvent, PromptRaised
 from yourcall.model import Answer, Prompt, Verdict
 from yourcall.store.facts import Encoded
+from yourcall.store.problem import StoreProblem
 from yourcall.store.sqlite import Change, Fact, Store
 
 T = TypeVar("T")
@@ -113,6 +114,7 @@ class Loop:
         self.state = State()
         self.subscribers: set[Subscription] = set()
         self._turns: deque[_Turn] = deque()
+        self._ahead: Exception | None = None  # why the state is not what is on disk
         self._perform = perform
         self._failed = failed
         prompts, sessions = store.live()
@@ -120,6 +122,9 @@ class Loop:
 
     async def post(self, event: AnyEvent, bodies: Mapping[str, bytes] | None = None) -> Step:
         """Take one event; when this returns, what it changed is on disk and its commands are on their way."""
+        if self._ahead is not None:
+            # What follows from a fact that was never written must not be written either.
+            raise StoreProblem(str(self._ahead)) from self._ahead
         prompt_id = prompt_of(event)
         settled = self.store.newest(prompt_id) if prompt_id and prompt_id not in self.state.prompts else None
         done = recall(self.state, event, settled)
@@ -145,6 +150,7 @@ class Loop:
         try:
             turn.changes = await self.store.record([fact], at_once=at_once)
         except Exception as error:
+            self._ahead = error
             self._failed(error)
             raise
         finally:

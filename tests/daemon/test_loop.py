@@ -6,13 +6,16 @@ import asyncio
 import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from yourcall.events import AnswerGiven, AnyCommand, Deliver, PromptRaised, SessionSeen
+from yourcall.core.replay import replay
+from yourcall.events import AnswerGiven, AnyCommand, Deliver, HolderLost, PromptRaised, SessionSeen
 from yourcall.loop import Loop
 from yourcall.model import Answer, Option, Prompt, Question, Session
+from yourcall.store.problem import StoreProblem
 from yourcall.store.sqlite import Store
 
 ASKED = Question("decision", "May it?", (Option("allow", "Yes", "allow_once"), Option("deny", "No", "deny")))
@@ -130,3 +133,29 @@ def test_an_answer_whose_sender_hangs_up_reaches_its_agent(store: Store) -> None
 
     asyncio.run(hung_up())
     assert performed == [Deliver("p1", YES)]
+
+
+def test_after_a_failed_write_nothing_more_is_decided(store: Store) -> None:
+    """What is in memory is ahead of the disk then. A row made of it would not be what the facts on disk say, and
+    would show an answer that was never taken."""
+    failures: list[Exception] = []
+
+    async def failing() -> None:
+        loop = Loop(store, lambda _: None, failures.append)
+        await loop.post(SessionSeen(1.0, Session("s1", "claude", "/p")))
+        await loop.post(PromptRaised(1.0, prompt("p1")))
+        disk = sqlite3.connect(store.path, isolation_level=None)
+        disk.execute("BEGIN IMMEDIATE")  # for longer than anybody is waited for
+        with pytest.raises(StoreProblem):
+            await loop.post(AnswerGiven(2.0, "p1", YES))
+        disk.execute("ROLLBACK")
+        disk.close()
+        with suppress(StoreProblem):
+            await loop.post(HolderLost(3.0, "p1", "its hook ended without a word"))
+
+    asyncio.run(failing())
+    assert len(failures) == 1
+    row = store.prompt("p1")
+    assert row is not None
+    assert row == replay(event for _, event in store.facts())[0]["p1"]
+    assert row.answer is None
