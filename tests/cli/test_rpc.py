@@ -190,6 +190,27 @@ def test_a_digit_answers_the_prompt_that_was_shown_and_no_other(yc: Yourcall, cl
         assert decided["hookSpecificOutput"]["decision"]["behavior"] == "deny"
 
 
+def test_who_asks_for_too_much_at_once_is_told_which_of_it_was_not_done(
+    yc: Yourcall, claude: ScriptedClaude
+) -> None:
+    """Else it would wait for ever to hear what became of an answer."""
+    claude.asks("Write", file_path=str(claude.project / "a.txt"), content="hello")
+    yc.wait_prompt()
+    with line(yc) as talk:
+        watching = request("workspace/session/watch", {"session_id": claude.session_id}, "watch")
+        talk.send(json.dumps(watching))
+        typed = {"session_id": claude.session_id, "input": "1"}  # the first takes a second, and the others wait
+        for number in range(60):
+            talk.send(json.dumps(request("session/input", typed, number)))
+        talk.send(json.dumps([request("session/input", typed, "in a batch"), {"jsonrpc": "2.0", "method": "x"}]))
+        missing: set[object] = {"watch", "in a batch", *range(60)}
+        while missing:
+            told = json.loads(talk.recv(timeout=20))
+            for each in told if isinstance(told, list) else [told]:
+                if "id" in each:
+                    missing.remove(each["id"])
+
+
 def test_a_digit_that_crosses_the_next_prompt_answers_nothing(yc: Yourcall, claude: ScriptedClaude) -> None:
     """A second prompt takes the place of the first while the digit for the first is on its way."""
     mine = claude.session_id

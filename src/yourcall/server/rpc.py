@@ -102,7 +102,8 @@ async def _read(socket: WebSocket, line: Line) -> None:
                 return
             data = message.get("text") or message.get("bytes") or ""
             if len(running) >= MOST_AT_ONCE:
-                line.send(_error(None, BUSY, f"{MOST_AT_ONCE} requests are under way; wait for one of them."))
+                if (told := _busy(data)) is not None:
+                    line.send(told)
                 continue
             task = asyncio.ensure_future(_take(line, data))
             running.add(task)
@@ -111,6 +112,25 @@ async def _read(socket: WebSocket, line: Line) -> None:
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
+
+
+def _busy(data: str | bytes) -> object | None:
+    """The no to a message that is not looked at: to each request of it, or its sender would wait for ever."""
+    why = f"{MOST_AT_ONCE} requests are under way; wait for one of them."
+    try:
+        told: Any = msgspec.json.decode(data)
+    except (ValueError, RecursionError):
+        return _error(None, BUSY, why)
+    if isinstance(told, list):
+        said = [_busy_one(each, why) for each in cast("list[Any]", told)[:MOST_IN_BATCH]]
+        return [each for each in said if each is not None] or None
+    return _busy_one(told, why)
+
+
+def _busy_one(told: Any, why: str) -> _Reply | None:
+    request = cast("dict[str, Any]", told) if isinstance(told, dict) else {"id": None}
+    id: Any = request.get("id")
+    return _error(id if _whole(id) else None, BUSY, why) if "id" in request else None
 
 
 async def _take(line: Line, data: str | bytes) -> None:
@@ -138,7 +158,7 @@ async def _one(line: Line, told: Any) -> _Reply | None:
     request = cast("dict[str, Any]", told) if isinstance(told, dict) else {}
     id: Any = request.get("id")
     name: Any = request.get("method")
-    whole = isinstance(id, str | int | float | None) and not isinstance(id, bool)
+    whole = _whole(id)
     if request.get("jsonrpc") != "2.0" or not isinstance(name, str) or not whole:
         return _error(id if whole else None, INVALID, 'A request is {"jsonrpc": "2.0", "method": …, "id": …}.')
     done = await _run(line, name, request.get("params"))
@@ -147,6 +167,10 @@ async def _one(line: Line, told: Any) -> _Reply | None:
     if isinstance(done, Wrong):
         return _error(id, done.code, done.message, done.result)
     return {"jsonrpc": "2.0", "id": id, "result": done}
+
+
+def _whole(id: Any) -> bool:
+    return isinstance(id, str | int | float | None) and not isinstance(id, bool)
 
 
 async def _run(line: Line, name: str, given: Any) -> object | Wrong:
