@@ -9,14 +9,17 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from kit.drawn import Drawn
 from kit.terminal import Pane, Tmux
+from yourcall.agents.on_screen import Shot
 from yourcall.config import Config
 from yourcall.events import CallSettled, PromptRaised
+from yourcall.links import screens
 from yourcall.model import Answer, Prompt, Question, Session
 from yourcall.store.sqlite import Store
-from yourcall.switchboard import Switchboard
+from yourcall.switchboard import SCREENS, Switchboard
 
 CORPUS = Path(__file__).parents[1] / "corpus" / "claude"
 Giving = Callable[[Switchboard, Session], Awaitable[tuple[str, Answer]]]
@@ -93,3 +96,52 @@ def test_no_instruction_for_a_session_that_was_told_another_one(tmux: Tmux, tmp_
     said = settled_while_it_waits(tmp_path, pane, giving)
     assert said == ("taken", "already answered at the desk")
     assert drawn.typed == b""
+
+
+def test_a_look_from_before_the_answer_does_not_give_it_to_the_desk(
+    tmux: Tmux, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The screen was being drawn anew when it was looked at, and an answer came between that look and the next:
+    its key closed the dialog, and the person was told that the desk had."""
+    ask, idle = captured("bash-120x40"), captured("idle-after-answer-120x40")
+    drawn = Drawn(tmp_path, {"ask": ask, "blank": "\n", "done": idle}, {("ask", "1"): ["done"]})
+    pane = drawn.start(tmux)
+    looked, on = asyncio.Event(), SCREENS["claude"]
+    monkeypatch.setattr(screens, "AGAIN_S", 1.0)  # room for an answer between two looks
+
+    def read(screen: str) -> Shot:
+        shot = on.read(screen)
+        if drawn.shown == "blank":
+            looked.set()
+        return shot
+
+    monkeypatch.setitem(SCREENS, "claude", replace(on, read=read))
+
+    async def act(daemon: Switchboard) -> Prompt:
+        server = str(pane.tmux.socket)
+        try:
+            assert isinstance(await daemon.speaker.watch(server, pane.id), Session)
+            async with asyncio.timeout(20):
+                while not daemon.state.prompts:
+                    await daemon.screens.look_around()
+                    await asyncio.sleep(0.02)
+                (prompt,) = daemon.state.prompts.values()
+                drawn.show("blank")
+                looking = asyncio.create_task(daemon.screens.look_around())
+                await looked.wait()
+                drawn.show("ask")
+                async with daemon.tmux.lock(server, pane.id):  # a key of ours is on its way
+                    answer = Answer("a", "me", "http", {prompt.questions[0].id: ("allow",)})
+                    await daemon.loop.answer(prompt.id, answer, 0)
+                    drawn.show("done")
+                    await looking
+                    return daemon.state.prompts.get(prompt.id, prompt)
+        finally:
+            await daemon.tmux.close()
+
+    store = Store.open(tmp_path / "yourcall.db")
+    try:
+        prompt = asyncio.run(act(Switchboard(store, Config(), lambda: None)))
+    finally:
+        store.close()
+    assert prompt.state == "answering"

@@ -323,8 +323,9 @@ class Screens:
             return True
         await asyncio.sleep(AGAIN_S)
         look = await self._servers.at(place.server).look(place.pane)
-        if isinstance(look, Gone):
-            return True
+        pressing = self._servers.lock(place.server, place.pane).locked()
+        if isinstance(look, Gone) or pressing or self._teller.state.prompts.get(prompt.id) != prompt:
+            return True  # nothing to see, or it was answered meanwhile: who presses will tell
         again = on.read(look.screen)
         if fingerprint(again) == fingerprint(basis.shot):
             return True
