@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from kit.poll import until
+from yourcall.agents.claude.agent import CLAUDE
+from yourcall.agents.talk import Wish
+from yourcall.config import Config
 from yourcall.links import lodging
+from yourcall.links.lodgers import Lodgers
 from yourcall.links.lodging import Lodged
+from yourcall.sockets import short_folder
+from yourcall.store.sqlite import Store
+from yourcall.switchboard import Switchboard
 
 TELLS = "import json, os, sys, time; p = sys.argv[1]; open(p + '.new', 'w').write(json.dumps(sys.argv[2:]));"
 TELLS += "os.rename(p + '.new', p); time.sleep(600)"
@@ -30,3 +39,36 @@ def test_a_word_that_ends_with_a_semicolon_is_a_word(tmp_path: Path, last: str) 
         assert json.loads(told.read_text()) == ["one;", "two", last]
     finally:
         lodging.end(lodged.socket)
+
+
+def test_a_session_whose_starter_left_is_looked_after(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It runs, and what it asks at its start must reach somebody."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("SHELL", "/bin/sh")
+    program = tmp_path / "claude"
+    program.write_text("#!/bin/sh\nexec sleep 600\n")
+    program.chmod(0o755)
+    assert CLAUDE.headless is not None
+    agent = replace(CLAUDE, headless=replace(CLAUDE.headless, program=str(program)))
+    folder = short_folder(tmp_path, "tmux")
+
+    async def act(daemon: Switchboard) -> list[str]:
+        lodgers = Lodgers(daemon, daemon.screens, daemon.started, {"claude": agent}.get, tmp_path)
+        starting = asyncio.create_task(lodgers.start("claude", Wish(str(tmp_path), "hello"), remote=False))
+        async with asyncio.timeout(30):
+            while not list(folder.glob("claude-*")):  # noqa: ASYNC110 - what another program has done
+                await asyncio.sleep(0.01)
+            starting.cancel()
+            await asyncio.wait([starting])
+            while not daemon.state.sessions:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        await daemon.tmux.close()
+        return [link.kind for session in daemon.state.sessions.values() for link in session.links]
+
+    store = Store.open(tmp_path / "yourcall.db")
+    try:
+        assert asyncio.run(act(Switchboard(store, Config(), lambda: None, tmp_path))) == ["tmux"]
+    finally:
+        for left in folder.glob("claude-*"):
+            lodging.end(left)
+        store.close()

@@ -47,6 +47,7 @@ class Lodgers:
     ) -> None:
         self._teller, self._screens, self._started = teller, screens, started
         self._agent_of, self._home = agent_of, home
+        self._begun: set[asyncio.Task[str | Refused]] = set()
 
     def offers(self, agent: str) -> bool:
         """Can a session of this agent have a terminal here?"""
@@ -55,7 +56,16 @@ class Lodgers:
         return able and self._home is not None and shutil.which("tmux") is not None
 
     async def start(self, agent: str, wish: Wish, *, remote: bool) -> str | Refused:
-        """Start a session; its id. One that asks something before it tells its own has one of ours until then."""
+        """Start a session; its id. One that asks something before it tells its own has one of ours until then.
+
+        To its end, even if whoever asked hangs up: it would run, and nobody would see what it asks.
+        """
+        task = asyncio.create_task(self._start(agent, wish, remote))
+        self._begun.add(task)
+        task.add_done_callback(self._begun.discard)
+        return await asyncio.shield(task)
+
+    async def _start(self, agent: str, wish: Wish, remote: bool) -> str | Refused:
         known = self._agent_of(agent)
         if known is None or known.headless is None or known.headless.in_terminal is None or self._home is None:
             return Refused(f"yourcall cannot start a session of {agent[:40]!r} in a terminal.")
