@@ -63,7 +63,7 @@ def test_a_word_that_comes_just_as_its_asker_leaves_ends_no_session(tmp_path: Pa
     script = f"read _; read _ < '{go}'; echo granted; echo said > '{said}'; while read x; do echo \"$x\"; done"
 
     async def act() -> list[bytes]:
-        started = Started(Desk(), {}.get, Policy())
+        started = Started(Desk(), {}, Policy())
         talk, loop = Words(), asyncio.get_running_loop()
         running = Running(Piped.start(["/bin/sh", "-c", script], ENV, tmp_path), talk)
         started._running.add(running)
@@ -98,7 +98,7 @@ def test_yourcall_stops_even_if_a_session_is_started_meanwhile(
     stubborn = f"trap '' TERM; touch '{ready}'; while read x; do :; done"
 
     async def act() -> str | Refused:
-        started = Started(Desk(), AGENTS.get, Policy(), {"acp": Policy()})
+        started = Started(Desk(), AGENTS, Policy(), {"acp": Policy()})
         running = Running(Piped.start(["/bin/sh", "-c", stubborn], ENV, tmp_path), Words())
         started._running.add(running)
         started._spawn(started._follow(running))
