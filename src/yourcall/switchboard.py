@@ -42,6 +42,7 @@ from yourcall.events import (
     PromptRaised,
     SessionEnded,
     SessionSeen,
+    TraceLost,
 )
 from yourcall.links import names, processes
 from yourcall.links.acp import Records
@@ -288,30 +289,48 @@ class Switchboard:
         prompt = self.state.prompts.get(command.prompt_id)
         if prompt is None or prompt.state != "answering" or prompt.answer != command.answer:
             return  # it ended, or changed hands, while the fact was being written
+        try:
+            self._carry(prompt, command.answer)
+        except Exception as error:
+            self.spawn(self._lost(prompt, error))
+
+    def _carry(self, prompt: Prompt, answer: Answer) -> None:
         if prompt.link == "ask":
-            self.asks.deliver(prompt, command.answer)
+            self.asks.deliver(prompt, answer)
             return
         agent = AGENTS.get(prompt.agent)
         if agent is None:
             why = f"this version knows no agent {prompt.agent!r}; answer it at the desk"
-            self.spawn(self.post(AnswerNotWritten(time.time(), prompt.id, command.answer.id, why)))
+            self.spawn(self.post(AnswerNotWritten(time.time(), prompt.id, answer.id, why)))
             return
         if prompt.link in ("screen", "speech"):
-            carrier = self.filling if self.filling.takes(prompt, command.answer) else self.keyboard
+            carrier = self.filling if self.filling.takes(prompt, answer) else self.keyboard
             carrier = carrier if prompt.link == "screen" else self.speaker
-            self.spawn(carrier.deliver(prompt, command.answer))
+            self.spawn(self._carried(prompt, carrier.deliver(prompt, answer)))
             return
+        request = self.loop.store.body(prompt.request) or b""
         if prompt.link == "socket":
-            self.codex.deliver(prompt, command.answer, self.loop.store.body(prompt.request) or b"")
+            self.codex.deliver(prompt, answer, request)
             return
         if prompt.link == "stdio":
-            self.started.deliver(prompt, command.answer, self.loop.store.body(prompt.request) or b"")
+            self.started.deliver(prompt, answer, request)
             return
-        plan = agent.plan(prompt, command.answer, self.loop.store.body(prompt.request) or b"")
+        plan = agent.plan(prompt, answer, request)
         if isinstance(plan, Refused):
-            self.spawn(self.post(AnswerNotWritten(time.time(), prompt.id, command.answer.id, plan.reason)))
+            self.spawn(self.post(AnswerNotWritten(time.time(), prompt.id, answer.id, plan.reason)))
         else:
-            self.hooks.deliver(prompt.id, command.answer.id, plan.output, plan.strict)
+            self.hooks.deliver(prompt.id, answer.id, plan.output, plan.strict)
+
+    async def _carried(self, prompt: Prompt, work: Coroutine[None, None, object]) -> None:
+        try:
+            await work
+        except Exception as error:
+            await self._lost(prompt, error)
+
+    async def _lost(self, prompt: Prompt, error: Exception) -> None:
+        """An error of our own: how far the answer came is not known, and it is not left on its way for ever."""
+        log.error("carrying the answer to %s failed", prompt.id, exc_info=error)
+        await self.post(TraceLost(time.time(), prompt.id, "an error of yourcall's own; see its log"))
 
     def _codex_sockets(self) -> list[Path]:
         """Where Codex's app-servers may listen. With discovery off, or below one process, only where told to."""

@@ -12,14 +12,19 @@ import time
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from yourcall.agents.claude.agent import CLAUDE
 from yourcall.agents.sightings import HookCall
 from yourcall.config import Config
-from yourcall.events import HolderLost, SessionEnded
+from yourcall.core.state import Step
+from yourcall.events import AnswerGiven, HolderLost, SessionEnded
+from yourcall.model import Answer, Prompt
 from yourcall.store.sqlite import Store
-from yourcall.switchboard import Switchboard
+from yourcall.switchboard import AGENTS, Switchboard
 
 SESSION = "0b4f6f0e-1111-2222-3333-444455556666"
 ASKED = "aaaabbbbcc"
@@ -136,3 +141,33 @@ def test_a_late_word_of_an_agent_that_has_gone_does_not_bring_its_session_back(
             assert SESSION in at.state.sessions
 
     asyncio.run(told())
+
+
+def broken(*_: object) -> Any:
+    raise RuntimeError("a bug")
+
+
+@pytest.mark.parametrize("link", ["hook", "screen"])
+def test_an_error_of_our_own_leaves_no_answer_on_its_way_for_ever(
+    tmp_path: Path, agent: Agent, monkeypatch: pytest.MonkeyPatch, link: str
+) -> None:
+    async def answered() -> Prompt:
+        async with board(tmp_path) as at:
+            await hook(at, "PermissionRequest", agent, tool_name="Bash", tool_input={"command": "make"})
+            prompt = replace(at.state.prompts[ASKED], link=link)
+            at.state.take(Step(prompts=(prompt,)))
+            monkeypatch.setitem(AGENTS, "claude", replace(CLAUDE, plan=broken))
+            monkeypatch.setattr(at.keyboard, "deliver", broken_later)
+            choice = {prompt.questions[0].id: (prompt.questions[0].options[0].id,)}
+            await at.post(AnswerGiven(time.time(), ASKED, Answer("a1", "phone", "http", choice)))
+            async with asyncio.timeout(10):
+                while at.state.prompts[ASKED].state == "answering":  # noqa: ASYNC110 - nothing tells
+                    await asyncio.sleep(0.001)
+            return at.state.prompts[ASKED]
+
+    async def broken_later(*_: object) -> None:
+        await asyncio.sleep(0)
+        broken()
+
+    row = asyncio.run(answered())
+    assert (row.state, "an error of yourcall's own" in row.history[-1].detail) == ("unsure", True)

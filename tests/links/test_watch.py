@@ -10,6 +10,7 @@ import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -203,3 +204,32 @@ def test_a_prompt_that_comes_back_as_its_watch_leaves_gets_another(scene: Scene)
         return watches.watching(SESSION)
 
     assert asyncio.run(watched())
+
+
+def test_a_look_that_goes_wrong_is_not_the_last_one(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    looks: list[int] = []
+
+    def status(data: bytes) -> Any:
+        looks.append(len(data))
+        if len(looks) == 1:
+            raise RuntimeError("a bug")
+        return CLAUDE.read_status(data)
+
+    now = time.time()
+    session = Session(SESSION, "claude", "/p", transcript=str(scene.transcript), pid=os.getpid())
+    file = Path(CLAUDE.status_file_of(session))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"sessionId": SESSION, "status": "waiting", "statusUpdatedAt": now * 1000}))
+
+    async def watched() -> None:
+        await scene.desk.post(SessionSeen(now, session))
+        await scene.desk.post(PromptRaised(now, Prompt("p1", "permission", "claude", SESSION, "/p", "ls", now)))
+        watching = asyncio.ensure_future(Watch(scene.desk, replace(CLAUDE, read_status=status), "p1").run())
+        async with asyncio.timeout(20):
+            while len(looks) < 2:
+                assert not watching.done()
+                await asyncio.sleep(0.005)
+        watching.cancel()
+
+    asyncio.run(watched())

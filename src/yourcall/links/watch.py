@@ -7,6 +7,7 @@ used if it is there and says what we know how to read, and its absence means not
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +25,8 @@ from yourcall.links import processes
 from yourcall.links.dialogs import from_screen
 from yourcall.links.transcript import MOST_AT_ONCE, Tail
 from yourcall.model import Prompt, Session
+
+log = logging.getLogger(__name__)
 
 EAGER_S = 0.04  # while somebody waits for a verdict
 CALM_S = 0.5  # while the agent waits for a person, or a command runs
@@ -68,12 +71,19 @@ class Watch:
         self._wake.set()
 
     async def run(self) -> None:
-        while prompt := await self.look():
+        while prompt := await self._looked():
             try:
                 async with asyncio.timeout(self._pace(prompt)):
                     await self._wake.wait()
             except TimeoutError:
                 pass
+
+    async def _looked(self) -> Prompt | None:
+        try:
+            return await self.look()
+        except Exception:  # not the last look for that: nobody else would see how it ends
+            log.exception("looking after %s failed", self._id)
+            return self._prompt()
 
     async def look(self) -> Prompt | None:
         """One look; None when nothing is left to look for."""
