@@ -20,7 +20,7 @@ import msgspec
 import uvloop
 from msgspec.structs import replace
 
-from yourcall import __version__
+from yourcall import __version__, private
 from yourcall.channels.needs import Desk
 from yourcall.config import Config, read_config, with_environment
 from yourcall.links.conversations import Conversations
@@ -70,7 +70,8 @@ def run(
     public_url: str | None = None,
     announce: Callable[[Listening], None] = lambda _: None,
 ) -> int:
-    """Run in this process until SIGTERM or SIGINT. `announce` is called once everything listens."""
+    """Run in this process until SIGTERM or SIGINT. `announce` is called once everything listens. The exit code is
+    not 0 if the disk failed us, so that whoever looks after us starts us again."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     home.chmod(0o700)
     config = read_config(home)
@@ -85,13 +86,14 @@ def run(
         store = Store.open(home / "yourcall.db")
         try:
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-                runner.run(_serve(home, store, config, announce))
+                whole = runner.run(_serve(home, store, config, announce))
         finally:
             store.close()
-    return 0
+    return 0 if whole else 1
 
 
-async def _serve(home: Path, store: Store, config: Config, announce: Callable[[Listening], None]) -> None:
+async def _serve(home: Path, store: Store, config: Config, announce: Callable[[Listening], None]) -> bool:
+    """Until it is stopped; False if it stopped itself, because nothing could be written any more."""
     bind, port, public_url = config.server.bind, config.server.port, config.server.public_url
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -141,7 +143,7 @@ async def _serve(home: Path, store: Store, config: Config, announce: Callable[[L
         for each, _ in listeners:
             await each.listening.wait()
         where = Listening(os.getpid(), actual, url, __version__, time.time(), port)
-        _write_privately(home / "daemon.json", msgspec.json.encode(where))
+        private.write(home / "daemon.json", msgspec.json.encode(where))
         ours = {home / name: (home / name).stat().st_ino for name in ("daemon.json", "api.sock", "hook.sock")}
         log.info("listening on %s", url)
         announce(where)
@@ -158,6 +160,7 @@ async def _serve(home: Path, store: Store, config: Config, announce: Callable[[L
     for path, inode in ours.items():
         if path.exists() and path.stat().st_ino == inode:  # a home made anew may be another daemon's by now
             path.unlink(missing_ok=True)
+    return not board.failed
 
 
 @contextlib.contextmanager
@@ -173,11 +176,3 @@ def _only_one(home: Path) -> Generator[None]:
         yield
     finally:
         os.close(file)
-
-
-def _write_privately(path: Path, data: bytes) -> None:
-    new = path.with_suffix(".new")
-    fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(fd, "wb") as file:
-        file.write(data)
-    new.replace(path)

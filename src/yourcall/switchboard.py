@@ -89,6 +89,7 @@ class Switchboard:
         self._home = home
         self.loop = Loop(store, self._perform, self._failed)
         self._stop = stop
+        self.failed = False
         self.hooks = Hooks(self)
         self.watches = Watches(self, AGENTS.get)
         self.tmux = Servers()
@@ -267,6 +268,7 @@ class Switchboard:
     def _failed(self, error: Exception) -> None:
         """Without a disk nothing is sure: better no yourcall than a wrong one; the dialogs are all there."""
         log.error("stopping, because nothing can be written any more: %s", error)
+        self.failed = True
         self._stop()
 
     def _may_hold(self, prompt: Prompt, call: HookCall) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 from scripted_claude import Held, ScriptedClaude
 
@@ -212,3 +214,15 @@ def test_not_running_is_one(tmp_path) -> None:
     said = Yourcall(tmp_path).run("answer", "abc", "allow")
     assert said.code == 1
     assert said.err == "yourcall is not running. Start it with: yourcall up\n"
+
+
+def test_an_error_of_yourcalls_own_is_unsure_and_the_prompt_is_kept(yc: Yourcall, claude: ScriptedClaude) -> None:
+    _, prompt = ask(claude, yc)
+    with closing(sqlite3.connect(yc.home / "yourcall.db", isolation_level=None)) as disk:
+        disk.execute("BEGIN IMMEDIATE")  # nobody else can write: the answer is not kept
+        said = yc.run("answer", prompt, "allow")
+    assert said.code == 5, said
+    assert "an error of its own" in said.err
+    assert yc.ended() != 0, "it must not go on from what is not on disk"
+    yc.start()
+    assert yc.show(prompt)["state"] == "open"

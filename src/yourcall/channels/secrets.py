@@ -10,7 +10,6 @@ Rule: a file that others may read is not used, and says so; what is in it is nev
 
 from __future__ import annotations
 
-import os
 import re
 import stat
 import tomllib
@@ -19,6 +18,7 @@ from pathlib import Path
 
 import msgspec
 
+from yourcall import private
 from yourcall.model import Refused
 
 FILE = "secrets.toml"
@@ -69,9 +69,5 @@ def write_secret(home: Path, channel: str, name: str, value: str | None) -> Refu
     for each, values in kept.items():
         lines.append(f"\n[{each}]\n")
         lines += [f"{key} = {msgspec.json.encode(said).decode()}\n" for key, said in values.items()]
-    path = home / FILE
-    new = path.with_suffix(".new")
-    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        file.writelines(lines)
-    new.replace(path)
+    private.write(home / FILE, "".join(lines).encode())
     return None

@@ -16,6 +16,8 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from yourcall import private
+
 # Every push service takes a body of 4,096 bytes: 86 of header, 16 of tag, 1 of padding, the rest is ours.
 RECORD = 4096
 LONGEST_TEXT = RECORD - 86 - 16 - 1
@@ -61,10 +63,7 @@ def own_key(path: Path) -> ec.EllipticCurvePrivateKey:
         data = made.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
-        new = path.with_suffix(".new")
-        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(data)
-        new.replace(path)
+        private.write(path, data)
     key = serialization.load_pem_private_key(data, None)
     if not isinstance(key, ec.EllipticCurvePrivateKey):
         raise ValueError(f"{path} holds another kind of key; move it away, and let the phones subscribe again")

@@ -115,6 +115,12 @@ def give(home: Path, prompt_id: str, request: dict[str, str], patience: float) -
     except Interrupted as error:
         _lost_sight(error, prompt_id, Place(home))
     told: Any = reply.data
+    if reply.status >= 500:
+        raise Problem(
+            "Unsure: yourcall met an error of its own; the answer may or may not have been taken."
+            f" See how it stands: {_look(Place(home), prompt_id)}",
+            5,
+        )
     if not isinstance(told, dict) or "result" not in told:
         raise refusal(reply)
     result = read(reply.data, Result)

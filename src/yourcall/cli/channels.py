@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import re
 import secrets
 import time
@@ -19,6 +18,7 @@ import click
 import msgspec
 from msgspec import Struct
 
+from yourcall import private
 from yourcall.cli.client import NotRunning, call, get, refusal
 from yourcall.cli.place import Place, Problem, pass_place
 from yourcall.cli.render import safe, span, style, table
@@ -306,8 +306,4 @@ def _text(home: Path) -> str:
 
 def _write(home: Path, text: str) -> None:
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path = home / "config.toml"
-    new = path.with_suffix(".new")
-    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        file.write(text)
-    new.replace(path)
+    private.write(home / "config.toml", text.encode())

@@ -94,7 +94,12 @@ def _run_here(place: Place, port: int | None, bind: str | None, public_url: str 
     try:
         # An upgrade may have moved Python or the package: what the agents' hooks call is mended at every start.
         install_launcher(place.home)
-        return run(place.home, port, bind, public_url, announce)
+        if run(place.home, port, bind, public_url, announce):
+            raise Problem(
+                f"yourcall has stopped: nothing could be written to {place.home} any more. Look at the disk, and"
+                f" start it again. Prompts that were shown are kept; the log is in {place.home / 'log'}."
+            )
+        return 0
     except AlreadyRunning as error:
         raise Problem(f"yourcall is already starting or running. Stop it with: {place.command('down')}") from error
     except (StoreProblem, BadConfig) as error:

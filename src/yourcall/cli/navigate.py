@@ -15,6 +15,7 @@ import click
 import msgspec
 from msgspec import Struct
 
+from yourcall import private
 from yourcall.cli import panes
 from yourcall.cli.client import get
 from yourcall.cli.panes import Here, How, Pane
@@ -84,11 +85,7 @@ def read_trail(home: Path) -> Trail:
 
 
 def keep_trail(home: Path, trail: Trail) -> None:
-    new = home / "navigator.new"
-    fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(fd, "wb") as file:
-        file.write(msgspec.json.encode(trail))
-    new.replace(home / "navigator.json")
+    private.write(home / "navigator.json", msgspec.json.encode(trail))
 
 
 def jump(place: Place, at: Here | None, stop: Stop, how: How) -> None:

@@ -6,13 +6,13 @@ that cannot be read allows nothing.
 
 from __future__ import annotations
 
-import os
 import stat
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
+from yourcall import private
 from yourcall.core.rules import Rule
 from yourcall.core.rules_text import Book, named, read, section, without
 from yourcall.model import Refused
@@ -148,8 +148,8 @@ class Files:
             return Refused(f"{self.path} cannot be read: {error}. Nothing was changed.")
 
     def _write(self, new: str, old: str) -> None:
-        _privately(self.home / BEFORE, old.encode())
-        _privately(self.path, new.encode())
+        private.write(self.home / BEFORE, old.encode())
+        private.write(self.path, new.encode())
         self._known.pop(self.path, None)
 
     # -- what is used up
@@ -164,7 +164,7 @@ class Files:
             return None
 
     def keep_used(self, counts: dict[str, Used]) -> None:
-        _privately(self.home / USED, msgspec.json.encode({**(self.used() or {}), **counts}))
+        private.write(self.home / USED, msgspec.json.encode({**(self.used() or {}), **counts}))
 
     # -- the brake
 
@@ -179,17 +179,7 @@ class Files:
             return Paused()
 
     def pause(self, at: float, by: str) -> None:
-        _privately(self.home / PAUSED, msgspec.json.encode(Paused(at, by)))
+        private.write(self.home / PAUSED, msgspec.json.encode(Paused(at, by)))
 
     def resume(self) -> None:
         (self.home / PAUSED).unlink(missing_ok=True)
-
-
-def _privately(path: Path, data: bytes) -> None:
-    new = path.with_name(f".{path.name}.new")
-    fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(fd, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(path)

@@ -64,8 +64,9 @@ def live(
                         _brake(say, rules, paused),
                     )
                     if code:
-                        async with asyncio.timeout(FAREWELL):
-                            await socket.close(code, why)
+                        with suppress(TimeoutError):  # who does not read does not hear why
+                            async with asyncio.timeout(FAREWELL):
+                                await socket.close(code, why)
 
     return endpoint
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from yourcall import private
 from yourcall.model import Refused
 
 NAME = "workspaces.json"
@@ -66,14 +67,8 @@ class Workspaces:
     def _write(self, known: tuple[Workspace, ...]) -> Refused | None:
         if not self._readable:
             return Refused(f"{self._file} cannot be read, and is not written over; mend or remove it.")
-        new = self._file.with_suffix(".new")
         try:
-            number = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-            with os.fdopen(number, "wb") as file:
-                file.write(msgspec.json.encode(known))
-                file.flush()
-                os.fsync(file.fileno())
-            new.replace(self._file)
+            private.write(self._file, msgspec.json.encode(known))
         except (OSError, UnicodeEncodeError) as error:
             return Refused(f"{self._file} cannot be written: {error}.")
         self._known = known
