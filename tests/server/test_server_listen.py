@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from server_house import House
+from websockets.exceptions import InvalidState
 
 from yourcall.server import listen
 from yourcall.server.listen import LARGEST_HEAD, bind_tcp, listener
@@ -101,3 +102,23 @@ def test_nobody_can_keep_us_from_leaving(monkeypatch: pytest.MonkeyPatch) -> Non
     got, cut = asyncio.run(asked_while_leaving(replies=False))
     assert cut
     assert b"200" not in got
+
+
+def test_a_feed_that_is_being_closed_does_not_keep_us_from_leaving() -> None:
+    """Between its other end's farewell and the end of its connection, uvicorn's own farewell raises this."""
+
+    async def left() -> None:
+        server, door = listener(lambda *_: None), bind_tcp("127.0.0.1", 0)
+
+        class Closing:
+            def shutdown(self) -> None:
+                server.server_state.connections.discard(self)  # type: ignore[arg-type]
+                raise InvalidState("connection is closing")
+
+        serving = asyncio.ensure_future(server.serve([door]))
+        await server.listening.wait()
+        server.server_state.connections.add(Closing())  # type: ignore[arg-type]
+        server.leave()
+        await serving
+
+    asyncio.run(left())

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from websockets.exceptions import InvalidState
 
 LARGEST_HEAD = 64 * 1024  # a browser with a thousand cookies sends less
 HEAD_S = 20.0  # a phone on a bad line has sent a request's head by then; whoever has not is let go
@@ -46,7 +47,8 @@ class Listener(uvicorn.Server):
             server.close()
         state = self.server_state
         for connection in list(state.connections):
-            connection.shutdown()
+            with contextlib.suppress(InvalidState):  # a WebSocket that is being closed already
+                connection.shutdown()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LEAVING_S):
                 while state.connections or state.tasks:  # noqa: ASYNC110 - uvicorn has no event for it
