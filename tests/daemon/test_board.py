@@ -22,6 +22,7 @@ from yourcall.agents.sightings import HookCall
 from yourcall.config import Config
 from yourcall.core.state import Step
 from yourcall.events import AnswerGiven, HolderLost, SessionEnded
+from yourcall.links import watch
 from yourcall.model import Answer, Prompt
 from yourcall.store.sqlite import Store
 from yourcall.switchboard import AGENTS, Switchboard
@@ -107,8 +108,10 @@ def test_a_prompt_of_a_session_that_ended_before_it_was_told_ends_with_its_agent
 
 
 def test_a_prompt_of_a_session_that_ended_before_it_was_told_ends_with_its_holder(
-    tmp_path: Path, agent: Agent
+    tmp_path: Path, agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(watch, "ABSENT_S", 0.2)
+
     async def told() -> None:
         async with board(tmp_path) as at:
             await raised_in_a_session_that_ends_meanwhile(at, agent)

@@ -262,7 +262,10 @@ def test_it_may_be_told_to_survive_its_terminal(start: Start, yourcall: Yourcall
         second.text("from two\r")
         for each in (first, second):
             until(lambda each=each: each.shows("from one") and each.shows("from two"), PATIENCE)
-        first.text("\x02d")
+        first.text("\x02")  # as a person would: what comes all at once may be a paste to tmux
+        clients = ["tmux", "-S", str(folder / name), "list-clients", "-F", "#{client_prefix}"]
+        until(lambda: b"1" in subprocess.run(clients, capture_output=True, check=True).stdout, PATIENCE)
+        first.text("d")
         until(lambda: first.returncode == 0, PATIENCE)
         second.text("still here\r")
         until(lambda: second.shows("still here"), PATIENCE)

@@ -70,6 +70,7 @@ ANY = "generic"  # the agent that stands for every program that nobody taught us
 HOOKED_KINDS = frozenset({"permission", "question", "plan", "elicitation"})
 TROUBLE = "problem:screen"
 TROUBLE_S = 3.0  # a call that works at the second try is no news
+CLOSING_S = 2.0  # with its last pane a server goes, and the program that ran there a moment after it
 DRAWN_S = 3.0  # a window that changes its size is drawn anew, on a busy machine within this
 FRESH_S = 2  # tmux tells in whole seconds when a window last changed
 
@@ -504,8 +505,8 @@ class Screens:
         self._seen.pop((place.server, place.pane), None)
         if self._servers.lock(place.server, place.pane).locked():
             return  # somebody is pressing there, and will tell
-        lives = session is not None and bool(session.pid) and not processes.gone(session.pid, session.pid_started)
-        if place.session_id.startswith(STRANGER) and (silent is None or not lives):
+        lives = silent is not None and session is not None and await _outlives(session)
+        if place.session_id.startswith(STRANGER) and not lives:
             await self._teller.post(SessionEnded(time.time(), place.session_id, why))
         elif mine := self._prompt_at(place):
             await self._teller.post(TraceLost(time.time(), mine[0].id, why))
@@ -516,6 +517,16 @@ class Screens:
             if prompt.link in ("screen", "speech") and prompt.state == "answering":
                 why = "yourcall was stopped while it pressed keys"
                 await self._teller.post(TraceLost(time.time(), prompt.id, why))
+
+
+async def _outlives(session: Session) -> bool:
+    """Its server says nothing: is its program still there when one that was closed would be gone?"""
+    end = time.monotonic() + CLOSING_S
+    while not (gone := not session.pid or processes.gone(session.pid, session.pid_started)):
+        if time.monotonic() > end:
+            break
+        await asyncio.sleep(0.05)
+    return not gone
 
 
 def _left(session: Session) -> bool:

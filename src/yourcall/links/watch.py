@@ -34,6 +34,7 @@ EAGER_FOR_S = 20.0  # a verdict that took longer than this belongs to a long com
 IGNORED_S = 3.0  # a dialog that is still the same this long after our answer has not taken it
 RECORD_S = 2.0  # a finished call is in the transcript about 0.2 s later; after this we go by the hook alone
 LAST_LOOK_S = 0.3
+ABSENT_S = 10.0  # a session that is not known for so long ended before its prompt was told of
 PRESSED_S = 1.0  # who pressed a key has told by then what became of it
 
 
@@ -63,6 +64,7 @@ class Watch:
         self._tail_path = ""
         self._saw_waiting = False
         self._gone_at = 0.0
+        self._alone_since = 0.0
         self._finished_at: dict[str, float] = {}
 
     def nudge(self, finished_call: str = "") -> None:
@@ -93,9 +95,15 @@ class Watch:
         if prompt is None:
             return None
         if session is None:
-            if not prompt.held:  # its session ended before it was told of: who holds it would say how it ends
-                await self._teller.post(SessionEnded(time.time(), prompt.session_id))
+            if prompt.held:
+                return None  # who holds it would say how it ends
+            now = time.monotonic()
+            self._alone_since = self._alone_since or now
+            if now - self._alone_since < ABSENT_S:
+                return prompt  # it may be going from one name to another
+            await self._teller.post(SessionEnded(time.time(), prompt.session_id))
             return None
+        self._alone_since = 0.0
         for event in self._look(prompt, session, time.time()):
             await self._teller.post(event)
         return prompt
