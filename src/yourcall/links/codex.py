@@ -51,6 +51,7 @@ log = logging.getLogger(__name__)
 LINK = "socket"
 
 LOOK_S = 0.5  # a look is one `stat`; a session that begins is then seen before its first words are typed
+JOINS_S = 5.0  # from our start until every thread has been joined again
 GONE_S = 20.0  # a server that is started anew is back in two seconds; after this its sessions are over
 SETTLED_S = 3.0  # what is still asked is told again 0.1 s after the replies to what we asked first
 REPLIES_S = 60.0  # a server on a machine that is busy, or just woken, takes its time
@@ -97,6 +98,7 @@ class CodexServers:
     ) -> None:
         self._teller, self._agent, self._places = teller, agent, places
         self._typed_at = typed_at
+        self._born = time.monotonic()
         self._live: dict[str, Connection] = {}
         self._followed: set[str] = set()
         self._tasks: set[asyncio.Task[object]] = set()
@@ -273,6 +275,10 @@ class CodexServers:
 
     async def _deliver(self, prompt: Prompt, answer: Answer, request: bytes) -> None:
         live = self._of(prompt.session_id)
+        # After a start it takes a moment until Codex has told us again what it asked before.
+        while (live is None or not live.talk.asks(prompt)) and time.monotonic() - self._born < JOINS_S:
+            await asyncio.sleep(0.05)
+            live = self._of(prompt.session_id)
         if live is None:
             why = "the connection to Codex is lost"
             await self._teller.post(AnswerNotWritten(time.time(), prompt.id, answer.id, why))

@@ -62,6 +62,12 @@ class Server:
     def call(self, method: str, params: object, then: Reply | None = None) -> bytes:
         return self._calls.ask(method, params, then)
 
+    def asks(self, prompt: Prompt) -> bool:
+        """Has Codex told this connection of it, and is it still to be answered?"""
+        asked = self._requests.get(prompt.id)
+        own = prompt.kind in PAUSES or prompt.fingerprint == pauses.PLAN  # made here, of what a thread says
+        return own or (asked is not None and not asked.closed)
+
     def answer(self, prompt: Prompt, answer: Answer, request: bytes) -> list[bytes] | Refused:
         """The messages that carry this answer to this prompt."""
         if prompt.kind in PAUSES or prompt.fingerprint == pauses.PLAN:
