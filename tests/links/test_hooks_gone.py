@@ -41,7 +41,7 @@ class Busy:
 def test_an_answer_for_a_hook_that_has_just_broken_off_comes_back(tmp_path: Path) -> None:
     """On the loop that the daemon runs on, to write on such a connection is an error."""
 
-    async def told() -> None:
+    async def told() -> list[AnyEvent]:
         daemon = Busy()
         hooks = Hooks(daemon)
         server = await hooks.serve(tmp_path)
@@ -61,6 +61,10 @@ def test_an_answer_for_a_hook_that_has_just_broken_off_comes_back(tmp_path: Path
         finally:
             daemon.disk.set()
             server.close()
+        return daemon.said
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(told())
+        said = runner.run(told())
+    back = [event.answer_id for event in said if isinstance(event, AnswerNotWritten)]
+    assert back[0] == "first"
+    assert "a19" in back

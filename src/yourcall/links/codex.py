@@ -40,6 +40,7 @@ from yourcall.events import (
     SessionSeen,
     TraceLost,
 )
+from yourcall.links.dialogs import over_meanwhile
 from yourcall.links.transcript import MOST_AT_ONCE, Tail
 from yourcall.model import TERMINALS, Answer, Outcome, Prompt, Refused, Session, Verdict
 
@@ -278,6 +279,8 @@ class CodexServers:
         # After a start it takes a moment until Codex has told us again what it asked before.
         while (live is None or not live.talk.asks(prompt)) and time.monotonic() - self._born < JOINS_S:
             await asyncio.sleep(0.05)
+            if over_meanwhile(self._teller.state, prompt):
+                return
             live = self._of(prompt.session_id)
         if live is None:
             why = "the connection to Codex is lost"
