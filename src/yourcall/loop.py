@@ -18,7 +18,7 @@ from yourcall.core.state import State, Step
 from yourcall.core.verdicts import final, verdict_of
 from yourcall.events import AnswerGiven, AnyCommand, AnyEvent, PromptRaised
 from yourcall.model import Answer, Prompt, Verdict
-from yourcall.store.facts import Encoded
+from yourcall.store.facts import Encoded, encode
 from yourcall.store.problem import StoreProblem
 from yourcall.store.sqlite import Change, Fact, Store
 
@@ -120,22 +120,30 @@ class Loop:
         prompts, sessions = store.live()
         self.state.take(Step(prompts=tuple(prompts), sessions=tuple(sessions)))
 
-    async def post(self, event: AnyEvent, bodies: Mapping[str, bytes] | None = None) -> Step:
-        """Take one event; when this returns, what it changed is on disk and its commands are on their way."""
+    async def post(
+        self, event: AnyEvent, bodies: Mapping[str, bytes] | None = None, answer: AnswerGiven | None = None
+    ) -> Step:
+        """Take one event; when this returns, what it changed is on disk and its commands are on their way.
+
+        `answer`: what a rule says to the prompt that is raised by this, if it changes anything. The agent waits
+        for that, so the two are written together.
+        """
         if self._ahead is not None:
             # What follows from a fact that was never written must not be written either.
             raise StoreProblem(str(self._ahead)) from self._ahead
-        prompt_id = prompt_of(event)
-        settled = self.store.newest(prompt_id) if prompt_id and prompt_id not in self.state.prompts else None
-        done = recall(self.state, event, settled)
-        # What cannot be written (half a letter in a folder's name) is its teller's error, and nothing happened.
-        fact = Encoded(Fact(event, done.prompts, done.sessions, dict(bodies or {}))) if done.changed else None
-        self.state.take(done)
+        if answer is not None:
+            encode(answer)  # what cannot be written is found before the prompt is taken
+        done, facts = self._decide(event, bodies)
+        if answer is not None and done.changed:
+            given, more = self._decide(answer)
+            commands = (*done.commands, *given.commands)
+            done = Step((*done.prompts, *given.prompts), done.sessions, commands, given.verdict)
+            facts += more
         # Prompts and their answers are few, and for each a person or an agent waits.
         urgent = isinstance(event, PromptRaised | AnswerGiven)
-        if fact is not None:
+        if facts:
             # No await between step and record: facts reach the log in the order in which they were decided.
-            await self._record(fact, urgent)
+            await self._record(facts, urgent)
         for command in done.commands:
             self._perform(command)
         if urgent and done.commands:
@@ -144,11 +152,21 @@ class Loop:
         self._tell()
         return done
 
-    async def _record(self, fact: Encoded, at_once: bool) -> None:
+    def _decide(self, event: AnyEvent, bodies: Mapping[str, bytes] | None = None) -> tuple[Step, list[Encoded]]:
+        """What follows from it, and what is to be written of it, if anything."""
+        prompt_id = prompt_of(event)
+        settled = self.store.newest(prompt_id) if prompt_id and prompt_id not in self.state.prompts else None
+        done = recall(self.state, event, settled)
+        # What cannot be written (half a letter in a folder's name) is its teller's error, and nothing happened.
+        facts = [Encoded(Fact(event, done.prompts, done.sessions, dict(bodies or {})))] if done.changed else []
+        self.state.take(done)
+        return done, facts
+
+    async def _record(self, facts: list[Encoded], at_once: bool) -> None:
         turn = _Turn()
         self._turns.append(turn)
         try:
-            turn.changes = await self.store.record([fact], at_once=at_once)
+            turn.changes = await self.store.record(facts, at_once=at_once)
         except Exception as error:
             self._ahead = error
             self._failed(error)

@@ -122,21 +122,25 @@ class Switchboard:
         return await to_its_end(self._post(event, bodies))
 
     async def _post(self, event: AnyEvent, bodies: dict[str, bytes] | None) -> Step:
-        answer: Answer | None = None
+        answer: AnswerGiven | None = None
         if isinstance(event, SessionSeen):
             event = replace(event, session=self.runs.linked(event.session))
         if isinstance(event, PromptRaised):
             event, answer = self._by_rule(event, bodies)
-        done = await self.loop.post(event, bodies)
-        for prompt in done.prompts:
-            self.watches.ensure(prompt)
-        if answer is not None and isinstance(event, PromptRaised) and done.prompts:
-            await self.post(AnswerGiven(time.time(), event.prompt.id, answer))
+        done = await self._taken(event, bodies, answer)
         if isinstance(event, PromptRaised) and self.config.claude.outline_cool_down:
             await self._hasty(event)
         return done
 
-    def _by_rule(self, event: PromptRaised, bodies: dict[str, bytes] | None) -> tuple[PromptRaised, Answer | None]:
+    async def _taken(self, event: AnyEvent, bodies: dict[str, bytes] | None, answer: AnswerGiven | None) -> Step:
+        done = await self.loop.post(event, bodies, answer)
+        for prompt in done.prompts:
+            self.watches.ensure(prompt)
+        return done
+
+    def _by_rule(
+        self, event: PromptRaised, bodies: dict[str, bytes] | None
+    ) -> tuple[PromptRaised, AnswerGiven | None]:
         """What the rules say to a new prompt. Their own mistake leaves it as it is, for a person to answer."""
         prompt = event.prompt
         if prompt.id in self.state.prompts or self.loop.store.newest(prompt.id) is not None:
@@ -147,7 +151,8 @@ class Switchboard:
         except Exception:
             log.exception("the rules failed; prompt %s waits for a person", prompt.id)
             return event, None
-        return replace(event, prompt=told.prompt), told.answer
+        given = told.answer and AnswerGiven(time.time(), prompt.id, told.answer)
+        return replace(event, prompt=told.prompt), given
 
     def _folder_of(self, session_id: str) -> str:
         session = self.state.sessions.get(session_id)
@@ -199,9 +204,7 @@ class Switchboard:
         event, answer = self._by_rule(event, heard.bodies)
         if answer is None:
             return False
-        # Decided one after the other and written to disk together: the agent waits for this.
-        given = AnswerGiven(time.time(), event.prompt.id, answer)
-        await asyncio.gather(self.loop.post(event, heard.bodies), self.post(given))
+        await to_its_end(self._taken(event, heard.bodies, answer))
         return True
 
     async def _seen(self, agent: Agent, event: SessionSeen, heard: Heard) -> str:

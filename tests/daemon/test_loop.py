@@ -159,3 +159,54 @@ def test_after_a_failed_write_nothing_more_is_decided(store: Store) -> None:
     assert row is not None
     assert row == replay(event for _, event in store.facts())[0]["p1"]
     assert row.answer is None
+
+
+def test_a_prompt_that_a_rule_answers_is_written_and_told_with_its_answer(store: Store) -> None:
+    performed: list[AnyCommand] = []
+
+    async def ruled() -> list[str]:
+        loop = Loop(store, performed.append)
+        async with loop.subscribe(None) as changes:
+            done = await loop.post(PromptRaised(1.0, prompt("p1")), None, AnswerGiven(1.0, "p1", YES))
+            assert [row.state for row in done.prompts] == ["open", "answering"]
+            told: list[str] = []
+            async with asyncio.timeout(10):
+                async for change in changes:
+                    assert change.prompt is not None
+                    told.append(change.prompt.state)
+                    if len(told) == 2:
+                        break
+            return told
+
+    assert asyncio.run(ruled()) == ["open", "answering"]
+    assert performed == [Deliver("p1", YES)]
+    assert replay(event for _, event in store.facts())[0]["p1"].state == "answering"
+
+
+def test_of_a_prompt_and_its_rules_answer_both_are_written_or_none(store: Store) -> None:
+    performed: list[AnyCommand] = []
+    failures: list[Exception] = []
+    with sqlite3.connect(store.path) as disk:
+        disk.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON log WHEN new.kind = 'AnswerGiven'"
+            " BEGIN SELECT RAISE(FAIL, 'full'); END"
+        )
+
+    async def failing() -> None:
+        loop = Loop(store, performed.append, failures.append)
+        with pytest.raises(sqlite3.IntegrityError, match="full"):
+            await loop.post(PromptRaised(1.0, prompt("p1")), None, AnswerGiven(1.0, "p1", YES))
+
+    asyncio.run(failing())
+    assert (store.prompt("p1"), performed, len(failures)) == (None, [], 1)
+
+
+def test_an_answer_that_cannot_be_written_takes_no_prompt_with_it(store: Store) -> None:
+    async def told() -> list[str]:
+        loop = Loop(store, lambda _: None)
+        half = Answer("a1", "rule", "rule", {"decision": ("allow",)}, {"decision": "half a letter: \udcff"})
+        with pytest.raises(UnicodeEncodeError):
+            await loop.post(PromptRaised(1.0, prompt("p1")), None, AnswerGiven(1.0, "p1", half))
+        return list(loop.state.prompts)
+
+    assert asyncio.run(told()) == []
