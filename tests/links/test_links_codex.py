@@ -18,10 +18,10 @@ from yourcall.config import Codex, Config, Discovery
 from yourcall.conversation import Action
 from yourcall.core.state import State
 from yourcall.core.step import step
-from yourcall.events import AnyEvent, Deliver, SessionSeen
+from yourcall.events import AnswerGiven, AnyEvent, Deliver, SessionEnded, SessionSeen
 from yourcall.links import history
 from yourcall.links.codex import CONTROL, CodexServers, homes
-from yourcall.model import Prompt, Session
+from yourcall.model import Answer, Prompt, Session
 from yourcall.store.sqlite import Store
 from yourcall.switchboard import Switchboard
 
@@ -80,7 +80,7 @@ def pending() -> tuple[dict[str, object], dict[str, object], dict[str, object]]:
     return resumed["thread"], resumed, asked
 
 
-async def serve_pending(connection: ServerConnection) -> None:
+async def serve_pending(connection: ServerConnection, heard: list[dict[str, object]] | None = None) -> None:
     thread, resumed, asked = pending()
     replies = {
         "initialize": {},
@@ -91,6 +91,8 @@ async def serve_pending(connection: ServerConnection) -> None:
     }
     async for data in connection:
         message = json.loads(data)
+        if heard is not None:
+            heard.append(message)
         if "method" in message and "id" in message:
             await connection.send(json.dumps({"id": message["id"], "result": replies[message["method"]]}))
             if message["method"] == "thread/resume":
@@ -116,6 +118,53 @@ def test_a_lost_connection_lets_go_and_a_new_one_holds_again(place: Path) -> Non
                 await desk.until(lambda: desk.rows[prompt.id].held)
             assert "held again" in [moment.detail for moment in desk.rows[prompt.id].history]
             assert len(desk.rows) == 1
+
+    asyncio.run(scene())
+
+
+async def before_a_restart(place: Path) -> tuple[Desk, Prompt]:
+    """A desk as a killed daemon leaves it: what Codex asked is still held, and nobody listens."""
+    desk = Desk()
+    async with listening(desk, place), unix_serve(serve_pending, str(place)):
+        await desk.until(lambda: [p for p in desk.rows.values() if p.held])
+        kept = State(dict(desk.state.prompts), dict(desk.state.sessions))
+    await asyncio.to_thread(place.unlink, missing_ok=True)
+    after = Desk()
+    after.state, after.bodies, after.rows = kept, desk.bodies, dict(kept.prompts)
+    (prompt,) = kept.prompts.values()
+    return after, prompt
+
+
+def test_an_answer_right_after_a_start_waits_until_codex_is_joined_again(place: Path) -> None:
+    async def scene() -> None:
+        desk, prompt = await before_a_restart(place)
+        heard: list[dict[str, object]] = []
+        async with listening(desk, place):
+            await desk.post(AnswerGiven(2.0, prompt.id, Answer("a1", "phone", "http", {"decision": ("allow",)})))
+            assert desk.rows[prompt.id].state == "answering"
+            async with unix_serve(lambda connection: serve_pending(connection, heard), str(place)):
+                await desk.until(lambda: desk.rows[prompt.id].state != "answering")
+                assert desk.rows[prompt.id].state == "sent"
+                asked = pending()[2]
+                await desk.until(lambda: [m for m in heard if m.get("id") == asked["id"] and "result" in m])
+
+    asyncio.run(scene())
+
+
+def test_an_answer_that_waits_for_codex_is_not_sent_once_its_prompt_is_over(place: Path) -> None:
+    async def scene() -> None:
+        desk, prompt = await before_a_restart(place)
+        heard: list[dict[str, object]] = []
+        async with listening(desk, place) as link:
+            await desk.post(AnswerGiven(2.0, prompt.id, Answer("a1", "phone", "http", {"decision": ("allow",)})))
+            await desk.post(SessionEnded(3.0, prompt.session_id, "its process is gone"))
+            over = desk.rows[prompt.id]
+            assert over.state == "unsure"
+            async with unix_serve(lambda connection: serve_pending(connection, heard), str(place)):
+                await desk.until(lambda: link.reaches(prompt.session_id))
+                await desk.until(lambda: [m for m in heard if m.get("method") == "thread/resume"])
+                await asyncio.sleep(0.5)  # ten looks of an answer that waits
+            assert not [m for m in heard if "result" in m]
 
     asyncio.run(scene())
 
