@@ -233,3 +233,21 @@ def test_a_look_that_goes_wrong_is_not_the_last_one(tmp_path: Path) -> None:
         watching.cancel()
 
     asyncio.run(watched())
+
+
+def test_a_prompt_without_a_session_is_given_time_to_find_it_under_another_name(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch = scene.asks()
+    sessions, prompts = scene.desk.state.sessions, scene.desk.state.prompts
+    prompts["aaaabbbbcc"] = replace(prompts["aaaabbbbcc"], held=False)
+    known = dict(sessions)
+    sessions.clear()
+    assert still_asked(scene, watch)
+    sessions.update(known)  # it has come
+    assert still_asked(scene, watch)
+    sessions.clear()
+    assert still_asked(scene, watch)
+    monkeypatch.setattr("yourcall.links.watch.ABSENT_S", 0.0)
+    assert not still_asked(scene, watch)
+    assert scene.desk.rows["aaaabbbbcc"].state == "ended"
