@@ -28,11 +28,15 @@ KEYS = Question("decision", "Proceed?", (Option("allow", "Yes", "allow_once"), O
 REACHED = DialogReached(0, "p1", "screen", (KEYS,), "body-of-the-screen")
 
 
+@pytest.mark.parametrize("told", [(FOLLOWED,), ()], ids=["told", "raised meanwhile"])
 @pytest.mark.parametrize("state", [state for state in STATES if state not in CLOSED])
-def test_what_is_not_over_goes_with_its_run_and_is_not_ended(state: PromptState) -> None:
+def test_what_is_not_over_goes_with_its_run_and_is_not_ended(
+    state: PromptState, told: tuple[PromptFollowed, ...]
+) -> None:
     scene = in_state(state)
+    scene.feed(SessionSeen(0, replace(SESSION.session, transcript="/t/s1.jsonl")))
     before = scene.row()
-    scene.feed(NEW, FOLLOWED, GONE_ON)
+    scene.feed(NEW, *told, GONE_ON)
     row = scene.row()
     assert (row.state, row.answer, row.held) == (before.state, before.answer, before.held)
     assert (row.session_id, row.record) == ("s2", "/t/s1.jsonl")

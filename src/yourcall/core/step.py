@@ -41,7 +41,7 @@ from yourcall.events import (
     SessionSeen,
     TraceLost,
 )
-from yourcall.model import Moment, Prompt, Verdict
+from yourcall.model import Moment, Prompt, Session, Verdict
 
 # Nobody asks anything there: the agent has stopped, and the next word is the person's.
 PAUSES = frozenset({"ready", "problem"})
@@ -134,7 +134,16 @@ def _session_ended(state: State, event: SessionEnded) -> Step:
     why = f"the session ended{': ' + event.why if event.why else ''}"
     prompts: list[Prompt] = []
     commands: list[AnyCommand] = []
+    rows: dict[str, Session] = {}
+    session = state.sessions.get(event.session_id)
     for prompt in state.of_session(event.session_id):
+        if event.goes_on_as and unsettled(prompt):
+            # Raised under the old name while the others were told of the new one: the run still waits for it.
+            record = session.transcript if session is not None else ""
+            follows = _followed(state, prompt, PromptFollowed(event.at, prompt.id, event.goes_on_as, record))
+            prompts += follows.prompts
+            rows.update((row.id, row) for row in follows.sessions)
+            continue
         moved = move(state, prompt, "session_ended", event.at, "session", why)
         if moved.changed:
             prompts += moved.prompts
@@ -146,13 +155,9 @@ def _session_ended(state: State, event: SessionEnded) -> Step:
             outcome = "unknown" if prompt.state == "desk" else prompt.outcome
             prompts.append(replace(left, closed_at=prompt.closed_at or event.at, outcome=outcome))
             commands += [Release(prompt.id)] if prompt.held else []
-    session = state.sessions.get(event.session_id)
-    ended = (
-        ()
-        if session is None
-        else (replace(session, state="ended", links=(), seen_at=event.at, goes_on_as=event.goes_on_as),)
-    )
-    return Step(prompts=tuple(prompts), sessions=ended, commands=tuple(commands))
+    if session is not None:
+        rows[session.id] = replace(session, state="ended", links=(), seen_at=event.at, goes_on_as=event.goes_on_as)
+    return Step(prompts=tuple(prompts), sessions=tuple(rows.values()), commands=tuple(commands))
 
 
 # --- a prompt and its holder --------------------------------------------------------------------------------
