@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -16,6 +17,7 @@ from kit.drawn import Drawn
 from kit.poll import until
 from kit.terminal import Ptys, Tmux
 from yourcall.agents.screens import titled
+from yourcall.links.control import Control
 from yourcall.links.tmux import Gone, Look, distrusted
 from yourcall.links.tmux import Tmux as Link
 
@@ -252,5 +254,29 @@ def test_a_pane_is_named_by_its_number_alone(tmux: Tmux) -> None:
             assert isinstance(await link.look(name), Gone)
             assert isinstance(await link.write(name, "x"), Gone)
         await link.close()
+
+    asyncio.run(act())
+
+
+def test_a_client_that_was_given_up_while_it_joined_is_gone(tmux: Tmux, tmp_path: Path) -> None:
+    """Whoever looked has left meanwhile: nobody knows of the client, and it would stay as long as we do."""
+    Drawn(tmp_path, {"a": "nothing"}, {}).start(tmux)
+    server = int(tmux.run("display-message", "-p", "#{pid}"))
+    (session,) = tmux.run("list-sessions", "-F", "#{session_id}").split()
+
+    def clients() -> str:
+        return tmux.run("list-clients", "-F", "#{client_pid}")
+
+    async def act() -> None:
+        os.kill(server, signal.SIGSTOP)
+        try:
+            joining = asyncio.create_task(Control.attach(str(tmux.socket), session))
+            await asyncio.sleep(0.5)  # it waits for a word, for three seconds
+            joining.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await joining
+        finally:
+            os.kill(server, signal.SIGCONT)
+        await asyncio.to_thread(until, lambda: not clients())
 
     asyncio.run(act())

@@ -61,6 +61,9 @@ class Control:
         except Failed:
             await control.close()
             return None
+        except BaseException:
+            control.leave()  # nobody would know of it any more
+            raise
         return control
 
     async def ask(self, commands: list[list[str]], sized: bool) -> list[str]:
@@ -79,13 +82,16 @@ class Control:
             self._end()  # the rest of what it says could no longer be told apart
             raise Silent("its tmux server does not answer") from error
 
-    async def close(self) -> None:
+    def leave(self) -> None:
         self._end()
         self._reading.cancel()
+        if self._process.stdin is not None:
+            self._process.stdin.close()  # with the end of its input the client goes
+
+    async def close(self) -> None:
+        self.leave()
         with contextlib.suppress(asyncio.CancelledError):
             await self._reading
-        if self._process.stdin is not None:
-            self._process.stdin.close()
         try:
             async with asyncio.timeout(1.0):
                 await self._process.wait()
