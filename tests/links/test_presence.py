@@ -5,18 +5,22 @@ from __future__ import annotations
 import asyncio
 import os
 import pty
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from kit.drawn import Drawn
 from kit.poll import until
+from kit.terminal import Tmux
 from yourcall.links import processes
 from yourcall.links.presence import Presence, last_read
 from yourcall.links.servers import Servers
-from yourcall.model import Session
+from yourcall.model import Link, Session
 
 # Reads a line at a time from its terminal, and says so; prints without being asked.
 READER = "import sys\nprint('there', flush=True)\nfor line in sys.stdin: print('got', line.strip(), flush=True)"
@@ -109,3 +113,29 @@ def test_the_app_in_front_is_a_sign(program: Program) -> None:
     before, after = asyncio.run(go())
     assert before == LONG_AGO
     assert after > time.time() - 30
+
+
+def test_a_tmux_that_is_stopped_hides_no_sign_elsewhere(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever is to be told of a prompt waits for this look: it took three seconds for each session there."""
+    monkeypatch.setattr("yourcall.links.presence.LOOK_S", 0.5)
+    with Tmux() as tmux:
+        pane = Drawn(tmp_path, {"a": "nothing"}, {}).start(tmux)
+        link = Link("tmux", pane.id, str(tmux.socket))
+        there = [Session(f"t{n}", "claude", "/x", links=(link,), seen_at=n) for n in range(1, 11)]
+        server = int(tmux.run("display-message", "-p", "#{pid}"))
+
+        async def look() -> float:
+            servers = Servers()
+            try:
+                async with asyncio.timeout(15):
+                    return await Presence(lambda: [*there, program.session()], servers).person_at()
+            finally:
+                await servers.close()
+
+        os.kill(server, signal.SIGSTOP)
+        try:
+            assert asyncio.run(look()) == LONG_AGO
+        finally:
+            os.kill(server, signal.SIGCONT)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
+import uvloop
 from msgspec.structs import replace
 
 from kit.drawn import Drawn
@@ -127,3 +128,31 @@ def test_a_tmux_that_is_silent_for_a_while_ends_no_session(
         assert asyncio.run(act(Switchboard(store, Config(), lambda: None))) == (True, ["open"])
     finally:
         store.close()
+
+
+def test_a_tmux_that_is_stopped_costs_no_file_for_each_question(
+    tmux: Tmux, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client hands its output to the server. While that one stood still, our end of it stayed open as well."""
+    monkeypatch.setattr(control, "PATIENCE_S", 0.1)
+    Drawn(tmp_path, {"a": "nothing"}, {}).start(tmux)
+    server = int(tmux.run("display-message", "-p", "#{pid}"))
+
+    def open_files() -> int:
+        return len(os.listdir("/dev/fd"))
+
+    async def ask(times: int) -> int:
+        for _ in range(times):
+            with pytest.raises(control.Silent):
+                await control.run(str(tmux.socket), ["list-sessions"])
+            assert await control.Control.attach(str(tmux.socket), "$0") is None
+        return open_files()
+
+    # On the daemon's loop: the other one would not even come back.
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        os.kill(server, signal.SIGSTOP)
+        try:
+            first, last = runner.run(ask(1)), runner.run(ask(3))
+        finally:
+            os.kill(server, signal.SIGCONT)
+    assert last <= first + 1

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import os
 from collections import deque
+from typing import Any, cast
 
 from msgspec import Struct
 
@@ -83,22 +84,26 @@ class Control:
             raise Silent("its tmux server does not answer") from error
 
     def leave(self) -> None:
+        """At once, and without a word."""
         self._end()
         self._reading.cancel()
-        if self._process.stdin is not None:
-            self._process.stdin.close()  # with the end of its input the client goes
+        _let_go(self._process)
 
     async def close(self) -> None:
-        self.leave()
+        self._end()
+        self._reading.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._reading
+        if self._process.stdin is not None:
+            self._process.stdin.close()
         try:
             async with asyncio.timeout(1.0):
                 await self._process.wait()
         except TimeoutError:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.kill()
-            await self._process.wait()
+            pass
+        finally:
+            _let_go(self._process)
+        await self._process.wait()
 
     def _end(self) -> None:
         self.open = False
@@ -174,6 +179,12 @@ def _environment() -> dict[str, str]:
     return {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ} | {"TERM": "dumb"}
 
 
+def _let_go(process: asyncio.subprocess.Process) -> None:
+    """End it, and close our ends of its pipes. It gave the others to its server: while that one is stopped they
+    would stay open, one more file handle for each question."""
+    cast("Any", process)._transport.close()  # there is no other way to say it
+
+
 async def run(socket: str, words: list[str], typed: bytes | None = None) -> list[str]:
     """The same without a connection: one short-lived tmux."""
     pipe = asyncio.subprocess.PIPE
@@ -191,8 +202,7 @@ async def run(socket: str, words: list[str], typed: bytes | None = None) -> list
         raise Silent("its tmux server does not answer") from error
     finally:
         if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
+            _let_go(process)
             await process.wait()
     if process.returncode:
         raise Failed(err.decode("utf-8", "replace").strip()[:200] or "tmux refused")

@@ -22,6 +22,9 @@ from yourcall.model import Session
 # Asked again only after this: ten prompts at once are one look.
 FRESH_S = 2.0
 
+# A tmux that is stopped answers nothing for three seconds, for each of its sessions; whoever is to be told waits.
+LOOK_S = 3.0
+
 # Nobody types into more sessions than this at a time; the newest are looked at.
 MOST = 100
 
@@ -47,11 +50,23 @@ class Presence:
         return max(self._found, self._front_at)
 
     async def _typed_at(self) -> float:
-        newest = sorted(self._sessions(), key=lambda session: -session.seen_at)[:MOST]
-        return max([await self._typed_into(session) for session in newest], default=0.0)
+        found = [0.0]
+        places: dict[str, list[Session]] = {}
+        for session in sorted(self._sessions(), key=lambda session: -session.seen_at)[:MOST]:
+            link = pane_of(session)
+            places.setdefault(link.server if link is not None else "", []).append(session)
 
-    async def _typed_into(self, session: Session) -> float:
-        return await typed_at(session, self._tmux) or 0.0
+        async def look(sessions: list[Session]) -> None:
+            for session in sessions:
+                found.append(await typed_at(session, self._tmux) or 0.0)
+
+        looks = [asyncio.ensure_future(look(sessions)) for sessions in places.values()]
+        if looks:
+            await asyncio.wait(looks, timeout=LOOK_S)
+            for each in looks:
+                each.cancel()
+            await asyncio.gather(*looks, return_exceptions=True)
+        return max(found)
 
 
 async def typed_at(session: Session, tmux: Servers) -> float | None:
