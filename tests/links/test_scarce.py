@@ -156,3 +156,36 @@ def test_a_tmux_that_is_stopped_costs_no_file_for_each_question(
         finally:
             os.kill(server, signal.SIGCONT)
     assert last <= first + 1
+
+
+def test_a_tmux_that_is_stopped_keeps_no_dialog_elsewhere_waiting(
+    tmux: Tmux, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped, asks = tmp_path / "stopped", tmp_path / "asks"
+    stopped.mkdir()
+    asks.mkdir()
+    quiet = Drawn(stopped, {"a": "nothing"}, {}).start(tmux)
+    server = int(tmux.run("display-message", "-p", "#{pid}"))
+
+    async def act(daemon: Switchboard, other: Tmux) -> list[str]:
+        try:
+            assert isinstance(await daemon.speaker.watch(str(tmux.socket), quiet.id), Session)
+            pane = Drawn(asks, {"ask": BASH}, {}).start(other)
+            assert isinstance(await daemon.speaker.watch(str(other.socket), pane.id), Session)
+            monkeypatch.setattr(control, "PATIENCE_S", 600.0)
+            os.kill(server, signal.SIGSTOP)
+            async with asyncio.timeout(20):
+                while not daemon.state.prompts:
+                    await daemon.screens.look_around()
+                    await asyncio.sleep(0.02)
+            return [prompt.state for prompt in daemon.state.prompts.values()]
+        finally:
+            os.kill(server, signal.SIGCONT)
+            await daemon.tmux.close()
+
+    store = Store.open(tmp_path / "yourcall.db")
+    try:
+        with Tmux() as other:
+            assert asyncio.run(act(Switchboard(store, Config(), lambda: None), other)) == ["open"]
+    finally:
+        store.close()

@@ -71,6 +71,7 @@ HOOKED_KINDS = frozenset({"permission", "question", "plan", "elicitation"})
 TROUBLE = "problem:screen"
 TROUBLE_S = 3.0  # a call that works at the second try is no news
 CLOSING_S = 2.0  # with its last pane a server goes, and the program that ran there a moment after it
+SLOW_S = 1.0  # a server that answers does so in milliseconds
 DRAWN_S = 3.0  # a window that changes its size is drawn anew, on a busy machine within this
 FRESH_S = 2  # tmux tells in whole seconds when a window last changed
 
@@ -125,18 +126,23 @@ class Screens:
         self._on_screen = on_screen
         self._seen: dict[tuple[str, str], _Seen] = {}
         self._looked: dict[str, float] = {}
+        self._looks: dict[str, asyncio.Task[None]] = {}  # one at a time for each server
         self._bases: dict[str, Basis | None] = {}
         self.raised: Callable[[], None] = lambda: None  # told when a dialog has become a prompt
 
     async def run(self) -> None:
         await self._adopt()
-        while True:
-            await self.look_around()
-            hurry = time.monotonic() < self._hurry_until
-            self._wake.clear()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(HURRY_S if hurry else TICK_S):
-                    await self._wake.wait()
+        try:
+            while True:
+                await self.look_around()
+                hurry = time.monotonic() < self._hurry_until
+                self._wake.clear()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(HURRY_S if hurry else TICK_S):
+                        await self._wake.wait()
+        finally:
+            for look in self._looks.values():
+                look.cancel()
 
     def hurry(self) -> None:
         """A hook has told of a dialog: it is about to be drawn."""
@@ -162,11 +168,23 @@ class Screens:
             servers.setdefault(place.server, []).append(place)
         self._seen = {key: seen for key, seen in self._seen.items() if key[0] in servers}
         self._bases = {id: basis for id, basis in self._bases.items() if id in self._teller.state.prompts}
-        # Side by side: a server that hangs must not keep the others waiting.
-        done = await asyncio.gather(*(self._look_at(*each) for each in servers.items()), return_exceptions=True)
-        for error in done:
-            if error is not None:  # one strange pane must not blind us for all the others
-                log.error("looking at the panes failed", exc_info=error)
+        # Side by side: a server that hangs keeps nobody else waiting, in this round or the next.
+        begun = {
+            server: asyncio.create_task(self._look_safely(server, places))
+            for server, places in servers.items()
+            if server not in self._looks
+        }
+        self._looks |= begun
+        if begun:
+            await asyncio.wait(begun.values(), timeout=SLOW_S)
+
+    async def _look_safely(self, server: str, places: list[Place]) -> None:
+        try:
+            await self._look_at(server, places)
+        except Exception as error:  # one strange pane must not blind us for all the others
+            log.error("looking at the panes failed", exc_info=error)
+        finally:
+            del self._looks[server]
 
     async def _look_at(self, server: str, places: list[Place]) -> None:
         now = time.monotonic()
