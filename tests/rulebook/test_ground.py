@@ -185,3 +185,14 @@ def test_the_project_itself_is_more_than_its_files(home: Path) -> None:
     assert effects(home, "rm -rf src") == "delete"
     assert effects(home, "rm -rf ../shop") == "delete write_outside"
     assert effects(home, "find . -name '*.pyc' -delete") == "delete read"
+
+
+def test_a_stream_is_the_file_it_was_given(home: Path) -> None:
+    """`2< f > /dev/stderr` opens the second stream anew, to write: until now it counted as reading f."""
+    assert effects(home, "cat src/x 2< src/y > /dev/stderr") == "read write_outside"
+    assert effects(home, "cat src/x 2< src/y > /dev/./stderr") == "read write_outside"
+    assert effects(home, "cat src/x 2< src/y > ../../../../../../../../../../dev/stderr") == "read write_outside"
+    assert effects(home, "cat src/x < src/y > /dev/stdin") == "read write_outside"
+    assert effects(home, "cat src/x 2< src/y > /dev/null") == "read"
+    assert effects(home, "cat src/x > /dev/stderr") == "read"
+    assert effects(home, "cat /dev/stdin < src/y") == "read"

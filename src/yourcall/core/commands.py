@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from msgspec.structs import replace
+
 from yourcall.core import effects_table as table
 from yourcall.core.arguments import host_of, named, names_tell, ref_of, refs_of, says
 from yourcall.core.copying import writes
@@ -51,6 +53,11 @@ def parts_of(command: str) -> tuple[Part, ...] | Unread:
         return script
     found = _Parts()
     found.take(script, 0)
+    if found.fed:
+        found.parts = [
+            replace(part, refs=tuple(replace(ref, fed=ref.use == "write") for ref in part.refs))
+            for part in found.parts
+        ]
     return settled_in_turn(found.parts, found.grown, found.loops)
 
 
@@ -59,6 +66,7 @@ class _Parts:
         self.parts: list[Part] = []
         self.grown: list[Growth] = []
         self.loops = False
+        self.fed = False
 
     def take(self, script: Script, depth: int) -> None:
         self.loops = self.loops or script.loops
@@ -79,6 +87,8 @@ class _Parts:
 
     def _redirect(self, item: Redirect) -> None:
         target, op = item.target, item.op
+        # A file to read from, or a stream that may be one, under the number of an output: 2< f, 2<&0, 2>&3.
+        self.fed = self.fed or op.startswith("<") or (op == ">&" and target.value not in ("1", "2", "-"))
         if target.value == "-" or (op in (">&", "<&") and (target.value or "").rstrip("-").isdecimal()):
             return
         use: Use = "read" if op in ("<", "<&") else "write"

@@ -36,11 +36,13 @@ UNKNOWN: Effects = frozenset({"unknown"})
 
 
 class Ref(Struct, frozen=True):
-    """A path as a command names it, from the folder it runs in; None: it cannot be known before it runs."""
+    """A path as a command names it, from the folder it runs in; None: it cannot be known before it runs.
+    `fed`: the same command gives files to its streams, and `/dev/stderr` may be one of them by then."""
 
     path: str | None
     use: Use
     glob: bool = False
+    fed: bool = False
 
 
 class Part(Struct, frozen=True):
@@ -93,8 +95,10 @@ _RESERVED = re.compile(
     re.IGNORECASE,
 )
 
+# A stream by name. Whoever opens it opens what the stream is: `2< file > /dev/stderr` writes the file.
+STREAMS = frozenset({"/dev/stdout", "/dev/stderr", "/dev/fd/1", "/dev/fd/2"})
 # Writing to these writes nothing.
-NOWHERE = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/1", "/dev/fd/2"})
+NOWHERE = frozenset({"/dev/null", "/dev/tty", *STREAMS})
 
 # In small letters a `$key` is somebody's loop; these are how environments spell it.
 _SECRET_NAME = re.compile(
@@ -159,7 +163,7 @@ def _of_path(ref: Ref, path: str, facts: Facts) -> set[Effect]:
             # Below the home, but for the project, lie keys and tokens of all kinds.
             home = facts.home and not ours and (inside(path, facts.home) or inside(facts.home, path))
             return {"read", *secret, "secrets"} if home else {"read", *secret}
-        case "write" if path in NOWHERE:
+        case "write" if path in NOWHERE and not (ref.fed and path in STREAMS):
             return set()
         case "write" | "delete" | "weed":
             reserved = ours and _RESERVED.search(path[len(facts.root) :])

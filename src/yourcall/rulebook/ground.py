@@ -72,8 +72,9 @@ def _followed(ref: Ref, cwd: str, home: str) -> tuple[str, ...]:
     whole = os.path.join(cwd, path)
     if not whole.startswith("/"):
         return ()  # nobody says which folder it is in
-    if whole in NOWHERE:
-        return (whole,)  # where our own output goes is not where a command's does
+    plain = os.path.normpath(whole)
+    if plain in NOWHERE or plain == "/dev/stdin":
+        return (plain,)  # where our own output goes is not where a command's does
     if _OURS.match(os.path.normpath(whole)):
         return ()
     try:
