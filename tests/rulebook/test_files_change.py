@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from yourcall.model import Refused
-from yourcall.rulebook.files import Files
+from yourcall.rulebook.files import SETTLES_S, Files
 
 TEXT = '''[no-pushing]
 do = "deny"
@@ -38,3 +38,61 @@ def test_a_file_with_a_mistake_can_be_mended_by_removing_it(tmp_path: Path) -> N
     assert Files(tmp_path).remove("bad") is None
     book = Files(tmp_path).book()
     assert ([rule.name for rule in book.rules], book.problems) == (["no-curl"], ())
+
+
+ALLOW = '[reading]\ndo = "allow"\neffect = "read"\n'
+DENY = '\n[no-keys]\ndo = "deny"\npath = "keys/**"\n'
+
+
+def names(files: Files, root: str = "") -> list[str]:
+    return [rule.name for rule in files.book(root).rules]
+
+
+@pytest.mark.parametrize("piece", ["", ALLOW, ALLOW + "\n[no-ke"], ids=["emptied", "half", "in a word"])
+def test_a_file_that_is_being_written_over_restricts_as_before(tmp_path: Path, piece: str) -> None:
+    """An editor empties the file and writes it piece by piece: the deny at its end was missed meanwhile."""
+    file, now = tmp_path / "rules.toml", 100.0
+    files = Files(tmp_path, lambda: now)
+    file.write_text(ALLOW + DENY)
+    assert names(files) == ["reading", "no-keys"]
+    with file.open("w") as editor:
+        editor.write(piece)
+        editor.flush()
+        assert "no-keys" in names(files)
+        assert files.book() is files.book()
+        editor.write((ALLOW + DENY)[len(piece) :])
+    assert names(files) == ["reading", "no-keys"]
+    assert files.book().problems == ()
+
+
+def test_so_does_a_projects_file_and_one_that_is_put_in_its_place(tmp_path: Path) -> None:
+    now = 100.0
+    (tmp_path / "home").mkdir()
+    (tmp_path / "shop" / ".yourcall").mkdir(parents=True)
+    file, root = tmp_path / "shop" / ".yourcall" / "rules.toml", str(tmp_path / "shop")
+    files = Files(tmp_path / "home", lambda: now)
+    files.path.write_text(ALLOW)
+    file.write_text(DENY)
+    assert names(files, root) == ["reading", "no-keys"]
+    file.unlink()
+    assert names(files, root) == ["reading", "no-keys"]
+    file.write_text("")
+    assert names(files, root) == ["reading", "no-keys"]
+    now += SETTLES_S + 0.1
+    assert names(files, root) == ["reading"]
+
+
+def test_what_was_taken_out_by_hand_counts_no_more_once_the_file_has_settled(tmp_path: Path) -> None:
+    now = 100.0
+    files = Files(tmp_path, lambda: now)
+    files.path.write_text(ALLOW + DENY)
+    assert names(files) == ["reading", "no-keys"]
+    files.path.write_text(ALLOW)
+    assert names(files) == ["reading", "no-keys"]
+    now += SETTLES_S + 0.1
+    assert names(files) == ["reading"]
+    # Through yourcall it is written whole: that counts at once.
+    files.path.write_text(ALLOW + DENY)
+    assert names(files) == ["reading", "no-keys"]
+    assert files.remove("no-keys") is None
+    assert names(files) == ["reading"]

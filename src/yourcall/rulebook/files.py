@@ -7,6 +7,8 @@ that cannot be read allows nothing.
 from __future__ import annotations
 
 import stat
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -23,6 +25,10 @@ USED = "rules.toml.used"
 PAUSED = "paused"
 # Thousands of rules fit into this; what is larger is not a list that somebody wrote.
 LARGEST = 1 << 20
+# Many editors empty a file and write it piece by piece. So long, what it restricted before goes on to count: by
+# then the pieces are there. A file of rules is written in milliseconds; a slow disk may take a second.
+SETTLES_S = 2.0
+_EMPTY = Book()
 
 
 class Paused(Struct, frozen=True):
@@ -40,9 +46,13 @@ class Used(Struct, frozen=True):
 class Files:
     """The rules of one home, and of the projects they are asked about."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self.home = home
+        self._clock = clock
         self._known: dict[Path, tuple[tuple[int, int, int], Book]] = {}
+        self._last: dict[Path, Book] = {}  # what each said when it was last looked at
+        self._settling: dict[Path, list[tuple[float, Rule]]] = {}  # what it restricted before, and until when
+        self._joined: dict[Path, Book] = {}
         self._both = (Book(), Book(), Book())
 
     @property
@@ -52,8 +62,8 @@ class Files:
     def book(self, root: str = "") -> Book:
         """The user's rules and those of this project; the user's first."""
         ours = self._read(self.path, "")
-        theirs = self._read(Path(root) / ".yourcall" / NAME, root) if root else Book()
-        if theirs == Book():
+        theirs = self._read(Path(root) / ".yourcall" / NAME, root) if root else _EMPTY
+        if theirs == _EMPTY:
             return ours
         if self._both[0] is ours and self._both[1] is theirs:
             return self._both[2]
@@ -64,11 +74,36 @@ class Files:
         return both
 
     def _read(self, path: Path, root: str) -> Book:
+        """What it says now; and what it restricted a moment ago, for it may not be whole yet."""
+        book = self._as_it_stands(path, root)
+        last = self._last.get(path, _EMPTY)
+        settling = self._settling.get(path, [])
+        if book is not last:
+            self._last[path] = book
+            until = self._clock() + SETTLES_S
+            settling = settling + [(until, rule) for rule in last.rules if rule.do != "allow"]
+        if not settling:
+            return book
+        now = self._clock()
+        settling = [(until, rule) for until, rule in settling if until > now]
+        if settling:
+            self._settling[path] = settling
+        else:
+            self._settling.pop(path, None)
+        more = dict.fromkeys(rule for _, rule in settling if rule not in book.rules)
+        if not more:
+            return book
+        both = Book((*book.rules, *more), book.problems)
+        if self._joined.get(path) != both:  # the same one as long as it says the same: others keep an index of it
+            self._joined[path] = both
+        return self._joined[path]
+
+    def _as_it_stands(self, path: Path, root: str) -> Book:
         try:
             found = path.stat()
         except (FileNotFoundError, NotADirectoryError):
             self._known.pop(path, None)
-            return Book()
+            return _EMPTY
         except OSError as error:  # it is there, and may restrict
             return Book(problems=(f"{path} cannot be read: {error}.",))
         mark = (found.st_mtime_ns, found.st_size, found.st_ino)
@@ -82,7 +117,8 @@ class Files:
         except (OSError, ValueError) as error:
             book = Book(problems=(f"{path} cannot be read: {error}.",))
         if len(self._known) > 200:
-            self._known.clear()
+            for each in (self._known, self._last, self._settling, self._joined):
+                each.clear()
         self._known[path] = (mark, book)
         return book
 
@@ -150,7 +186,8 @@ class Files:
     def _write(self, new: str, old: str) -> None:
         private.write(self.home / BEFORE, old.encode())
         private.write(self.path, new.encode())
-        self._known.pop(self.path, None)
+        for each in (self._known, self._last, self._settling):  # it is whole: what it says counts at once
+            each.pop(self.path, None)
 
     # -- what is used up
 
