@@ -35,6 +35,7 @@ _DURATION = re.compile(r"[0-9.]+[smhd]?")
 _GH = table.words("pr issue run repo release search")
 _GH_READS = table.words("view list status diff checks watch")
 _SWEEPS = table.words("grep egrep fgrep rg ag diff")
+_PS_TELLS = re.compile(r"-?[A-DF-Za-z]*[eE]|.*environ", re.IGNORECASE | re.DOTALL)
 _PS = table.words("-e -ef -eo -elf -eF -A --no-headers --sort")
 _ENV = re.compile(r"\b(?:str)?env(?:subst)?\b|\$ENV|input_filename|\bload|\b(?:include|import)\b")
 # The value of a variable that a program looks up a file by (a language, a zone) leads nowhere else.
@@ -216,7 +217,7 @@ class _Parts:
                     effects.add("unknown")
                 if name == "date" and any(not value.startswith(("+", "-")) for value in known[:1]):
                     effects.add("unknown")  # `date 0101…` sets the clock
-                if name == "ps" and any(re.match(r"-?[A-DF-Za-z]*[eE]", v) and v not in _PS for v in known):
+                if name == "ps" and any(_PS_TELLS.match(v) and v not in _PS for v in known):
                     effects.add("secrets")  # `ps eww` shows what the variables of others hold
                 refs += refs_of(args, "sweep" if name in _SWEEPS and sweeps(name, args) else "read", places)
             case _ if name in table.ONE_FILE:
@@ -234,6 +235,8 @@ class _Parts:
             case _ if name in table.ALWAYS:
                 effects |= table.ALWAYS[name]
                 hosts += [h for value in known if (h := host_of(value))]
+                if name == "dig" and says(args, "-f -k"):
+                    refs += refs_of(args, "read", places)  # every line of the file is asked for, of whoever is named
             case _ if name in table.PACKAGES:
                 packages(name, known, effects)
                 refs += [Ref(under(place, "."), "stand") for place in places if "unknown" in effects]
@@ -347,6 +350,8 @@ def plain_variable(name: str) -> bool:
 
 def sweeps(name: str, args: list[Word]) -> bool:
     """Does it read everything below the folders it is told?"""
+    if name == "diff" and says(args, "-N -P --new-file --unidirectional-new-file"):
+        return True  # of two folders, it shows every file that is in one of them only
     return name in ("rg", "ag") or says(args, "-r -R --recursive --dereference-recursive --directories -d")
 
 

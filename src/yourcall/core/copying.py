@@ -45,7 +45,7 @@ def _plain(args: list[Word]) -> list[Word]:
 def _copies(args: list[Word], effects: set[Effect], refs: list[Ref], places: Places) -> list[str | None]:
     """What is copied is only read; the last one is written, or the folder of -t."""
     plain, deep = _plain(args), says(args, _RECURSIVE)
-    refs += refs_of(args, "read", places)
+    refs += refs_of(args, "sweep" if deep else "read", places)
     if len(plain) < 2 or not all(_PLAIN_COPY.fullmatch(word.value or "") for word in args if word not in plain):
         effects.add("unknown")
         refs += refs_of(args, "write", places)

@@ -28,7 +28,7 @@ _REWRITE = words("rebase reset filter-branch filter-repo replace update-ref")
 _PROGRAMS = words(
         "--upload-pack --receive-pack --exec --ext-diff --textconv --open-files-in-pager --config "
         "--template --strategy --extcmd --tool --gpg-sign --edit --edit-description --patch --interactive "
-        "--output --unsafe-paths --separate-git-dir --no-verify --repo --bare --mirror"
+        "--output --unsafe-paths --separate-git-dir --no-verify --repo --bare --mirror --pathspec-from-file"
     )  # fmt: skip
 
 _ELSEWHERE = ("--output", "--unsafe-paths", "--separate-git-dir")

@@ -18,7 +18,9 @@ from yourcall.core.shell_items import Places, under
 from yourcall.core.shell_words import Word
 
 _PLAIN_GLOBALS = words("--no-pager --no-optional-locks --literal-pathspecs -P")
-_READS = words("show cat-file diff log grep blame add rm clean checkout restore apply am config")
+_READS = words(
+    "show cat-file diff log whatchanged grep blame annotate add stage rm clean checkout restore apply am config"
+)
 # Their `-F file` and `-t file` become a message that is pushed some day.
 _MESSAGES = words("commit tag notes merge")
 # They bring files that nobody has looked at, links among them.
@@ -66,7 +68,7 @@ def _named(
 ) -> tuple[str | None, ...]:
     plain = [word for word in args if word.value and not word.value.startswith("-")]
     if verb in _READS:
-        use: Use = "delete" if verb == "rm" else "sweep" if verb == "grep" and _outside(args) else "read"
+        use: Use = "delete" if verb == "rm" else "sweep" if _outside(verb, args) else "read"
         named = [Word(w.text, w.value.rsplit(":", 1)[-1] if w.value else None, w.glob, w.tilde) for w in args]
         refs += [ref for ref in refs_of(named, use, places) if ref.path is not None]
         if verb in ("checkout", "restore"):
@@ -90,9 +92,12 @@ def _named(
     return (None,) if verb in GROWS else ()
 
 
-def _outside(args: list[Word]) -> bool:
-    """Does `git grep` look at what git does not know?"""
-    return any((word.value or "").startswith("--no-i") or word.value == "--untracked" for word in args)
+def _outside(verb: str, args: list[Word]) -> bool:
+    """Does it look at what git does not know? `git diff a ~` compares folders, all that lies below them."""
+    said = [word.value or "" for word in args]
+    if verb == "diff":
+        return any(value.startswith(("--no-i", "/", "~", "..")) or "/../" in value for value in said)
+    return verb == "grep" and any(value.startswith("--no-i") or value == "--untracked" for value in said)
 
 
 def _address(value: str) -> bool:

@@ -25,7 +25,7 @@ _SED_BRACKETS = re.compile(
 )
 # A file's name that is also a script of sed which writes a file: `w.mcp.json`, `/x/w y`, `s/a/b/w y`.
 _ON_A_MAC = re.compile(r"(?:/[^/]*/|[0-9$,+~!\s])*w|s(.).*\1.*\1|.*[\s;{}\\]", re.DOTALL)
-_AWK = re.compile(r"system|getline|[|>@`]|ENVIRON|ARG[VC]")
+_AWK = re.compile(r"system|getline|[|>@`]|ENVIRON|SYMTAB|ARG[VC]")
 
 _NUMBER = re.compile(r"-?[0-9]*(?:\.[0-9]+)?")
 _PRINTF = re.compile(r"%(?:%|\([^)]*\)T|[-+ #0]*[0-9]*(?:\.[0-9]+)?([a-zA-Z]))|%")
