@@ -215,8 +215,8 @@ class _Parts:
                     effects.add("secrets")
                 if name == "yq" and any(re.search(r"eval\s*\(|\bsystem\b", value) for value in known):
                     effects.add("unknown")
-                if name == "date" and any(not value.startswith(("+", "-")) for value in known[:1]):
-                    effects.add("unknown")  # `date 0101…` sets the clock
+                if name == "date" and (known and (known[0][:1] not in ("+", "-") or _sets(known))):
+                    effects.add("unknown")  # `date 0101…` sets the clock, behind an option too
                 if name == "ps" and any(_PS_TELLS.match(v) and v not in _PS for v in known):
                     effects.add("secrets")  # `ps eww` shows what the variables of others hold
                 refs += refs_of(args, "sweep" if name in _SWEEPS and sweeps(name, args) else "read", places)
@@ -236,7 +236,9 @@ class _Parts:
                 effects |= table.ALWAYS[name]
                 hosts += [h for value in known if (h := host_of(value))]
                 if name == "dig" and says(args, "-f -k"):
-                    refs += refs_of(args, "read", places)  # every line of the file is asked for, of whoever is named
+                    refs += refs_of(
+                        args, "read", places
+                    )  # every line of the file is asked for, of whoever is named
             case _ if name in table.PACKAGES:
                 packages(name, known, effects)
                 refs += [Ref(under(place, "."), "stand") for place in places if "unknown" in effects]
@@ -279,8 +281,8 @@ class _Parts:
             elif value in ("-u", "--unset") and len(rest) > 1:
                 rest = rest[2:]
             elif value is not None and _ASSIGNMENT.match(value):
-                name = value.split("=", 1)[0]
-                self._assign(Assign(name, Word(value, value), lasting=False))
+                name, _, held = value.partition("=")
+                self._assign(Assign(name, Word(held, held), lasting=False))
                 rest = rest[1:]
             else:
                 break
@@ -341,6 +343,14 @@ class _Parts:
             effects.add("unknown")
         else:
             self.take(script, depth + 1)
+
+
+def _sets(said: list[str]) -> bool:
+    """A bare number sets the clock; behind `-d` and `-r` it is the time that is shown."""
+    pairs = zip(["", *said], said, strict=False)
+    return any(
+        re.fullmatch(r"[0-9]+(?:\.[0-9]+)?", it) and before not in ("-d", "-r", "--date") for before, it in pairs
+    )
 
 
 def plain_variable(name: str) -> bool:

@@ -42,7 +42,7 @@ READERS: dict[str, str] = {
     "fd": "-x -X --exec --exec-batch",
     "fdfind": "-x -X --exec --exec-batch",
     "tree": "-o -R --output",
-    "yq": "-i --inplace -s --split-exp --from-file",
+    "yq": "-i --inplace --in-place -s --split-exp --split-exp-file -f --from-file -L",  # two programs have that name
     "jq": "-f --from-file -L --library-path",  # a program of jq in a file can print the environment
     "lsof": "-D",
     "less": "--cmd -o -O --log-file --LOG-FILE -k --lesskey-file --lesskey-src --lesskey-content -T --tag-file",
@@ -146,7 +146,7 @@ _ASKED_LONG = words(
     "isort gradle mvn dotnet swift"
 )
 VERSION_WORDS: dict[str, frozenset[str]] = {
-    "--version": _ASKED_LONG | {"pytest"},
+    "--version": _ASKED_LONG,  # not pytest: up to 8 it runs the project's conftest.py first
     "--help": _ASKED_LONG,
     "-V": words("python python3 pip pip3 curl wget rg fd rustc cargo uv ruff mypy tmux"),
     "-v": words("node npm pnpm yarn bun gcc clang perl ruby php make tsc eslint git"),
