@@ -196,3 +196,25 @@ def test_a_stream_is_the_file_it_was_given(home: Path) -> None:
     assert effects(home, "cat src/x 2< src/y > /dev/null") == "read"
     assert effects(home, "cat src/x > /dev/stderr") == "read"
     assert effects(home, "cat /dev/stdin < src/y") == "read"
+
+
+def test_what_a_pattern_copies_keeps_its_name(home: Path) -> None:
+    """`cp vendor/.m* .` writes .mcp.json, which counted as writing in the project."""
+    vendor = home / "shop" / "vendor"
+    vendor.mkdir()
+    for name in (".mcp.json", "lefthook.yml", "data", "a.py"):
+        (vendor / name).write_text("x")
+    (vendor / "mise.toml").symlink_to(vendor / "data")
+    for pattern in (".m*", "?mcp.json", "[.]mcp.json", "left*", "mise*", "*.toml"):
+        assert effects(home, f"cp vendor/{pattern} .") == "read write_inside write_outside", pattern
+    assert effects(home, "cp vendor/*.py src") == "read write_inside"
+    assert effects(home, "cp src/*.py vendor") == "read write_inside"
+
+
+def test_a_link_that_is_made_first_leads_anywhere(home: Path) -> None:
+    """Its target is meant from where it lies: `sub/l` leads to `sub/out/x`, and that out of the project."""
+    sub = home / "shop" / "sub"
+    sub.mkdir()
+    (sub / "out").symlink_to(home)
+    assert "write_outside" in effects(home, "ln -s out/x sub/l && echo y > sub/l")
+    assert effects(home, "ln -s a sub/l && ls src") == "read write_inside"

@@ -228,7 +228,7 @@ class _Parts:
                     refs += refs_of(args, "write", places)
             case _ if name in table.WRITERS:
                 grows = writes(name, args, effects, refs, places)
-                self.grown += [Growth(len(self.parts), each, itself=name == "cp") for each in grows]
+                self.grown += [Growth(len(self.parts), each, itself=name in ("cp", "ln")) for each in grows]
             case _ if name in table.DELETERS:
                 effects.add("delete")
                 refs += refs_of(args, "delete", places)
@@ -236,9 +236,7 @@ class _Parts:
                 effects |= table.ALWAYS[name]
                 hosts += [h for value in known if (h := host_of(value))]
                 if name == "dig" and says(args, "-f -k"):
-                    refs += refs_of(
-                        args, "read", places
-                    )  # every line of the file is asked for, of whoever is named
+                    refs += refs_of(args, "read", places)  # every line of the file is asked for
             case _ if name in table.PACKAGES:
                 packages(name, known, effects)
                 refs += [Ref(under(place, "."), "stand") for place in places if "unknown" in effects]

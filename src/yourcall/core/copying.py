@@ -16,6 +16,7 @@ from yourcall.core.shell_words import Word
 
 _SETUID = re.compile(r"[+=][rwxXt]*s|^0*[2-7][0-7]{3}$")
 _RECURSIVE = "-r -R -a --recursive --archive"
+_SIZES = ("-a", "-b", "-C", "-l", "-n", "-t")  # of split: a value follows
 _LINKS = "-P -d --no-dereference"  # a link is copied as the link it is
 _PLAIN_COPY = re.compile(
     r"-[fiLHnpPruvRadxl]+|--(?:force|interactive|no-clobber|recursive|archive|verbose|update|dereference|no-dereference)"
@@ -31,11 +32,21 @@ def writes(name: str, args: list[Word], effects: set[Effect], refs: list[Ref], p
         effects.add("unknown")
     if name == "ln" and any(".." in (word.value or "") for word in args):
         effects.add("unknown")  # a link's target is meant from where the link lies
+    if name == "split" and len(_plain(_without_sizes(args))) > 1:
+        effects.add("unknown")  # it makes names of a beginning: `.mcp.jso` and then, among others, an `n`
     if name == "chmod" and any(_SETUID.search(word.value or "") for word in args):
         effects.add("privilege")
     if name == "install" and any((word.value or "").startswith("-m") for word in args):
         effects.add("privilege")
-    return [under(place, word.value or "") for word in _plain(args) for place in places] if name == "mv" else []
+    # A link of `ln` leads on from where it lies, which may be through another one.
+    grows = _plain(args) if name in ("mv", "ln") else []
+    if name == "ln" and len(grows) == 1:
+        grows = [Word(end, end) for word in grows if (end := (word.value or "").rpartition("/")[2])]
+    return [under(place, word.value or "") for word in grows for place in places]
+
+
+def _without_sizes(args: list[Word]) -> list[Word]:
+    return [word for at, word in enumerate(args) if not at or args[at - 1].value not in _SIZES]
 
 
 def _plain(args: list[Word]) -> list[Word]:
@@ -59,6 +70,8 @@ def _copies(args: list[Word], effects: set[Effect], refs: list[Ref], places: Pla
             effects.add("unknown")
         folder = (last.value or "").rstrip("/") or "/"
         landing.append(Word(last.text, f"{folder}/{name}", word.glob or last.glob, last.tilde))
+        # By a pattern it keeps its name, which is told only where it lies: `cp a/.m* .` writes `./.mcp.json`.
+        refs += refs_of([word] if word.glob else [], "write", places)
     if deep and any((word.value or "").casefold().endswith(".git") for word in sources):
         effects.add("unknown")  # a repository of its own, with whatever settings it has
     refs += refs_of(landing, "write", places)

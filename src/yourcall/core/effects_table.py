@@ -42,7 +42,7 @@ READERS: dict[str, str] = {
     "fd": "-x -X --exec --exec-batch",
     "fdfind": "-x -X --exec --exec-batch",
     "tree": "-o -R --output",
-    "yq": "-i --inplace --in-place -s --split-exp --split-exp-file -f --from-file -L",  # two programs have that name
+    "yq": "-i --inplace --in-place -s --split-exp --split-exp-file -f --from-file -L",  # there are two of them
     "jq": "-f --from-file -L --library-path",  # a program of jq in a file can print the environment
     "lsof": "-D",
     "less": "--cmd -o -O --log-file --LOG-FILE -k --lesskey-file --lesskey-src --lesskey-content -T --tag-file",

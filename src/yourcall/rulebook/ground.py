@@ -91,6 +91,9 @@ def _followed(ref: Ref, cwd: str, home: str) -> tuple[str, ...]:
             if found is None or (not _ANCHORED.search(path) and any("/-" in each[len(cwd) :] for each in found)):
                 return ()
             ends += [os.path.realpath(each) for each in found]
+            if ref.use == "write":  # a link is copied under its own name
+                pairs = [os.path.split(each) for each in found]
+                ends += [os.path.join(os.path.realpath(folder), name) for folder, name in pairs]
     except (OSError, ValueError):
         return ()
     return tuple(dict.fromkeys(ends))
