@@ -87,6 +87,6 @@ def host_of(value: str) -> str:
             return ""
     elif re.fullmatch(r"(?:[a-zA-Z0-9-]+\.)+[a-zA-Z]{2,}(?::\d+)?(?:/[^\s@\\{}\[\]]*)?", value):
         return value.split("/", 1)[0].split(":", 1)[0].lower()
-    elif re.fullmatch(r"localhost(?::\d+)?(?:/\S*)?|127\.0\.0\.1(?::\d+)?(?:/\S*)?", value):
+    elif re.fullmatch(r"(?:localhost|127\.0\.0\.1)(?::\d+)?(?:/[^\s{}\[\]]*)?", value):
         return re.split(r"[:/]", value, maxsplit=1)[0]
     return ""

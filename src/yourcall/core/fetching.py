@@ -91,9 +91,12 @@ def fetches(
                 folders = [given] if option in _FOLDERS else folders
                 addresses += [given.value] if role == "address" else []
                 _given(role, given, effects, refs, hosts, places)
-    if saves and not spoken:
+    # Of several addresses, `-o` names the file of one; curl's `-O` still names another by its address.
+    if saves and not (spoken and name == "wget"):
         # It is called as the address ends; wget reads `%2E` as a dot.
         for address in addresses:
+            if "*" in address:
+                effects.add("unknown")  # by ftp, wget fetches whatever there is
             name = unquote(re.split(r"[?#]", address)[0].rstrip("/").rpartition("/")[2])
             target = [Word(name, f"{folders[0].value}/{name}", tilde=folders[0].tilde)]
             refs += [ref_of(word, "write", place) for word in target for place in places]
@@ -147,6 +150,7 @@ def _given(
             if "%output" in value:
                 effects.add("unknown")  # it can save what it prints
             if value.startswith("@"):
+                effects.add("unknown")  # what stands in that file may say so
                 refs += [named(value[1:], "read", place) for place in places]
         case "address":
             _address(value, effects, hosts)
