@@ -218,3 +218,24 @@ def test_a_link_that_is_made_first_leads_anywhere(home: Path) -> None:
     (sub / "out").symlink_to(home)
     assert "write_outside" in effects(home, "ln -s out/x sub/l && echo y > sub/l")
     assert effects(home, "ln -s a sub/l && ls src") == "read write_inside"
+
+
+def test_a_repository_in_the_project_is_no_remote(home: Path) -> None:
+    """`git push r main` runs the hooks that lie in r, if r is a folder; so does r for r.git, or for a file that
+    names one."""
+    shop = home / "shop"
+    (shop / "vendor" / "x.git").mkdir(parents=True)
+    (shop / "r.git").mkdir()
+    (shop / "named").write_text("gitdir: vendor/x.git")
+    pushed = "network unknown write_outside"
+    for words in ("r main", "r.git main", "named", "vendor/x main", "vendor/x.git", "-u r main", "-o x r main"):
+        assert effects(home, f"git push {words}") == pushed, words
+    for command in ("git fetch r", "git fetch --depth 1 r", "git fetch --multiple origin r", "git pull r main"):
+        assert "unknown" in effects(home, command), command
+    assert "unknown" in effects(home, "git ls-remote r")
+    assert "unknown" in effects(home, "cp -r vendor/x.git q && git push q main")
+    assert "unknown" in effects(home, "ln -s vendor/x.git q && git push q main")
+    for words in ("", "origin main", "-u origin r", "origin vendor", "--force-with-lease=x origin r"):
+        assert "unknown" not in effects(home, f"git push {words}"), words
+    assert effects(home, "git pull && git push origin main") == "network write_inside"
+    assert effects(home, "git fetch . main") == "network write_inside"

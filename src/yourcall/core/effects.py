@@ -27,9 +27,10 @@ Effect = Literal[
 EFFECTS: tuple[Effect, ...] = get_args(Effect)
 
 # `sweep`: it reads everything below, too. `weed`: it deletes some of what lies below. `stand`: what it does
-# depends on the folder it runs in; `repo`: and on the repository that git finds from there.
-Use = Literal["read", "sweep", "write", "delete", "weed", "enter", "stand", "repo"]
-STANDS = ("stand", "repo")
+# depends on the folder it runs in; `repo`: and on the repository that git finds from there. `remote`: a name that
+# git knows, unless there is a folder or a file of it here: that would be a repository, with programs to run.
+Use = Literal["read", "sweep", "write", "delete", "weed", "enter", "stand", "repo", "remote"]
+STANDS = ("stand", "repo", "remote")
 Effects = frozenset[Effect]
 NOTHING: Effects = frozenset()
 UNKNOWN: Effects = frozenset({"unknown"})
@@ -142,7 +143,7 @@ def _lost(use: Use) -> set[Effect]:
     match use:
         case "read" | "sweep" | "enter":
             return {"unknown"}
-        case "write" | "stand" | "repo":
+        case "write" | "stand" | "repo" | "remote":
             return {"write_outside", "unknown"}
         case "delete" | "weed":
             return {"delete", "write_outside", "unknown"}
@@ -152,6 +153,8 @@ def _of_path(ref: Ref, path: str, facts: Facts) -> set[Effect]:
     ours = inside(path, facts.root)
     secret: set[Effect] = {"secrets"} if secret_path(path) or secret_path(ref.path or "") else set()
     match ref.use:
+        case "remote":
+            return set()
         case "enter":
             return set() if ours else {"unknown"}
         case "stand" | "repo":

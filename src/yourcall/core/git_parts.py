@@ -28,6 +28,12 @@ GROWS = words(
     "pull checkout switch merge rebase reset cherry-pick revert stash restore am apply bisect read-tree "
     "sparse-checkout submodule worktree"
 )
+# Options of push, fetch and pull that no value follows.
+_ALONE = words(
+    "-- -a -d -f -n -p -q -r -t -u -v --all --atomic --autostash --delete --dry-run --exit-code --ff --ff-only "
+    "--follow-tags --force --force-with-lease --heads --no-edit --no-ff --no-rebase --no-tags --progress --prune "
+    "--quiet --rebase --refs --set-upstream --tags --verbose"
+)
 # `host.name:path` too; without a dot it is a branch and where it goes.
 _ADDRESS = re.compile(r"(?:[A-Za-z][\w+.-]*://|[^/\s:]+@[^/\s:]+:|[./~]|[^/\s:]*\.[^/\s:]*:).*", re.DOTALL)
 _HOST = re.compile(r"(?:[a-z]+://(?:[^/@\s]*@)?|[^/\s:]+@)([A-Za-z0-9_.-]+)(?:[:/].*)?", re.DOTALL)
@@ -79,6 +85,7 @@ def _named(
         first = (plain[0].value or "") if plain else ""
         if ":" in first or any(_address(word.value or "") for word in plain):
             effects.add("unknown")
+        refs += [Ref(under(place, word.value or ""), "remote") for word in _remotes(args) for place in places]
     if verb in ("push", "fetch", "pull", "ls-remote", "clone", "remote", "submodule"):
         hosts += [found[1].lower() for word in plain if (found := _HOST.fullmatch(word.value or ""))]
     if verb in ("mv", "init"):
@@ -103,6 +110,19 @@ def _outside(verb: str, args: list[Word]) -> bool:
 def _address(value: str) -> bool:
     """Another repository than one that has a name here; `.` is this one."""
     return value != "." and _ADDRESS.fullmatch(value) is not None
+
+
+def _remotes(args: list[Word]) -> list[Word]:
+    """The words that may be a remote's name: the first one, and those before it that may be an option's value."""
+    found: list[Word] = []
+    several = any((word.value or "").startswith("--mu") for word in args)
+    for before, word in zip(["", *(each.value or "" for each in args)], args, strict=False):
+        if not word.value or word.value.startswith("-") or word.value == ".":
+            continue
+        found.append(word)
+        if not several and (not before.startswith("-") or "=" in before or before in _ALONE):
+            break
+    return found
 
 
 def _folder_of(address: str) -> str:

@@ -45,13 +45,14 @@ def _blurred(part: Part, ref: Ref, grown: list[Growth]) -> bool:
     """Could what grew before stand in the way of this path? Git itself follows no links of its own files."""
     if not grown or ref.path is None or ref.use == "stand":
         return False
-    if part.argv[:1] == ("git",) and (ref.use not in ("enter", "repo") or ref.path in (".", "./.")):
+    if part.argv[:1] == ("git",) and (ref.use not in ("enter", "repo", "remote") or ref.path in (".", "./.")):
         return False
     ours = _steps(ref.path)
     for each in grown:
         theirs = _steps(each.path) if each.path is not None else None
         if ours is None or theirs is None:
-            if ref.use != "repo" or ours:
+            # What is pulled could hold a folder called as a remote; but nobody could push behind a pull any more.
+            if ref.use != "remote" and (ref.use != "repo" or ours):
                 return True
         elif ours[: len(theirs)] == theirs and (each.itself or len(ours) > len(theirs)):
             return True

@@ -72,6 +72,8 @@ def _followed(ref: Ref, cwd: str, home: str) -> tuple[str, ...]:
     whole = os.path.join(cwd, path)
     if not whole.startswith("/"):
         return ()  # nobody says which folder it is in
+    if ref.use == "remote" and any(os.path.lexists(each) for each in (whole, whole.rstrip("/") + ".git")):
+        return ()
     plain = os.path.normpath(whole)
     if plain in NOWHERE or plain == "/dev/stdin":
         return (plain,)  # where our own output goes is not where a command's does
