@@ -135,6 +135,16 @@ def test_a_rule_may_name_what_is_not_known_but_a_bare_program_does_not() -> None
         assert said([Rule("r", "allow", command=(pattern,))], command) == "ask", pattern
 
 
+def test_the_first_word_of_tar_is_options_without_a_dash() -> None:
+    """`tar xIf sh a.tar` runs sh, and was allowed by the bare name."""
+    tar = Rule("tar", "allow", command=("tar",))
+    for command in ("tar xIf src/evil.sh a.tar", "tar cFMf src/evil.sh a.tar src", "tar xf a.tar"):
+        assert said([tar], command) == "ask", command
+    assert said([replace(tar, command=("tar * a.tar",))], "tar xIf a.tar src/evil.sh") == "ask"
+    assert said([replace(tar, command=("tar xf",))], "tar xf a.tar") == "allow"
+    assert said([replace(tar, command=("tar -xf",))], "tar -xf a.tar") == "allow"
+
+
 def test_the_very_text_allows_the_very_text() -> None:
     rules = [Rule("t", "allow", text="rm -rf build && make")]
     assert said(rules, "rm -rf build && make") == "allow"

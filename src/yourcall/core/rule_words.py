@@ -75,6 +75,8 @@ def _all_tame(wanted: tuple[str, ...], argv: tuple[str | None, ...]) -> bool:
     free = [got for w, got in zip(wanted, argv, strict=False) if w == "*"]
     more = _without_how(argv[0] or "", list(argv[len(wanted) :]))
     own = more.index("--") if "--" in more else len(more)
+    if argv[0] == "tar" and wanted[1:2] in ((), ("*",)):
+        return False  # its first word is options without a dash: `tar xIf sh a.tar` runs sh
     return all(_tame(word or "") for word in free + more[:own]) and all(_near(word or "") for word in more[own:])
 
 
@@ -107,8 +109,11 @@ def _near(word: str) -> bool:
     return _FAR.match(word) is None
 
 
+# `-c/x` is an option and its value; `{"setup":"/x"}` and `--require /x` are settings that tools take in one word.
 _FAR = re.compile(
-    r"(?:.*[=:,])?(?:/|~|\.\.(?:/|$))|.*/\.\.(?:/|$)|.*://|@|.*\w@\w|[*?\[]|[A-Za-z_]\w*[:+?!]*=", re.DOTALL
+    r"(?:.*[=:,\"']|-[^\W\d_]+)?(?:/|~|\.\.(?:/|$))|.*\s(?:/\w|~/|\.\./)|.*/\.\.(?:/|$)|.*://"
+    r"|@|.*\w@\w|[*?\[]|[A-Za-z_]\w*[:+?!]*=",
+    re.DOTALL,
 )
 
 
