@@ -89,10 +89,10 @@ _SECRET = re.compile(rf"(?:^|/)(?:{_KEPT_NAMES}|{_KEPT_PLACES})$", re.IGNORECASE
 # Written to, these run or decide something later: not what "in the project" means to anybody.
 _RESERVED = re.compile(
     r"(?:^|/)(?:\.git|\.hg|\.svn|\.yourcall|\.claude|\.codex|\.gemini|\.agents|\.cursor|\.vscode|\.zed|\.idea|\.husky|\.lefthook"
-    r"|\.devcontainer|\.cargo|\.mvn|\.yarn|\.mise|\.direnv)(?:/|$)"
+    r"|\.devcontainer|\.cargo|\.mvn|\.yarn|\.mise|\.direnv|\.git-?hooks|\.opencode|\.qwen|\.kilo(?:code)?)(?:/|$)"
     r"|(?:^|/)(?:\.envrc|\.mcp\.json|\.claude\.json|\.gitconfig|\.gitmodules|\.devcontainer\.json|\.pre-commit-config\.ya?ml"
     r"|\.?lefthook(?:-local)?\.ya?ml|\.yarnrc(?:\.yml)?|\.pnp\.[a-z.]+|\.pnpmfile\.[a-z]+|\.?bunfig\.toml|rust-toolchain(?:\.toml)?"
-    r"|\.tool-versions|\.?mise\.toml|\.ripgreprc|\.bazelrc|\.exrc|\.n?vimrc|\.(?:bash|zsh)[a-z_]*|\.z?profile|\.zlog(?:in|out))$",
+    r"|(?:opencode|kilo)\.jsonc?|\.tool-versions|\.?mise\.toml|\.ripgreprc|\.bazelrc|\.exrc|\.n?vimrc|\.(?:bash|zsh)[a-z_]*|\.z?profile|\.zlog(?:in|out))$",
     re.IGNORECASE,
 )
 
