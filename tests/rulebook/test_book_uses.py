@@ -90,3 +90,26 @@ def test_the_brake_holds_over_a_restart(tmp_path: Path) -> None:
         assert again.told(asked(5, project), REQUEST, time.time() + 61).answer is not None
     finally:
         store.close()
+
+
+def test_a_projects_rule_of_the_same_name_does_not_give_uses_back(tmp_path: Path) -> None:
+    """Whoever sends a project could name a rule as the user's own, and that one began to count anew."""
+    project, home = tmp_path / "shop", tmp_path / "yourcall"
+    (project / ".yourcall").mkdir(parents=True)
+    home.mkdir()
+    (home / "rules.toml").write_text('[once]\ndo = "allow"\neffect = ["write_inside"]\nuses = 1\n')
+    store = Store.open(home / "yourcall.db")
+    try:
+        book = Rulebook(home, store, {"codex": CODEX}.get, lambda: 0, lambda _: str(project))
+        assert book.told(asked(1, project), REQUEST, time.time()).answer is not None
+        assert book.told(asked(2, project), REQUEST, time.time()).answer is None
+        (project / ".yourcall" / "rules.toml").write_text(
+            '[once]\ndo = "deny"\ncommand = "nothing"\nuses = 1\nsince = 2090-01-01T00:00:00Z\n'
+        )
+        assert book.told(asked(3, project), REQUEST, time.time()).answer is None
+        assert {rule.name: rule.of_project for rule in book.book(str(project)).rules} == {
+            "once": "",
+            "once-2": str(project),
+        }
+    finally:
+        store.close()

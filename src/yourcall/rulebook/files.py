@@ -69,7 +69,13 @@ class Files:
             return self._both[2]
         # A mistake in the project's file may hide a restriction: then nothing is allowed here.
         kept = [rule for rule in ours.rules if not theirs.problems or rule.do != "allow"]
-        both = Book((*kept, *theirs.rules), (*ours.problems, *theirs.problems))
+        # Uses are counted by name, and the record knows a rule by it: the user's own are nobody else's.
+        taken = {rule.name for rule in ours.rules}
+        added: list[Rule] = []
+        for rule in theirs.rules:
+            added.append(named(rule, taken))
+            taken.add(added[-1].name)
+        both = Book((*kept, *added), (*ours.problems, *theirs.problems))
         self._both = (ours, theirs, both)
         return both
 
