@@ -66,6 +66,19 @@ TAMPERED = {
     "a fact said to be forgotten": "UPDATE chain SET gone = 1 WHERE n = 2",
     "a row changed": "UPDATE prompts SET row = replace(CAST(row AS TEXT), 'desk', 'Desk') WHERE id = 'p2'",
     "a row taken out": "DELETE FROM prompts WHERE id = 'p2'",
+    "a fact put in before the first": "INSERT INTO log SELECT -7, at, kind, subject, fact FROM log LIMIT 1",
+    "a fact put in at nothing": "INSERT INTO log SELECT 0, at, kind, subject, fact FROM log LIMIT 1",
+    "a prompt put elsewhere in the list": "UPDATE prompts SET opened_at = 1000000 WHERE id = 'p2'",
+    "a prompt taken out of what waits": "UPDATE prompts SET live = 0 WHERE id = 'p3'",
+    "a prompt given to another session": "UPDATE prompts SET session_id = 's9' WHERE id = 'p2'",
+    "what was asked taken off a prompt": "UPDATE prompts SET request = 'x' WHERE id = 'p2'",
+    "a row put in": "INSERT INTO prompts SELECT 'p9', 999, at, state, live, session_id, opened_at, closed_at, request,"
+    " row FROM prompts LIMIT 1",
+    "a link to a place that is none": "UPDATE chain SET seq = -1 WHERE n = 2",
+    "a link that is text": "UPDATE chain SET link = 'x' WHERE n = 2",
+    "a seal that is text": "UPDATE chain SET digest = 'x' WHERE n = 2",
+    "a seal that is a number": "UPDATE chain SET digest = 7, seq = 'x' WHERE n = 2",
+    "a time that is text": "UPDATE log SET at = 'x' WHERE seq = (SELECT min(seq) FROM log)",
     "a body changed": "UPDATE bodies SET data = data || 'x'",
 }
 

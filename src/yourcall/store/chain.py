@@ -8,7 +8,7 @@ forge all of it anew, which only such a note can show.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from yourcall.core.identity import unsettled
 from yourcall.core.replay import replay
 from yourcall.store.facts import EVENT, PROMPT, SESSION
 from yourcall.store.problem import StoreProblem, explained
@@ -76,6 +77,14 @@ def link_of(before: bytes | None, seq: int, gone: int, digest: bytes) -> bytes:
     return sha256((before or FIRST) + seq.to_bytes(8) + bytes([gone]) + digest).digest()
 
 
+def _sealed(seal: Callable[..., bytes], *parts: Any) -> bytes:
+    """What the seal must be; none, if a hand has left there what nobody could have sealed."""
+    try:
+        return seal(*parts)
+    except (ValueError, TypeError, AttributeError, OverflowError):
+        return b""
+
+
 class Verified(Struct, frozen=True):
     """What a look at the whole record found; `problems` is empty if it is whole. `head` seals all of it."""
 
@@ -107,10 +116,10 @@ def _verified(db: sqlite3.Connection, head: str) -> Verified:
         if n != count:
             problems.append(f"link {count} of the chain is missing")
             count = n
-        if link != link_of(last or None, seq, gone, digest):
+        if link != _sealed(link_of, last or None, seq, gone, digest):
             problems.append(f"link {n} of the chain does not follow from the one before it")
-        last = link
-        seen = seen or link.hex() == head
+        last = _raw(link)
+        seen = seen or last.hex() == head
         if gone:
             forgotten += 1
             if standing.pop(seq, None) != digest:
@@ -125,7 +134,7 @@ def _verified(db: sqlite3.Connection, head: str) -> Verified:
         sealed = standing.pop(seq, None)
         if sealed is None:
             problems.append(f"fact {seq} is not in the chain: it was put in by hand")
-        elif sealed != digest_of(at, kind, subject, fact):
+        elif sealed != _sealed(digest_of, at, kind, subject, fact):
             problems.append(f"fact {seq} was changed")
     problems += [f"fact {seq} is missing" for seq in standing]
     if not seen:
@@ -148,6 +157,15 @@ def _rows(db: sqlite3.Connection) -> Iterator[str]:
             if left.pop(name, None) != _read(decoder, row):
                 yield f"what is shown of {table[:-1]} {name} is not what the facts say"
         yield from (f"{table[:-1]} {name} is missing" for name in left)
+    # By these columns it is found and put in order: what says otherwise there is shown elsewhere, or not at all.
+    columns = "SELECT id, state, session_id, opened_at, request, live FROM prompts"
+    for name, *found, live in db.execute(columns):
+        prompt = prompts.get(name)
+        if prompt is None:
+            continue  # it was told of already
+        hidden = prompt.state == "open" and unsettled(prompt) and not live
+        if hidden or found != [prompt.state, prompt.session_id, prompt.opened_at, prompt.request]:
+            yield f"prompt {name} is not listed as what the facts say"
     for name, data in db.execute("SELECT id, data FROM bodies"):
         if sha256(_raw(data)).hexdigest() != name:
             yield f"what was asked ({name[:12]}…) was changed"
@@ -161,8 +179,8 @@ def _read(decoder: msgspec.json.Decoder[Any], row: object) -> object:
 
 
 def _pages(db: sqlite3.Connection, query: str) -> Iterator[tuple[Any, ...]]:
-    """Rows by their first column, which is their place."""
-    after = 0
+    """Rows by their first column, which is their place; a hand may have put one before the first."""
+    after = -(1 << 63)
     while page := db.execute(f"{query} ORDER BY 1 LIMIT {_PAGE}", (after,)).fetchall():
         yield from page
         after = page[-1][0]
