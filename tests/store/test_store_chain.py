@@ -72,8 +72,8 @@ TAMPERED = {
     "a prompt taken out of what waits": "UPDATE prompts SET live = 0 WHERE id = 'p3'",
     "a prompt given to another session": "UPDATE prompts SET session_id = 's9' WHERE id = 'p2'",
     "what was asked taken off a prompt": "UPDATE prompts SET request = 'x' WHERE id = 'p2'",
-    "a row put in": "INSERT INTO prompts SELECT 'p9', 999, at, state, live, session_id, opened_at, closed_at, request,"
-    " row FROM prompts LIMIT 1",
+    "a row put in": "INSERT INTO prompts SELECT 'p9', 999, at, state, live, session_id, opened_at, closed_at,"
+    " request, row FROM prompts LIMIT 1",
     "a link to a place that is none": "UPDATE chain SET seq = -1 WHERE n = 2",
     "a link that is text": "UPDATE chain SET link = 'x' WHERE n = 2",
     "a seal that is text": "UPDATE chain SET digest = 'x' WHERE n = 2",
