@@ -185,6 +185,7 @@ def test_replies_are_what_the_document_says(house: House) -> None:
         ("GET", "/api/rules", "/api/rules", None, 200),
         ("POST", "/api/rules", "/api/rules", {"prompt": "p2", "uses": 3}, 201),
         ("POST", "/api/rules", "/api/rules", {"text": "[x]\ndo = 'allow'\n"}, 422),
+        ("POST", "/api/rules", "/api/rules", {"prompt": "p2", "until": 1e300}, 422),
         ("POST", "/api/rules", "/api/rules", {"text": "[x]\ndo = 'deny'\n", "prompt": "p2"}, 400),
         ("GET", "/api/rules", "/api/rules?cwd=/", None, 200),
         ("POST", "/api/rules/test", "/api/rules/test", {"command": "ls", "cwd": "/"}, 200),

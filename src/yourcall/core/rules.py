@@ -20,6 +20,8 @@ from yourcall.core.rule_words import begins, contains, names_file, usual, words
 Do = Literal["allow", "deny", "ask", "hold"]
 # How agents call the tool that runs a shell's commands.
 COMMAND_TOOLS = ("Bash", "Shell", "shell", "exec_command", "run_shell_command")
+# The last second that a calendar has a name for, but for a day, whatever the zone of who reads it.
+LATEST = 253_402_214_400.0
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
@@ -102,6 +104,8 @@ def problem(rule: Rule) -> str:
     for day in rule.days:
         if _days(day) is None:
             return f"days are written like mon or mon-fri, not {day!r}"
+    if not all(0 <= time <= LATEST for time in (rule.until or 0, rule.since)):
+        return "until and since lie between 1970 and 9999"
     if rule.uses is not None and rule.uses < 1:
         return "uses must be at least 1"
     return ""

@@ -116,10 +116,13 @@ def _line(text: str, section: str, key: str) -> int:
 
 
 def _time(value: object) -> float | None:
-    if isinstance(value, datetime):
-        return (value if value.tzinfo else value.astimezone()).timestamp()
-    if isinstance(value, date):
-        return datetime(value.year, value.month, value.day).astimezone().timestamp()
+    try:
+        if isinstance(value, datetime):
+            return (value if value.tzinfo else value.astimezone()).timestamp()
+        if isinstance(value, date):
+            return datetime(value.year, value.month, value.day).astimezone().timestamp()
+    except (ValueError, OverflowError):  # the first days of the first year, or the last of the last
+        return None
     return None
 
 
