@@ -367,7 +367,7 @@ HOSTILE: dict[str, list[str]] = {
         "npm test -- -c~/evil.js",
         "npm test -- -c../evil.js",
         'npm test -- \'--config={"globalSetup":"/tmp/evil.js"}\'',
-        'npm test -- "--config={\'setup\':\'../evil.js\'}"',
+        "npm test -- \"--config={'setup':'../evil.js'}\"",
         "npm test -- --node-options='--require /tmp/evil.js'",
         "npm run x -- --node-options '-r ../evil.js'",
         "npm test -- ../evil.test.js",

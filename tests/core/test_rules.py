@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from shell_facts import facts, shell
@@ -358,6 +358,7 @@ def test_what_is_written_is_read_again_as_it_was(
     name: str, text: str, several: list[str], uses: int | None, whole: bool
 ) -> None:
     rule = Rule(name, "deny", message=text, path=tuple(several), host=(text,), uses=uses, whole=whole, until=9e8)
+    assume(not problem(rule))  # `..` leads nowhere in a rule
     book = read(section(rule), "x")
     assert book.problems == ()
     assert book.rules == (rule,)

@@ -9,6 +9,8 @@ import pytest
 from yourcall.core.asked import Asked
 from yourcall.core.doings import parts
 from yourcall.core.effects import settled
+from yourcall.core.policy import decide
+from yourcall.core.rules import Rule, Scene, problem
 from yourcall.core.shell_items import Unread
 from yourcall.rulebook.ground import MOST_PATHS, facts_of, project_of
 from yourcall.rulebook.patterns import MOST_MATCHES
@@ -239,3 +241,35 @@ def test_a_repository_in_the_project_is_no_remote(home: Path) -> None:
         assert "unknown" not in effects(home, f"git push {words}"), words
     assert effects(home, "git pull && git push origin main") == "network write_inside"
     assert effects(home, "git fetch . main") == "network write_inside"
+
+
+def said(home: Path, command: str, *rules: Rule) -> str:
+    asked = Asked("Bash", "command", command=command)
+    found = parts(asked)
+    assert not isinstance(found, Unread)
+    shop = str(home / "shop")
+    facts = facts_of(found, shop, shop, str(home))
+    return decide(rules, asked, facts, Scene(root=shop, home=str(home))).do
+
+
+def test_a_deny_finds_what_is_called_so_and_what_it_leads_to(home: Path) -> None:
+    """`data` is a link to another disk: a deny for `data/**` stopped nothing, for no path began so any more."""
+    (home / "disk").mkdir()
+    (home / "shop" / "data").symlink_to(home / "disk")
+    (home / "shop" / "other").symlink_to(home / "disk")
+    reading = Rule("reading", "allow", effect=("read",))
+    for pattern in ("data/**", "data/", f"{home}/shop/data/**", f"{home}/disk/", "~/disk/**", "data/x", "data/*"):
+        deny = Rule("no", "deny", path=(pattern,))
+        assert problem(deny) == ""
+        assert said(home, "cat data/x", reading, deny) == "deny", pattern
+        assert said(home, "cat src/x", reading, deny) == "allow", pattern
+    assert said(home, "cat other/x", reading, Rule("no", "deny", path=("~/disk/**",))) == "deny"
+    assert said(home, "cat src/../data/x", reading, Rule("no", "deny", path=("data/**",))) == "deny"
+    # What is allowed is what it leads to, as ever.
+    assert said(home, "cat data/x", Rule("yes", "allow", effect=("read",), path=("data/**",))) == "ask"
+    assert said(home, "cat src/x", Rule("yes", "allow", effect=("read",), path=("src/",))) == "allow"
+
+
+@pytest.mark.parametrize("pattern", ["../other/**", "src/../keys/*", "$HOME/.ssh/**", "~root/x", "${HOME}/x"])
+def test_a_path_that_would_stop_nothing_is_a_mistake(pattern: str) -> None:
+    assert "is none" in problem(Rule("no", "deny", path=(pattern,)))

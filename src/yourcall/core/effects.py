@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Literal, get_args
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 Effect = Literal[
     "read",
@@ -48,7 +49,8 @@ class Ref(Struct, frozen=True):
 
 class Part(Struct, frozen=True):
     """One thing that would happen. `argv`: a command's words, None where only running it tells. `paths` are the
-    resolved ones, set by `settled`. No effects at all: it does nothing that anybody would mind (`echo`)."""
+    resolved ones, set by `settled`, and `named` the same as they are called. No effects at all: it does nothing
+    that anybody would mind (`echo`)."""
 
     kind: Literal["command", "redirect", "assign", "tool"]
     text: str
@@ -57,15 +59,18 @@ class Part(Struct, frozen=True):
     refs: tuple[Ref, ...] = ()
     hosts: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
 
 
 class Facts(Struct, frozen=True):
     """What only the edge can know: the project's folder (empty: there is none that could be meant), the user's
-    home, and what the named paths lead to. A path that is not in `resolved` could not be resolved."""
+    home, and what the named paths lead to. A path that is not in `resolved` could not be resolved. `named`: the
+    same paths from the root, with no link followed."""
 
     root: str = ""
     home: str = ""
     resolved: Mapping[Ref, tuple[str, ...]] = {}
+    named: Mapping[Ref, tuple[str, ...]] = {}
 
 
 # Names of files and folders, in any folder, that hold keys, tokens or what was said to somebody else.
@@ -130,8 +135,12 @@ def settled(part: Part, facts: Facts) -> Part:
         for path in found:
             effects |= _of_path(ref, path, facts)
         paths += found if ref.use not in STANDS else ()
-    return Part(
-        part.kind, part.text, part.argv, frozenset(effects), part.refs, part.hosts, tuple(dict.fromkeys(paths))
+    called = (name for ref in part.refs if ref.use not in STANDS for name in facts.named.get(ref, ()))
+    return replace(
+        part,
+        effects=frozenset(effects),
+        paths=tuple(dict.fromkeys(paths)),
+        named=tuple(name for name in dict.fromkeys(called) if name not in paths),
     )
 
 

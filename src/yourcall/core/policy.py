@@ -92,7 +92,7 @@ class Indexed:
         near = [*self._rest, *self._texts.get(asked.command.strip(), ())]
         near += self._mcp if asked.kind == "mcp" else ()
         near += self._hosts if any(part.hosts for part in found) else ()
-        for path in {path for part in found for path in part.paths}:
+        for path in {path for part in found for path in (*part.paths, *part.named)}:
             if lies_in(self._all_paths, path, scene):  # one look for all of them: mostly it is in none
                 near += [rule for rule in self._paths if lies_in(rule.path, path, scene)]
         for program in {part.argv[0] or "" for part in found if part.argv} | {"*"}:
@@ -116,7 +116,7 @@ def _shown(found: list[Part]) -> list[Part]:
     if any(part.effects for part in found):
         return found
     only: Effects = frozenset({"read"})
-    return [Part(p.kind, p.text, p.argv, only, p.refs, p.hosts, p.paths) for p in found]
+    return [replace(part, effects=only) for part in found]
 
 
 def _judged(rules: list[Rule], asked: Asked, scene: Scene, found: list[Part]) -> Ruling:

@@ -99,6 +99,9 @@ def problem(rule: Rule) -> str:
             return "it allows any program; name the program, and let `*` stand for its words"
         if "*" in program and program != "*" and rule.do != "allow":
             return f"a program is named in full, or is any (`*`): {program!r} would stop nothing"
+    for path in rule.path:
+        if ".." in path.split("/") or re.match(r"\$\{?[A-Z_]+\}?/|~[a-z_][a-z0-9_-]*/", path):
+            return f"a path begins with /, with ~/ or in the project, and has no .. in it: {path!r} is none"
     if rule.hours and _hours(rule.hours) is None:
         return f"hours are written like 09:00-18:00, not {rule.hours!r}"
     for day in rule.days:
@@ -190,7 +193,8 @@ def touches(rule: Rule, part: Part, asked: Asked, scene: Scene) -> bool:
         return False
     if rule.command and not any(contains(pattern, part) for pattern in rule.command):
         return False
-    if rule.path and not any(lies_in(rule.path, path, scene) for path in part.paths):
+    # By either name: a rule about `data/**` means what is called so, though `data` is a link to another disk.
+    if rule.path and not any(lies_in(rule.path, path, scene) for path in (*part.paths, *part.named)):
         return False
     return not rule.host or any(_host(rule.host, host) for host in part.hosts)
 
@@ -239,6 +243,7 @@ def _paths(patterns: tuple[str, ...], root: str, home: str) -> re.Pattern[str]:
             if not root:
                 continue
             wanted = f"{_exactly(root)}/{wanted.removeprefix('./')}"
+        wanted += "**" if wanted.endswith("/") else ""  # a folder is meant, and what lies in it
         whole.append(_like(wanted, slashes=True).pattern)
     return re.compile("|".join(whole) or "(?!)", re.DOTALL)
 

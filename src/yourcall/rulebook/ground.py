@@ -54,6 +54,8 @@ def facts_of(parts: Iterable[Part], cwd: str, root: str, home: str) -> Facts:
     """Every path that is named, followed to its end."""
     refs = {ref for part in parts for ref in part.refs if ref.path is not None}
     resolved: dict[Ref, tuple[str, ...]] = {}
+    named: dict[Ref, tuple[str, ...]] = {}
+    starts = _starts(cwd)
     left = MOST_PATHS
     for ref in sorted(
         refs, key=lambda ref: (ref.path or "", ref.use, ref.glob)
@@ -62,7 +64,22 @@ def facts_of(parts: Iterable[Part], cwd: str, root: str, home: str) -> Facts:
         left -= len(found)
         if found:
             resolved[ref] = found
-    return Facts(root, home, resolved)
+        named[ref] = tuple(_called(ref, each, home) for each in starts)
+    return Facts(root, home, resolved, named)
+
+
+def _starts(cwd: str) -> tuple[str, ...]:
+    try:
+        return tuple({cwd, os.path.realpath(cwd)})
+    except (OSError, ValueError):
+        return ()
+
+
+def _called(ref: Ref, start: str, home: str) -> str:
+    """The path from the root, as it is called."""
+    path = ref.path or ""
+    path = home + path[1:] if path == "~" or path.startswith("~/") else path
+    return os.path.normpath(os.path.join(start, path))
 
 
 def _followed(ref: Ref, cwd: str, home: str) -> tuple[str, ...]:
