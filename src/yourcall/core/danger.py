@@ -81,6 +81,10 @@ def danger(kind: str, tool: str | None, fields: Mapping[str, Any] | None, hold: 
         return "What the tool gets cannot be shown."
     if tool == "PowerShell":
         return "yourcall does not read PowerShell."
+    # What a server's tool calls its command is one field among others: its name counts first.
+    plain = re.sub(r"([a-z])([A-Z])", r"\1_\2", tool.removeprefix("mcp__")).lower()
+    if tool.startswith("mcp__") and _HEAVY_NAME.search(plain):
+        return "By its name, this tool changes something for good."
     command = command_in(fields)
     if command:
         return in_command(command)
@@ -91,9 +95,7 @@ def danger(kind: str, tool: str | None, fields: Mapping[str, Any] | None, hold: 
         return (
             next((words for path in paths if (words := _at(path))), "") if paths else "It does not say which file."
         )
-    plain = re.sub(r"([a-z])([A-Z])", r"\1_\2", tool.removeprefix("mcp__")).lower()
-    heavy = tool.startswith("mcp__") and _HEAVY_NAME.search(plain)
-    return "By its name, this tool changes something for good." if heavy else ""
+    return ""
 
 
 def hides(text: str) -> bool:

@@ -5,7 +5,7 @@
 import { BLANK, parse, type Simple } from "./shell";
 import type { PromptView } from "./types";
 import { hides } from "./visible";
-import { commandOf } from "./words";
+import { commandOf, textOf } from "./words";
 
 const SHELLS = new Set(["sh", "bash", "zsh", "dash", "ksh", "fish", "ash"]);
 const SPEAKERS = new Set([...SHELLS, "python", "python3", "node", "perl", "ruby", "php", "deno", "bun", "osascript", "pwsh"]);
@@ -95,7 +95,8 @@ export function danger(prompt: PromptView, command?: string): string {
     return hides(JSON.stringify(input)) && where.some(hides) ? "The name of the file holds letters that cannot be seen." : "";
   }
   const name = tool.replace(/^mcp__/, "").replace(/([a-z])([A-Z])/g, "$1_$2").toLowerCase();
-  return tool.startsWith("mcp__") && HEAVY_NAME.test(name) ? "By its name, this tool changes something for good." : "";
+  if (!tool.startsWith("mcp__")) return "";
+  return HEAVY_NAME.test(name) ? "By its name, this tool changes something for good." : inCommand(textOf(fields, "command", "cmd"));
 }
 
 function atPlace(path: string): string {

@@ -41,7 +41,8 @@ const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word :
 
 /** The command a tool would run, as a shell would be given it; empty for a tool that runs none. */
 export function commandOf(prompt: PromptView): string {
-  if (prompt.kind !== "permission") return "";
+  // What a server's tool calls its command is one field among others.
+  if (prompt.kind !== "permission" || prompt.tool?.name.startsWith("mcp__")) return "";
   const fields = fieldsOf(prompt);
   const list = fields["command"] ?? fields["cmd"];
   if (!Array.isArray(list)) return textOf(fields, "command", "cmd");
