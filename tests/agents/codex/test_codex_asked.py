@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from yourcall.agents.codex.asked import asked
-from yourcall.agents.codex.asks import CHANGE, COMMAND, PERMISSIONS
+from yourcall.agents.codex.asks import CHANGE, COMMAND, PERMISSIONS, Params, show
 from yourcall.core.asked import Asked
 
 
@@ -77,3 +78,12 @@ def test_a_file_is_also_where_it_goes_and_what_is_gone_is_deleted() -> None:
         paths=("/p/src/a", "/p/src/b", "/p/src/c", "/p/.git/hooks/pre-commit"),
         deletes=("/p/src/a", "/p/src/b"),
     )
+
+
+def test_more_permissions_are_among_what_the_command_gets() -> None:
+    """A phone shows a command by its fields, and must not leave out what else is allowed with it."""
+    more = {"network": {"enabled": True}, "fileSystem": {"write": ["/"]}}
+    shown = show(COMMAND, msgspec.convert({"command": "ls", "additionalPermissions": more}, Params), {})
+    assert "'permissions'" in str(shown.input)
+    plain = show(COMMAND, msgspec.convert({"command": "ls"}, Params), {})
+    assert "'permissions'" not in str(plain.input)

@@ -37,9 +37,13 @@ export function changesOf(tool: string, fields: Fields): Change[] | null {
   return edits && edits.map((edit) => ({
     path: textOf(edit, "file_path", "path") || whole,
     rows: rowsOf(textOf(edit, "old_string"), textOf(edit, "new_string")),
-    note: edit["replace_all"] === true ? "Every occurrence in the file." : "",
+    note: tool === "NotebookEdit" ? inNotebook(fields["edit_mode"]) : edit["replace_all"] === true ? "Every occurrence in the file." : "",
   }));
 }
+
+/** Of a notebook only the new cell is told; what becomes of the one that is there is not to be guessed from it. */
+const inNotebook = (mode: unknown): string =>
+  mode === "delete" ? "The cell is deleted." : mode === "insert" ? "A cell is added." : "What the cell holds now is replaced.";
 
 const row = (kind: Row["kind"], text: string): Row => ({ kind, parts: [{ text, changed: false }] });
 

@@ -1,6 +1,7 @@
 // How much of a text is shown before it is folded, in the list and on a card.
 // Rule: in the list a yes is only offered for what is wholly shown there.
 
+import { asking, besides } from "./besides";
 import { changesOf } from "./changes";
 import type { PromptView } from "./types";
 import { commandOf, fieldsOf } from "./words";
@@ -20,7 +21,7 @@ export const tooLong = (text: string, fold: Fold): boolean =>
 
 /** Is all that is asked about on the row in the list? */
 export function wholeInList(prompt: PromptView): boolean {
-  if (prompt.kind === "plan") return false;
+  if (prompt.kind === "plan" || tooLong(asking(prompt), LIST) || tooLong(besides(prompt), LIST)) return false;
   if (prompt.kind !== "permission") return !tooLong(prompt.body, LIST);
   const fields = fieldsOf(prompt);
   const tool = prompt.tool?.name ?? "";

@@ -228,9 +228,11 @@ def _command(params: Params) -> Shown:
         *(option for option, _ in offers(params)),
         *_no("command" if reached is None else "connection"),
     )
-    given = {"command": command, "description": params.reason or "", "cwd": params.cwd or ""}
+    given: dict[str, object] = {"command": command, "description": params.reason or "", "cwd": params.cwd or ""}
     if reached is not None:
         given["host"] = reached.host
+    if extra:
+        given["permissions"] = extra
     question = Question(DECISION, "May Codex do this?", options, free_text=True)
     return Shown("permission", title, body, "Bash", given, (question,), params.itemId)
 
