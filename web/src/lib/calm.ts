@@ -26,7 +26,8 @@ const sizes = new ResizeObserver(look);
 /** For everything whose size may change by itself. */
 export function stirs(element: HTMLElement): { destroy(): void } {
   sizes.observe(element);
-  return { destroy: () => sizes.unobserve(element) };
+  // What goes away has no size that changes, but all below it has moved.
+  return { destroy: () => (sizes.unobserve(element), void requestAnimationFrame(look)) };
 }
 
 /** For every button that answers. */
