@@ -1,0 +1,75 @@
+"""A thumb answers what it was put on, and nothing that came under it since."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kit.poll import until
+
+if TYPE_CHECKING:
+    from chromium import Page
+    from phone_scene import Agent, Opens
+
+    from kit.yourcall import Yourcall
+
+pytestmark = pytest.mark.browser
+
+# From here on no time passes for the page: what moves now has moved just now, however busy this machine is.
+STILL = "performance.now = ((now) => () => now)(performance.now())"
+
+
+def state(yc: Yourcall, prompt_id: str) -> str:
+    return yc.http("GET", f"/api/prompts/{prompt_id}")[1]["state"]
+
+
+def moved(page: Page, from_: float) -> dict[str, float]:
+    return until(lambda: (to := page.box("Allow")) and to["y"] != from_ and to, what="the list to move")
+
+
+def paused(yc: Yourcall, page: Page) -> None:
+    assert yc.http("POST", "/api/pause")[0] == 200
+    page.sees("Rules are paused")
+
+
+def test_a_button_that_moved_as_the_banner_went_takes_no_press(yc: Yourcall, agent: Agent, opens: Opens) -> None:
+    page = opens()
+    agent.bash("banneraaa2", "npm test")
+    paused(yc, page)
+    before = page.find("Allow")
+    page.js(STILL)
+    assert yc.http("POST", "/api/resume")[0] == 200
+    page.touch(moved(page, before["y"]), 0.01)
+    until(lambda: page.js("document.querySelector('.nudged') !== null"), what="it to say so")
+    assert state(yc, "banneraaa2") == "open"
+
+
+def test_a_button_that_came_under_a_finger_is_not_pressed_by_it(yc: Yourcall, agent: Agent, opens: Opens) -> None:
+    page = opens()
+    agent.bash("fingeraaa2", "npm test")
+    without = page.find("Allow")
+    paused(yc, page)
+    before = page.find("Allow")
+    assert before["y"] != without["y"]
+    page.js("window.clicked = ''; addEventListener('click', (e) => (window.clicked += e.target.className), true)")
+    page.js(STILL)
+    where = {"x": without["x"] + without["width"] / 2, "y": without["y"] + 6}
+    page.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[where])
+    assert yc.http("POST", "/api/resume")[0] == 200
+    moved(page, before["y"])
+    page.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+    until(lambda: page.js("window.clicked"), what="the click, wherever it goes")
+    page.sees("Live")
+    assert state(yc, "fingeraaa2") == "open"
+
+
+def test_a_hold_ends_with_the_page_it_was_on(yc: Yourcall, agent: Agent, opens: Opens) -> None:
+    page = opens()
+    agent.bash("heldaaaaa2", "rm -rf build")
+    box = page.find("Hold to allow")
+    page.js("setTimeout(() => (location.hash = '#/sessions'), 200)")  # as a tap on a notification does
+    page.touch(box, 0.4)
+    page.sees("Start or resume a session")
+    page.js("new Promise((done) => setTimeout(done, 800))")  # longer than a hold takes
+    assert state(yc, "heldaaaaa2") == "open"
