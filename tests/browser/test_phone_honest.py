@@ -345,3 +345,73 @@ def test_a_list_from_before_the_answer_does_not_say_that_it_came_back(agent: Age
     page.sees("Live")
     page.sees("Taken. On its way to the agent")
     assert "came back" not in page.text()
+
+
+# A feed that opens late, as on a slow line: the page's first ones wait for the test's word.
+LATE = """
+  const Line = window.WebSocket;
+  window.opens = [];
+  window.WebSocket = class extends EventTarget {
+    constructor(where) {
+      super();
+      window.opens.push(() => {
+        this.real = new Line(where);
+        this.real.onmessage = (event) => this.onmessage(event);
+        this.real.onclose = (event) => this.onclose(event);
+      });
+    }
+    get readyState() { return this.real?.readyState ?? 0; }
+    send(text) { this.real.send(text); }
+    close() { this.real?.close(); }
+  };
+"""
+
+
+def test_what_was_answered_and_ended_before_the_feed_opened_is_told_to_its_end(agent: Agent, opens: Opens) -> None:
+    page = opens()
+    held = agent.asks("Bash", command="npm test")
+    page.sees("npm test")
+    page.call("Page.addScriptToEvaluateOnNewDocument", source=LATE)
+    page.reload()
+    page.tap("Allow")
+    assert held.answer() is not None
+    agent.goes_on(held)
+    (line,) = until(lambda: ended(agent.yourcall), what="its end, on record")
+    assert line["by"] == "phone"
+    page.js("window.opens.forEach((open) => open())")
+    page.sees("Live")
+    page.sees("Nothing waits for you")
+
+
+def ended(yc: Yourcall) -> list[dict[str, Any]]:
+    return [line for line in yc.http("GET", "/api/log")[1] if line["state"] == "confirmed"]
+
+
+# Nothing but the one prompt comes through, as on a line that is almost gone; then not even the answer.
+BARELY = """
+  const asks = window.fetch.bind(window), Line = window.WebSocket;
+  window.bad = true;
+  window.fetch = (path, init) => window.bad && !(init?.method !== "POST" && /^.api.prompts./.test(path))
+    ? Promise.reject(new TypeError("no line")) : asks(path, init);
+  window.WebSocket = class extends Line {
+    constructor(where) { super(window.bad ? where.replace("/api/live", "/api/nowhere") : where); }
+  };
+"""
+
+
+def test_an_answer_on_the_only_card_that_came_through_is_sent_when_the_line_is_back(
+    yc: Yourcall, agent: Agent, opens: Opens
+) -> None:
+    page = opens()
+    line = agent.bash("barelyaaa2", "npm test")
+    page.sees("npm test")
+    page.call("Page.addScriptToEvaluateOnNewDocument", source=BARELY)
+    page.js("location.hash = '#/p/barelyaaa2'")
+    page.reload()
+    page.write("Why not, or what to do instead", "not now")
+    page.tap("Deny with this")
+    page.sees("waits, and is sent when the line is back.")
+    page.js("window.bad = false")
+    decision = answered(line)["decision"]
+    assert (decision["behavior"], decision["message"].count("not now")) == ("deny", 1)
+    until(lambda: "barelyaaa2" not in page.js("JSON.stringify(localStorage)"), what="it to be forgotten")

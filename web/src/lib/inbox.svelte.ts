@@ -130,13 +130,14 @@ class Inbox {
     this.sessions = sessions.data;
     if (devices.ok) this.me = devices.data.find((device) => device.current)?.name ?? "";
     const there = new Set(prompts.data.map((prompt) => prompt.id));
-    // What is gone and holds no answer of ours is gone; the rest is asked about one by one, in `flush`.
+    // What is gone and holds no answer of ours is gone; the rest is asked about one by one, here or in `flush`.
     this.cards = this.cards.filter((card) => there.has(card.prompt.id) || card.mine !== null);
     const pauses = (prompt: PromptView): number => Number(prompt.kind === "ready" || prompt.kind === "problem");
     const fresh = [...prompts.data].sort((a, b) => pauses(a) - pauses(b) || a.opened_at - b.opened_at);
     // A list tells no history. One that was on its way while we answered would say that the answer came back.
     const doubted = (card: Card, prompt: PromptView): boolean => "history" in card.prompt && card.prompt.state !== prompt.state;
-    const again: Card[] = [];
+    // An answer that had arrived may have come to its end before the feed began: nobody else tells of that.
+    const again = this.cards.filter((card) => !there.has(card.prompt.id) && card.mine?.stage !== "waiting");
     for (const prompt of fresh) {
       const card = this.find(prompt.id);
       if (card && doubted(card, prompt)) again.push(card);
@@ -196,6 +197,12 @@ class Inbox {
     if (DONE.has(prompt.state)) return;
     this.cards = [...this.cards, this.adopt(prompt)];
     if (aloud && prompt.state === "open") this.say(`New in ${project(prompt.cwd)}: ${sentence(prompt)}`, "late");
+  }
+
+  /** The card of a prompt that was asked for by its id. Until it is over it is the inbox's: answers wait there. */
+  met(prompt: PromptStory): Card {
+    this.take(prompt, false);
+    return this.find(prompt.id) ?? new Card(prompt);
   }
 
   /** A new card; if its answer was given before the app was closed, it goes on waiting. */
