@@ -71,6 +71,38 @@ def test_a_plan_is_drawn_and_does_nothing(agent: Agent, opens: Opens) -> None:
     assert page.js("[...document.querySelectorAll('.markdown *')].every((e) => !e.attributes.length)")
 
 
+# What Markdown takes for its own and does not draw; each would be approved without having been seen.
+UNDRAWN = {
+    "name": "# Plan\n\nTidy up.\n\n[note]: # (hiddenword)\n",
+    "twice": "Tidy up.\n\n[a]: /x\n[a]: /hiddenword\n",
+    "title": 'Tidy [up](https://a.example "hiddenword").',
+    "fence": "Tidy up:\n\n```bash hiddenword\nls\n```\n",
+    "cell": "| a | b |\n|---|---|\n| 1 | 2 | hiddenword |\n",
+    "turned": "Tidy up &#x202E;pu ydit&#x200B;&zwnj;",
+}
+
+
+def test_a_plan_hides_nothing_behind_its_markup(agent: Agent, opens: Opens) -> None:
+    page = opens()
+    drawn = (
+        "# Plan\n\n1. Read `a.py`\n   - [x] then **this**\n2. and [that](https://a.example)\n\n```bash\nls\n```\n"
+    )
+    agent.raises("PermissionRequest", "undrawnaa2", tool_name="ExitPlanMode", tool_input={"plan": drawn})
+    page.js("location.hash = '#/p/undrawnaa2'")
+    until(
+        lambda: page.js("document.querySelectorAll('.markdown :is(h1, ol, pre)').length") == 3,
+        what="a plan, drawn",
+    )
+    for name, plan in UNDRAWN.items():
+        agent.raises("PermissionRequest", f"un{name}aaa2", tool_name="ExitPlanMode", tool_input={"plan": plan})
+        page.js(f"location.hash = '#/p/un{name}aaa2'")
+        page.sees("Tidy" if name != "cell" else "1")
+        shown = "document.querySelector('article :is(.markdown, .prose .code:only-child)')?.textContent ?? ''"
+        wanted = "x202E" if name == "turned" else "hiddenword"
+        until(lambda: wanted in page.js(shown), 5, what=f"{name}: {wanted}", show=page.text)  # noqa: B023
+        assert page.js(f"!/[\\u202e\\u200b\\u200c]/.test({shown})"), name
+
+
 def test_an_address_is_opened_only_after_it_was_named(agent: Agent, opens: Opens) -> None:
     page = opens()
     where = "https://xn--pypal-4ve.example/login?next=https://paypal.example"
