@@ -4,20 +4,22 @@ import { SvelteMap } from "svelte/reactivity";
 import { drafts as kept, keepDrafts } from "./kept";
 
 class Drafts extends SvelteMap<string, string> {
-  /** Whose words are on their way right now, and what a session goes by since. */
-  private readonly leaving = new Set<string>();
+  /** Whose words are on their way right now, which they are, and what a session goes by since. */
+  private readonly leaving = new Map<string, string>();
   private readonly ways = new Map<string, string>();
 
   leaves(id: string): void {
-    this.leaving.add(id);
+    this.leaving.set(id, this.get(id) ?? "");
   }
 
-  /** What was sent has arrived, or stays to be sent again: then where the session is now. */
+  /** What was sent has arrived, or stays to be sent again; what was typed since stays: where the session is now. */
   left(id: string, arrived: boolean): void {
+    const said = this.leaving.get(id) ?? "";
+    const now = this.get(id) ?? "";
     this.leaving.delete(id);
+    if (arrived && now.startsWith(said)) this.set(id, now.slice(said.length).trimStart());
     const to = this.ways.get(id);
-    if (arrived) this.delete(id);
-    else if (to) this.move(id, to);
+    if (to) this.move(id, to);
   }
 
   /** The session goes by another id: what was typed goes along, but for what is being sent at this moment. */
