@@ -28,6 +28,10 @@ const SHORTEST = 400;
 const LONGEST = 15_000;
 // A phone that slept longer than this has a line that only looks alive.
 const NAP = 8_000;
+// The worst mobile line takes some ten seconds to open; after this it will not.
+const SLOWEST = 30_000;
+// How often it is asked whether all that happened was heard: a line may go deaf without a word.
+const BEAT = 20_000;
 
 export class Feed {
   private seq: number | null = null;
@@ -36,6 +40,10 @@ export class Feed {
   private timer = 0;
   private turn: Promise<void> = Promise.resolve();
   private hiddenAt = 0;
+  private opening = 0;
+  /** What had happened, and not been heard, at the last look; each is a reason for one new line only. */
+  private missed = 0;
+  private doubted = 0;
   private wanted = false;
   private wish: (() => WatchRequest | null) | null = null;
 
@@ -47,6 +55,7 @@ export class Feed {
       else if (Date.now() - this.hiddenAt > NAP) this.hurry();
       else if (!this.socket) this.connect();
     });
+    setInterval(() => void this.check(), BEAT);
   }
 
   start(): void {
@@ -85,19 +94,35 @@ export class Feed {
     this.connect();
   }
 
+  /** Was all heard that had happened by the look before this one? */
+  private async check(): Promise<void> {
+    const mine = this.socket;
+    if (document.hidden || mine?.readyState !== WebSocket.OPEN || this.seq === null) return;
+    const told = await get<Status>("/api/status").catch(() => null);
+    if (mine !== this.socket || this.seq === null) return;
+    const deaf = this.missed > this.seq && this.missed > this.doubted;
+    if (told && !deaf) return void (this.missed = told.ok ? told.data.seq : 0);
+    this.doubted = this.missed;
+    this.hurry();
+  }
+
   private connect(): void {
     clearTimeout(this.timer);
     if (!this.wanted || this.socket) return;
     const after = this.seq === null ? "" : `?after=${this.seq}`;
     const mine = new WebSocket(`${location.origin.replace(/^http/, "ws")}/api/live${after}`);
     this.socket = mine;
+    clearTimeout(this.opening);
+    this.opening = window.setTimeout(() => this.give(mine), SLOWEST);
     mine.onmessage = ({ data }) => {
+      if (mine === this.socket) clearTimeout(this.opening);
       this.turn = this.turn
         .then(() => (mine === this.socket ? this.take(JSON.parse(String(data)) as LiveNews) : undefined))
         .catch(() => this.give(mine));
     };
     mine.onclose = ({ code }) => {
       if (mine !== this.socket) return;
+      clearTimeout(this.opening);
       this.socket = null;
       void this.lost(code);
     };

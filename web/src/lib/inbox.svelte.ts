@@ -71,7 +71,7 @@ class Inbox {
   /** Answers from before the app was closed, whose prompts have not been heard of yet. */
   orphans: KeptAnswer[] = $state.raw(answers());
   private saidAt = 0;
-  private added: (page: Page) => void = () => undefined;
+  private added: (page: Page, session: string) => void = () => undefined;
   private retry = 0;
   private readonly feed = new Feed({
     snapshot: () => this.snapshot(),
@@ -166,13 +166,13 @@ class Inbox {
   }
 
   /** Hear what is added to a conversation while somebody reads it; null: nobody does any more. */
-  watch(place: (() => WatchRequest | null) | null, added: (page: Page) => void = () => undefined): void {
+  watch(place: (() => WatchRequest | null) | null, added: (page: Page, session: string) => void = () => undefined): void {
     this.added = added;
     this.feed.watch(place);
   }
 
   private news(message: Exclude<LiveNews, { type: "hello" }>): void {
-    if (message.type === "entries") this.added(message.page);
+    if (message.type === "entries") this.added(message.page, message.session_id);
     else if (message.type === "pause") this.paused = message.paused;
     else if (message.type === "prompt") this.take(message.prompt, true);
     else if (message.type === "session") {
