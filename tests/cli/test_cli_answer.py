@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import socket
 import sqlite3
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from pathlib import Path
 
+import pytest
 from scripted_claude import Held, ScriptedClaude
 
 from kit.poll import until
 from kit.yourcall import COMMAND, Yourcall
+from yourcall.cli.place import Problem
 
 
 def ask(claude: ScriptedClaude, yc: Yourcall, command: str = "touch marker") -> tuple[Held, str]:
@@ -226,3 +232,83 @@ def test_an_error_of_yourcalls_own_is_unsure_and_the_prompt_is_kept(yc: Yourcall
     assert yc.ended() != 0, "it must not go on from what is not on disk"
     yc.start()
     assert yc.show(prompt)["state"] == "open"
+
+
+def test_ctrl_c_before_a_reply_does_not_say_that_it_was_given(yc: Yourcall, claude: ScriptedClaude) -> None:
+    _, prompt = ask(claude, yc)
+    words = [str(COMMAND), "answer", prompt, "allow", "--input", "-"]
+    answer = subprocess.Popen(
+        words, env=yc.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        until(lambda: _reads_its_input(answer.pid), 30, what="answer to read its input")
+        yc.signal(signal.SIGSTOP)  # from here on nothing can be taken
+        assert answer.stdin is not None
+        answer.stdin.write('{"command": "true"}')
+        answer.stdin.close()
+        answer.stdin = None
+        until(lambda: _has_a_socket(answer.pid), 30, what="answer to send")
+        answer.send_signal(signal.SIGINT)
+        _, said = answer.communicate(timeout=30)
+    finally:
+        answer.kill()
+        answer.wait(10)
+        yc.signal(signal.SIGCONT)
+    assert answer.returncode == 130, said
+    assert "was given" not in said
+    assert "may or may not" in said
+    assert f"show {prompt}" in said
+
+
+def _reads_its_input(pid: int) -> bool:
+    return Path(f"/proc/{pid}/syscall").read_text().split()[:2] in (["0", "0x0"], ["63", "0x0"])  # x86, ARM
+
+
+def _has_a_socket(pid: int) -> bool:
+    folder = f"/proc/{pid}/fd"
+    return any(os.readlink(f"{folder}/{number}").startswith("socket:") for number in os.listdir(folder))
+
+
+class Elsewhere:
+    """What listens in a home and is not this version's daemon: it replies once, with these bytes, and is gone."""
+
+    def __init__(self, home: Path, reply: bytes) -> None:
+        self._door, self._reply = socket.socket(socket.AF_UNIX), reply
+        self._door.bind(str(home / "api.sock"))
+        self._door.listen()
+
+    def serve(self) -> None:
+        with self._door, self._door.accept()[0] as talk, talk.makefile("rb") as asked:
+            length = 0
+            while (line := asked.readline()) not in (b"\r\n", b""):
+                length = int(line.split(b":")[1]) if line.lower().startswith(b"content-length") else length
+            asked.read(length)
+            self._door.close()
+            head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(self._reply)}\r\n\r\n"
+            talk.sendall(head.encode() + self._reply)
+
+
+SENT = {
+    "result": "sent",
+    "prompt": {
+        "id": "abc", "kind": "permission", "state": "sent", "agent": "claude", "session_id": "s", "cwd": "/",
+        "title": "t", "opened_at": 1.0, "history": [{"at": 1.0, "state": "open"}],
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("reply", [b"what?", b'{"result": 7}', json.dumps(SENT).encode()])
+def test_once_an_answer_is_sent_what_is_not_understood_or_gone_leaves_us_unsure(
+    tmp_path: Path, reply: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from yourcall.cli import answer
+
+    monkeypatch.setattr(answer, "LONGEST_HOLD", 0.0)
+    there = Elsewhere(tmp_path, reply)
+    with ThreadPoolExecutor(1) as pool:
+        serving = pool.submit(there.serve)
+        with pytest.raises(Problem) as said:
+            answer.give(tmp_path, "abc", {"option": '"allow"'}, 20.0)
+        serving.result()
+    assert said.value.exit_code == 5, said.value.message
+    assert "show abc" in said.value.message

@@ -92,8 +92,9 @@ def command(
     try:
         reply, result = give(place.home, prompt.id, request, patience)
     except KeyboardInterrupt:
-        words = f"Not waiting any longer; the answer was given. See what becomes of it: {_look(place, prompt.id)}"
-        raise Problem(words, 130) from None
+        # Where we were cannot be told: before it was sent, or while the daemon, which has it, waits for proof.
+        words = f"the answer may or may not have been taken. See how it stands: {_look(place, prompt.id)}"
+        raise Problem(f"Not waiting any longer; {words}", 130) from None
     if as_json:
         click.echo(json.dumps(reply.data, indent=2))
     else:
@@ -121,9 +122,12 @@ def give(home: Path, prompt_id: str, request: dict[str, str], patience: float) -
             f" See how it stands: {_look(Place(home), prompt_id)}",
             5,
         )
-    if not isinstance(told, dict) or "result" not in told:
+    if reply.status >= 400 and (not isinstance(told, dict) or "result" not in told):
         raise refusal(reply)
-    result = read(reply.data, Result)
+    try:
+        result = read(reply.data, Result)
+    except Problem as error:
+        _lost_sight(error, prompt_id, Place(home))
     if EXIT_CODES.get(result.result) == 6 and time.monotonic() < deadline:
         return _follow(home, prompt_id, reply, result, deadline)
     return reply, result
@@ -135,9 +139,9 @@ def _follow(home: Path, prompt_id: str, reply: Reply, result: Result, deadline: 
     while time.monotonic() < deadline:
         try:
             data: Any = get(home, f"/api/prompts/{prompt_id}")
-        except Interrupted as error:
+            prompt = read(data, Prompt)
+        except Problem as error:  # whatever it is: the answer was sent, so it is not that yourcall was not running
             _lost_sight(error, prompt_id, Place(home))
-        prompt = read(data, Prompt)
         # The first final step decides: a prompt that bounced may have been answered by another since.
         later = [m for m in prompt.history[steps:] if not m.detail.startswith("too late:")]
         news = next((m for m in later if m.state not in ("answering", "sent", "accepted")), None)
@@ -174,7 +178,7 @@ def _ending(step: Moment, prompt: Prompt) -> Result:
 
 def _lost_sight(error: Exception, prompt_id: str, place: Place) -> NoReturn:
     raise Problem(
-        "Unsure: the connection to yourcall broke after the answer was sent; it may or may not have been taken."
+        "Unsure: sight of yourcall was lost after the answer was sent; it may or may not have been taken."
         f" See how it stands: {_look(place, prompt_id)}",
         5,
     ) from error

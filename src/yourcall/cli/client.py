@@ -110,7 +110,7 @@ def call(
     try:
         return Reply(answer.status, json.loads(raw) if raw else None)
     except ValueError as error:
-        raise Problem(f"yourcall answered something that is not JSON (HTTP {answer.status}).") from error
+        raise Interrupted(f"yourcall answered something that is not JSON (HTTP {answer.status}).") from error
 
 
 def get(home: Path, path: str, *, query: Mapping[str, object] | None = None, timeout: float = PATIENCE) -> Any:
