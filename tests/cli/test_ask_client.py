@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sqlite3
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -19,6 +21,7 @@ from kit.yourcall import Yourcall as Daemon
 from yourcall.client import (
     AsyncYourcall,
     Choice,
+    Interrupted,
     NotAnswered,
     NotRunning,
     Refused,
@@ -267,3 +270,14 @@ def test_an_answer_that_is_said_to_be_taken_is_not_thrown_away_at_the_last_momen
         return f"{said} {yc.show(prompt['id'])['state']}"
 
     assert asyncio.run(asked()) == "yes confirmed"
+
+
+def test_an_error_of_yourcalls_own_is_no_refusal(yc: Daemon, claude: Any) -> None:
+    claude.asks("Bash", command="touch x")
+    prompt = yc.wait_prompt()["id"]
+    with closing(sqlite3.connect(yc.home / "yourcall.db", isolation_level=None)) as disk:
+        disk.execute("BEGIN IMMEDIATE")  # nobody else can write, so it is not known what becomes of it
+        with pytest.raises(Interrupted, match="may or may not"):
+            Yourcall(yc.home).answer(prompt, "allow", wait=20)
+    assert yc.ended() != 0
+    yc.start()

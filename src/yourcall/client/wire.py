@@ -52,6 +52,10 @@ class Wire:
         finally:
             connection.close()
         told: dict[str, Any] = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
+        if reply.status >= 500:  # an error of its own, not a no
+            raise Interrupted(
+                f"yourcall met an error of its own (HTTP {reply.status}); this may or may not have been done."
+            )
         if reply.status >= 400 and "result" not in told:
             raise Refused(str(told.get("error") or f"HTTP {reply.status}"), reply.status)
         return cast(Any, data)
