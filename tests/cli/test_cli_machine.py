@@ -319,3 +319,48 @@ def test_nothing_is_written_outside_the_home(machine: Machine) -> None:
     outside = {name for name in machine.everything() if not name.startswith("elsewhere")}
     assert outside == set(before)
     assert os.stat(elsewhere).st_mode & 0o777 == 0o700
+
+
+def test_from_a_folder_that_is_gone_everything_still_works(machine: Machine) -> None:
+    machine.program("claude", "echo '2.1.325 (Claude Code)'")
+    machine.program("gemini", "echo 0.61.0")
+    gone = machine.person / "gone"
+
+    def run(*words: str) -> Said:
+        env = {"PATH": str(machine.bin), "HOME": str(machine.person), "YOURCALL_DISCOVERY": "off"}
+        gone.mkdir()
+        line = f'rmdir "$PWD" && exec {shlex.join([str(COMMAND), *words])}'
+        done = subprocess.run(
+            ["/bin/sh", "-c", line], env={**env, "PATH": f"{machine.bin}:/usr/bin:/bin"}, cwd=gone,
+            capture_output=True, text=True, check=False, timeout=60, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        return Said(done.returncode, done.stdout, done.stderr)
+
+    up = run("up", "--detach", "--port", "0")
+    assert up.code == 0, up
+    doctor = run("doctor")
+    assert "does not call yourcall" in doctor.out, doctor
+    assert "failed itself" not in doctor.out
+    assert run("setup").code == 0
+    project = run("setup", "claude", "--scope", "project", "--yes")
+    assert project.code == 1
+    assert "is gone" in project.err, project
+    assert run("setup", "claude", "--yes").code == 0
+    assert "yourcall" in machine.settings.read_text()
+    uninstall = run("uninstall", "--yes")
+    assert uninstall.code == 0, uninstall
+    assert not machine.settings.exists()
+    assert not machine.yourcall.exists()
+
+
+def test_doctor_does_not_say_that_all_is_well_when_it_could_not_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from yourcall.cli import doctor, doctor_claude
+
+    def stumbles(_place: Place, _told: dict[str, Any]) -> list[Any]:
+        raise OSError("no such thing")
+
+    monkeypatch.setattr(doctor_claude, "CHECKS", (stumbles,))
+    (found,) = [each for each in doctor.examine(Place(tmp_path)) if each.check == "stumbles"]
+    assert found.level == "wrong"

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 from msgspec import Struct
@@ -46,6 +46,15 @@ class State(Struct, frozen=True):
 def claude_folder() -> Path:
     """Where Claude Code keeps what belongs to the user."""
     return Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude").absolute()
+
+
+def scopes_here() -> tuple[Scope, ...]:
+    """Whose settings hold in the folder we are in; one that was removed under us has none of its own."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return ("user",)
+    return get_args(Scope)
 
 
 def claude_settings(scope: Scope, folder: Path) -> Path:
@@ -102,7 +111,7 @@ def forget(home: Path, path: Path) -> None:
 
 def states(home: Path, versions: list[setup.Version]) -> list[State]:
     """The user's own settings and every other file we changed, each with what is wrong with it."""
-    places: dict[str, Scope] = {str(claude_settings("user", Path.cwd())): "user"}
+    places: dict[str, Scope] = {str(claude_settings("user", Path())): "user"}
     places |= {change.path: change.scope for change in noted(home) if change.agent == "claude"}
     over_all = administrators_say()
     return [
@@ -113,7 +122,7 @@ def states(home: Path, versions: list[setup.Version]) -> list[State]:
 
 def states_of(agent: Connectable, home: Path, versions: list[Version]) -> list[State]:
     """As `states`, for one of the others."""
-    places: dict[str, Scope] = {str(agent.settings("user", Path.cwd())): "user"}
+    places: dict[str, Scope] = {str(agent.settings("user", Path())): "user"}
     places |= {change.path: change.scope for change in noted(home) if change.agent == agent.name}
     found: list[State] = []
     for path, scope in places.items():

@@ -70,7 +70,8 @@ def examine(place: Place) -> list[Finding]:
         try:
             found += check(place, told)
         except Exception as error:  # one check that stumbles must not hide what the others see
-            found.append(note(check.__name__, f"The check `{check.__name__}` failed itself ({error!r})."))
+            says = f"The check `{check.__name__}` failed itself ({error!r}): it is not known whether all is well."
+            found.append(wrong(check.__name__, says, "Run it again; if it fails again, please report it."))
     return found
 
 

@@ -66,8 +66,8 @@ def connection(place: Place, _told: dict[str, Any]) -> list[Finding]:
 def project(place: Place, _told: dict[str, Any]) -> list[Finding]:
     """Settings of the project in this folder can switch all hooks off, too."""
     found: list[Finding] = []
-    for scope in ("project", "local"):
-        path = changes.claude_settings(scope, Path.cwd())
+    for scope in changes.scopes_here()[1:]:
+        path = changes.claude_settings(scope, Path())
         text = _text(path)
         known = {Path(change.path) for change in changes.noted(place.home)}
         if text is not None and path not in known:
@@ -77,10 +77,10 @@ def project(place: Place, _told: dict[str, Any]) -> list[Finding]:
 
 def mode(_place: Place, _told: dict[str, Any]) -> list[Finding]:
     """In which mode will a session start here, and does anybody get asked in it?"""
-    user = changes.claude_settings("user", Path.cwd())
+    user = changes.claude_settings("user", Path())
     chosen, where = "", user
-    for scope in ("user", "project", "local"):
-        path = changes.claude_settings(scope, Path.cwd())
+    for scope in changes.scopes_here():
+        path = changes.claude_settings(scope, Path())
         said = default_mode(_text(path))
         # A project cannot switch a person to auto mode: Claude Code ignores it there.
         if said and not (said == "auto" and scope != "user"):

@@ -60,8 +60,8 @@ def settings(place: Place, _told: dict[str, Any]) -> list[Finding]:
         return []
     found: list[Finding] = []
     known = {Path(change.path) for change in changes.noted(place.home)}
-    for scope in ("user", "project"):
-        path = changes.settings_of("gemini", scope, Path.cwd())
+    for scope in changes.scopes_here()[:2]:
+        path = changes.settings_of("gemini", scope, Path())
         text = read(path)
         if isinstance(text, Refused) or text.text is None:
             continue

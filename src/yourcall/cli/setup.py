@@ -137,7 +137,9 @@ def command(
         raise click.UsageError(f"{other.title} has no {words}; Claude Code has.")
     asked = Asked(place, agent, scope, folder, only_show, yes, undo, as_json, tools if tools or no_ask else None)
     programs = [] if undo else ask(clis or _places(agent))
-    found = read(changes.settings_of(agent, scope, folder or Path.cwd()))
+    if folder is None and scope not in changes.scopes_here():
+        raise asked.no("The folder you are in is gone. Go to the project's own first, or name it with --dir.")
+    found = read(changes.settings_of(agent, scope, folder or Path()))
     if isinstance(found, Refused):
         raise asked.no(found.reason)
     edited = _undone(asked, found) if undo else _done(asked, found, programs)

@@ -117,7 +117,7 @@ def _package() -> str:
 def connected(home: Path) -> list[tuple[str, changes.Scope, Path]]:
     """The settings files whose hooks call this home; those of another instance are not ours to take out."""
     places: dict[Path, tuple[str, changes.Scope]] = {
-        changes.settings_of(agent, "user", Path.cwd()): (agent, "user") for agent in ("claude", *OTHERS)
+        changes.settings_of(agent, "user", Path()): (agent, "user") for agent in ("claude", *OTHERS)
     }
     places |= {Path(change.path): (change.agent, change.scope) for change in changes.noted(home)}
     return [(agent, scope, path) for path, (agent, scope) in places.items() if _calls(path, home)]
