@@ -364,3 +364,41 @@ def test_doctor_does_not_say_that_all_is_well_when_it_could_not_look(
     monkeypatch.setattr(doctor_claude, "CHECKS", (stumbles,))
     (found,) = [each for each in doctor.examine(Place(tmp_path)) if each.check == "stumbles"]
     assert found.level == "wrong"
+
+
+@pytest.mark.parametrize("breaks", ["not JSON any more", "no text"])
+def test_uninstall_does_not_pass_over_settings_that_it_cannot_read(machine: Machine, breaks: str) -> None:
+    machine.program("claude", "echo 2.1.325")
+    assert machine.run("setup", "claude", "--yes").code == 0
+    good = machine.settings.read_bytes()
+    bad = good + (b"}" if breaks == "not JSON any more" else b"\xff")
+    machine.settings.write_bytes(bad)
+    said = machine.run("uninstall", "--yes")
+    assert said.code == 1, said
+    assert str(machine.settings) in said.err
+    assert machine.settings.read_bytes() == bad
+    assert (machine.yourcall / "setup.json").exists(), "nothing may be gone before that file is mended"
+    machine.settings.write_bytes(good)
+    assert machine.run("uninstall", "--yes").code == 0
+    assert not machine.settings.exists()
+    assert not machine.yourcall.exists()
+
+
+def test_uninstall_passes_over_broken_settings_that_are_not_ours(machine: Machine) -> None:
+    machine.settings.write_text("{ not ours")
+    machine.yourcall.mkdir()
+    (machine.yourcall / "yourcall.db").write_text("x")
+    assert machine.run("uninstall", "--yes").code == 0
+    assert machine.settings.read_text() == "{ not ours"
+    assert not machine.yourcall.exists()
+
+
+def test_a_home_that_is_a_link_is_emptied(machine: Machine, tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir(mode=0o700)
+    machine.yourcall.symlink_to(disk)
+    assert machine.run("up", "--detach", "--port", "0").code == 0
+    said = machine.run("uninstall", "--yes")
+    assert said.code == 0, said
+    assert list(disk.iterdir()) == []
+    assert machine.yourcall.is_symlink()

@@ -198,9 +198,14 @@ def _done(asked: Asked, found: Found, programs: list[Installed]) -> Edited | Ref
     return Edited(edited.text, edited.changed, (*edited.notes, *notes))
 
 
+def removed(agent: str, text: str | None) -> Edited | Refused:
+    """The settings of this agent without our hooks."""
+    other = OTHERS.get(agent)
+    return claude.remove(text) if other is None else other.remove(text)
+
+
 def _undone(asked: Asked, found: Found) -> Edited | Refused:
-    other = OTHERS.get(asked.agent)
-    edited = claude.remove(found.text) if other is None else other.remove(found.text)
+    edited = removed(asked.agent, found.text)
     if isinstance(edited, Refused) or not edited.changed or not is_blank(edited.text):
         return edited
     # Nothing of theirs is left in the file: then what was there before we came?

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -76,6 +77,8 @@ def command(place: Place, ctx: click.Context, yes: bool, keep_home: bool) -> Non
     """Undo everything yourcall ever changed: agents' settings, the service, the daemon, its own folder."""
     home = place.home
     settings = connected(home)
+    for path, why in unreadable(home):
+        raise Problem(f"{why} Our hooks are in {path}: mend it, then run this again. Nothing was undone.")
     unit = at_login.unit_path(home)
     running = _runs(home)
     files, foreign = ([], []) if keep_home else contents(home)
@@ -105,8 +108,7 @@ def command(place: Place, ctx: click.Context, yes: bool, keep_home: bool) -> Non
         for path in files:
             _remove(path)
         if not foreign:
-            home.rmdir()
-            click.echo(f"Removed {home}.")
+            click.echo(f"Removed {home}." if _removed(home) else f"Emptied {home}.")
     click.echo(f"Done: nothing of yourcall is left but the program itself.{_package()}")
 
 
@@ -114,13 +116,37 @@ def _package() -> str:
     return " To remove that too: pipx uninstall yourcall, or: uv tool uninstall yourcall"
 
 
-def connected(home: Path) -> list[tuple[str, changes.Scope, Path]]:
-    """The settings files whose hooks call this home; those of another instance are not ours to take out."""
+def _places(home: Path) -> dict[Path, tuple[str, changes.Scope]]:
+    """Where our hooks may be."""
     places: dict[Path, tuple[str, changes.Scope]] = {
         changes.settings_of(agent, "user", Path()): (agent, "user") for agent in ("claude", *OTHERS)
     }
     places |= {Path(change.path): (change.agent, change.scope) for change in changes.noted(home)}
-    return [(agent, scope, path) for path, (agent, scope) in places.items() if _calls(path, home)]
+    return places
+
+
+def connected(home: Path) -> list[tuple[str, changes.Scope, Path]]:
+    """The settings files whose hooks call this home; those of another instance are not ours to take out."""
+    return [(agent, scope, path) for path, (agent, scope) in _places(home).items() if _calls(path, home)]
+
+
+def unreadable(home: Path) -> list[tuple[Path, str]]:
+    """Settings files that call this home and that we cannot take our hooks out of, each with the reason."""
+    found: list[tuple[Path, str]] = []
+    for path, (agent, _) in _places(home).items():
+        text = read(path)
+        edited = text if isinstance(text, Refused) else setup.removed(agent, text.text)
+        if isinstance(edited, Refused) and _names(path, home):
+            found.append((path, edited.reason))
+    return found
+
+
+def _names(path: Path, home: Path) -> bool:
+    """Does it speak of our launcher, whatever it is? What cannot be opened does if we once wrote there."""
+    try:
+        return os.fsencode(launcher_path(home)) in path.read_bytes()
+    except OSError:
+        return path.exists() and str(path) in {change.path for change in changes.noted(home)}
 
 
 def _calls(path: Path, home: Path) -> bool:
@@ -177,6 +203,14 @@ def contents(home: Path) -> tuple[list[Path], list[Path]]:
         return [], []
     ours = [path for path in sorted(home.iterdir()) if any(path.match(pattern) for pattern in OURS)]
     return ours, [path for path in sorted(home.iterdir()) if path not in ours]
+
+
+def _removed(home: Path) -> bool:
+    """A link there, or a disk of its own, is not ours to remove; nor is what came to lie in it meanwhile."""
+    with suppress(OSError):
+        home.rmdir()
+        return True
+    return False
 
 
 def _remove(path: Path) -> None:
