@@ -402,3 +402,74 @@ def test_a_home_that_is_a_link_is_emptied(machine: Machine, tmp_path: Path) -> N
     assert said.code == 0, said
     assert list(disk.iterdir()) == []
     assert machine.yourcall.is_symlink()
+
+
+def test_uninstall_takes_our_block_out_of_tmux_conf_and_leaves_another_homes(machine: Machine) -> None:
+    conf = machine.person / ".tmux.conf"
+    conf.write_text("set -g mouse on\n")
+    elsewhere = machine.person / "elsewhere"
+    assert machine.run("tmux", "install", "--yes").code == 0
+    assert machine.run("--home", str(elsewhere), "uninstall", "--yes").code == 0
+    assert "yourcall" in conf.read_text()
+    said = machine.run("uninstall", "--yes")
+    assert said.code == 0, said
+    assert conf.read_text() == "set -g mouse on\n"
+    assert f"take our block out of {conf}" in said.out
+    assert machine.run("--home", str(elsewhere), "tmux", "install", "--yes").code == 0
+    assert machine.run("uninstall", "--yes").code == 0
+    assert str(elsewhere) in conf.read_text()
+    assert machine.run("--home", str(elsewhere), "uninstall", "--yes").code == 0
+    assert conf.read_text() == "set -g mouse on\n"
+
+
+def test_uninstall_of_a_home_with_a_long_path_leaves_nothing_in_tmp(machine: Machine) -> None:
+    from yourcall.sockets import made_private, short_folder
+
+    home = machine.person / ("deep" * 25)
+    made = [short_folder(home, name) for name in ("tmux", "pty", "codex")]
+    home.mkdir()
+    (home / "daemon.lock").write_text("")
+    try:
+        assert [made_private(folder) for folder in made] == ["", "", ""]
+        assert not any(folder.is_relative_to(home) for folder in made)
+        (made[0] / "claude-left").write_text("")
+        assert machine.run("--home", str(home), "uninstall", "--yes").code == 0
+        assert [folder.exists() for folder in made] == [False, False, False]
+    finally:
+        for folder in made:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_uninstall_does_not_lose_a_session_that_runs_in_a_tmux_of_ours(machine: Machine, tmp_path: Path) -> None:
+    home = tmp_path / "h"  # a short path: its tmux is in it
+    tmux = shutil.which("tmux")
+    assert tmux is not None
+    (machine.bin / "tmux").symlink_to(tmux)
+    (home / "tmux").mkdir(parents=True, mode=0o700)
+    socket = home / "tmux" / "claude-k3fq"
+    line = [tmux, "-S", str(socket), "-f", "/dev/null"]
+    subprocess.run([*line, "new-session", "-d", "-s", "claude-k3fq", "sleep 600"], check=True)
+    try:
+        said = machine.run("--home", str(home), "uninstall", "--yes")
+        assert said.code == 1, said
+        assert "stop claude-k3fq" in said.err
+        assert socket.is_socket()
+    finally:
+        subprocess.run([*line, "kill-server"], check=True)
+    until(lambda: machine.run("--home", str(home), "uninstall", "--yes").code == 0)
+    assert not home.exists()
+
+
+def test_a_tmux_conf_that_is_a_link_stays_one_and_one_that_cannot_be_written_is_said(machine: Machine) -> None:
+    conf, dotfile = machine.person / ".tmux.conf", machine.person / "dotfiles.conf"
+    dotfile.write_text("")
+    conf.symlink_to(dotfile)
+    assert machine.run("tmux", "install", "--yes").code == 0
+    assert "bind-key" in dotfile.read_text()
+    assert machine.run("tmux", "install", "--undo", "--yes").code == 0
+    assert (conf.is_symlink(), dotfile.read_text()) == (True, "")
+    conf.unlink()
+    conf.symlink_to("/proc/nowhere/tmux.conf")  # as where another tool manages it
+    said = machine.run("tmux", "install", "--yes")
+    assert said.code == 1
+    assert "cannot be written" in said.err, said

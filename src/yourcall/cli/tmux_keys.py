@@ -104,10 +104,7 @@ def _keys() -> Generator[Iterator[int]]:
 def install(place: Place, undo: bool, only_diff: bool, yes: bool, file: Path | None) -> None:
     """Add keys and the status segment to your tmux.conf: prefix y next, Y pick, M-y back, C-y skip."""
     path = (file or conf()).expanduser()
-    try:
-        before = path.read_bytes().decode("utf-8", "surrogateescape") if path.exists() else ""
-    except OSError as error:
-        raise Problem(f"{path} cannot be read: {error}.") from error
+    before = _text(path)
     after = without(before) if undo else with_block(before, block(place))
     if after == before:
         click.echo(f"{path} is already {'without' if undo else 'with'} our block.")
@@ -120,23 +117,56 @@ def install(place: Place, undo: bool, only_diff: bool, yes: bool, file: Path | N
         return
     if not yes and not click.confirm("Write it?", default=True):
         raise Problem("Nothing was changed.")
-    if undo and not after:
-        path.unlink()  # it held nothing but our block
-    else:
-        mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path.resolve(), after.encode("utf-8", "surrogateescape"), mode)
+    _write(path, after)
     click.echo(f"Done. tmux reads it at its next start, or now: tmux source-file {shlex.quote(str(path))}")
     if undo:
         click.echo("Keys that are bound in a running tmux stay until it ends.")
 
 
+def take_out(path: Path) -> None:
+    _write(path, without(_text(path)))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8", "surrogateescape") if path.exists() else ""
+    except OSError as error:
+        raise Problem(f"{path} cannot be read: {error}.") from error
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        if not text and not path.is_symlink():
+            path.unlink()  # it held nothing but our block
+            return
+        mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path.resolve(), text.encode("utf-8", "surrogateescape"), mode)
+    except OSError as error:
+        raise Problem(f"{path} cannot be written ({error.strerror}); it is as it was.") from error
+
+
 def conf() -> Path:
     """The file tmux reads: the old place if there is one, else the newer."""
-    old = Path.home() / ".tmux.conf"
+    old, newer = _places()
+    return newer if newer.exists() and not old.exists() else old
+
+
+def _places() -> tuple[Path, Path]:
     base = os.environ.get("XDG_CONFIG_HOME") or ""
     newer = (Path(base) if base.startswith("/") else Path.home() / ".config") / "tmux" / "tmux.conf"
-    return newer if newer.exists() and not old.exists() else old
+    return Path.home() / ".tmux.conf", newer
+
+
+def with_ours(home: Path) -> list[Path]:
+    """The files of the person's that hold a block of this home."""
+    return [path for path in _places() if BEGIN in (text := _text(path)) and _calls(text, home)]
+
+
+def _calls(text: str, home: Path) -> bool:
+    head, _, tail = _around(text)
+    ours = text[len(head) : len(text) - len(tail)]
+    return f" --home {shlex.quote(str(home))} " in ours if home != default_home() else " --home " not in ours
 
 
 def block(place: Place) -> str:

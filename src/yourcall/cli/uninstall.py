@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 
 from yourcall.agents import settings_text
-from yourcall.cli import at_login, changes, setup
+from yourcall.cli import at_login, changes, setup, tmux_keys
 from yourcall.cli.client import Problem as ClientProblem
 from yourcall.cli.client import connect
 from yourcall.cli.connectable import OTHERS
@@ -24,7 +24,9 @@ from yourcall.cli.launcher import launcher_path
 from yourcall.cli.place import Place, Problem, pass_place
 from yourcall.cli.render import safe
 from yourcall.cli.settings_file import read
+from yourcall.links import lodging
 from yourcall.model import Refused
+from yourcall.sockets import short_folder
 
 # Everything yourcall puts into its home; a name that is not here was put there by somebody else, and stays.
 OURS = (
@@ -79,10 +81,15 @@ def command(place: Place, ctx: click.Context, yes: bool, keep_home: bool) -> Non
     settings = connected(home)
     for path, why in unreadable(home):
         raise Problem(f"{why} Our hooks are in {path}: mend it, then run this again. Nothing was undone.")
+    for name in [] if keep_home else _lodgers(home):
+        stopping = place.command(f"stop {name}")
+        raise Problem(f"{name} runs in a tmux of yourcall's, and nobody could reach it then. End it: {stopping}")
     unit = at_login.unit_path(home)
+    blocks = tmux_keys.with_ours(home)
     running = _runs(home)
     files, foreign = ([], []) if keep_home else contents(home)
     plan = [f"take our hooks out of {path}" for _, _, path in settings]
+    plan += [f"take our block out of {path}" for path in blocks]
     plan += [f"stop the service and remove {unit}"] if unit.exists() else []
     plan += ["stop yourcall"] if running else []
     plan += [f"remove {home}: {', '.join(path.name for path in files)}"] if files else []
@@ -98,10 +105,14 @@ def command(place: Place, ctx: click.Context, yes: bool, keep_home: bool) -> Non
         raise Problem("Nothing was changed.")
     for agent, scope, path in settings:
         _disconnect(ctx, agent, scope, path)
+    for path in blocks:
+        tmux_keys.take_out(path)
     at_login.take_out(home)
     if running:
         stop(home, force=True)
         click.echo("Stopped yourcall.")
+    for folder in [] if keep_home else _elsewhere(home):
+        _remove(folder)
     if files:
         # Looked at again: undoing has made a last copy of the settings there, and stopping has ended a log.
         files, foreign = contents(home)
@@ -195,6 +206,20 @@ def _runs(home: Path) -> bool:
     except ClientProblem:
         return False
     return True
+
+
+def _lodgers(home: Path) -> list[str]:
+    """Sessions in a tmux of ours that live: without their sockets nobody gets at them any more."""
+    folder = short_folder(home, "tmux")
+    if shutil.which("tmux") is None or not folder.is_dir():
+        return []
+    return [path.name for path in sorted(folder.iterdir()) if path.is_socket() and lodging.lives(path)]
+
+
+def _elsewhere(home: Path) -> list[Path]:
+    """What stands in for a folder of the home whose path is too long for sockets."""
+    made = (short_folder(home, name) for name in ("tmux", "pty", "codex"))
+    return [path for path in made if path.parent != home and path.is_dir() and path.lstat().st_uid == os.getuid()]
 
 
 def contents(home: Path) -> tuple[list[Path], list[Path]]:
