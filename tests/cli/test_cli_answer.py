@@ -272,8 +272,8 @@ def _has_a_socket(pid: int) -> bool:
 class Elsewhere:
     """What listens in a home and is not this version's daemon: it replies once, with these bytes, and is gone."""
 
-    def __init__(self, home: Path, reply: bytes) -> None:
-        self._door, self._reply = socket.socket(socket.AF_UNIX), reply
+    def __init__(self, home: Path, reply: bytes, status: str = "200 OK") -> None:
+        self._door, self._reply, self._status = socket.socket(socket.AF_UNIX), reply, status
         self._door.bind(str(home / "api.sock"))
         self._door.listen()
 
@@ -284,7 +284,7 @@ class Elsewhere:
                 length = int(line.split(b":")[1]) if line.lower().startswith(b"content-length") else length
             asked.read(length)
             self._door.close()
-            head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(self._reply)}\r\n\r\n"
+            head = f"HTTP/1.1 {self._status}\r\nContent-Length: {len(self._reply)}\r\n\r\n"
             talk.sendall(head.encode() + self._reply)
 
 
@@ -312,3 +312,20 @@ def test_once_an_answer_is_sent_what_is_not_understood_or_gone_leaves_us_unsure(
         serving.result()
     assert said.value.exit_code == 5, said.value.message
     assert "show abc" in said.value.message
+
+
+@pytest.mark.parametrize(
+    ("status", "reply"), [("500 Oops", b'{"error": "its log says why"}'), ("200 OK", b'{"result": 7}')]
+)
+def test_what_was_sent_to_a_session_is_unsure_when_yourcall_fails(
+    tmp_path: Path, status: str, reply: bytes
+) -> None:
+    yc = Yourcall(tmp_path)
+    yc.home.mkdir()
+    there = Elsewhere(yc.home, reply, status)
+    with ThreadPoolExecutor(1) as pool:
+        serving = pool.submit(there.serve)
+        said = yc.run("send", "3f2a", "Now run the tests.")
+        serving.result()
+    assert said.code == 5, said
+    assert said.err.startswith("Unsure: ")

@@ -95,7 +95,10 @@ def interrupt(place: Place, session: str, as_json: bool) -> None:
 
 def _speak(place: Place, session: str, verb: str, body: dict[str, Any] | None, as_json: bool) -> NoReturn:
     said = _post(place.home, f"/api/sessions/{quote(session, safe='')}/{verb}", body)
-    result = read(said, Result)
+    try:
+        result = read(said, Result)
+    except Problem as error:
+        raise _unsure("what yourcall said is not understood") from error
     code = EXIT_CODES.get(result.result, 5)
     detail = safe(result.detail).strip()
     words = f"{result.result.capitalize()}{f': {detail}' if detail else ''}"
@@ -110,11 +113,17 @@ def _post(home: Path, path: str, body: dict[str, Any] | None) -> Any:
     try:
         reply = call(home, "POST", path, body=None if body is None else json.dumps(body), timeout=PATIENCE)
     except Interrupted as error:
-        raise Problem(
-            "Unsure: the connection to yourcall broke; look at the session's own terminal.", 5
-        ) from error
+        raise _unsure("the connection to yourcall broke") from error
+    except KeyboardInterrupt:
+        raise _unsure("nobody waited for what becomes of it", 130) from None
+    if reply.status >= 500:
+        raise _unsure("yourcall met an error of its own")
     data: Any = reply.data
     told = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
     if "result" not in told:
         raise refusal(reply)
     return told
+
+
+def _unsure(why: str, code: int = 5) -> Problem:
+    return Problem(f"Unsure: {why}; look at the session's own terminal.", code)
