@@ -6,14 +6,21 @@ Rule: readable by their owner alone from the first moment; after a power cut a f
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 
 def write(path: Path, data: bytes) -> None:
-    new = path.with_name(f".{path.name}.new")
-    number = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with os.fdopen(number, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(path)
+    # Where a link leads, for a person may keep their configuration elsewhere; under a name of its own until it is
+    # whole, for two commands may write at once.
+    target = Path(os.path.realpath(path))
+    number, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".new", dir=target.parent)
+    try:
+        with os.fdopen(number, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
