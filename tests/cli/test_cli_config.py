@@ -27,3 +27,26 @@ def test_a_misspelt_variable_too(tmp_path: Path) -> None:
     said = lone.run("up", "--port", "0")
     assert said.code == 1
     assert "off, tmux or all" in said.err
+
+
+def test_a_channel_that_the_rest_still_names_is_not_taken_out(tmp_path: Path) -> None:
+    lone = Yourcall(tmp_path)
+    lone.home.mkdir()
+    config = lone.home / "config.toml"
+    text = '[channels.desk]\ntype = "desktop"\n\n[[notify.when]]\nkinds = ["plan"]\ntell = ["desk"]\n'
+    config.write_text(text)
+    said = lone.run("channels", "remove", "desk")
+    assert said.code == 2, said
+    assert "there is no channel 'desk'" in said.err
+    assert config.read_text() == text
+
+
+def test_adding_and_removing_a_channel_keeps_the_line_ends_of_the_rest(tmp_path: Path) -> None:
+    lone = Yourcall(tmp_path)
+    lone.home.mkdir()
+    config = lone.home / "config.toml"
+    config.write_bytes(b"# mine\r\n[keep]\r\ndays = 3\r\n")
+    assert lone.run("channels", "add", "desktop").code == 0
+    assert config.read_bytes().startswith(b"# mine\r\n[keep]\r\ndays = 3\r\n")
+    assert lone.run("channels", "remove", "desktop").code == 0
+    assert config.read_bytes().strip() == b"# mine\r\n[keep]\r\ndays = 3"

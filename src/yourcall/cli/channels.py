@@ -214,7 +214,8 @@ def put_channel(home: Path, name: str, kind: str, values: dict[str, str], hidden
     if name in before.channels:
         raise Problem(f"There is a channel {name!r} already. Remove it first, or use --name.", 2)
     lines = [f"[channels.{name}]", f'type = "{kind}"', *(f"{key} = {_toml(said)}" for key, said in values.items())]
-    new = (text.rstrip("\n") + "\n\n" if text.strip() else "") + "\n".join(lines) + "\n"
+    end = _line_end(text)
+    new = (text.rstrip("\r\n") + end * 2 if text.strip() else "") + end.join(lines) + end
     after = parse(new, "This")
     if not isinstance(after, Config):
         raise Problem(re.sub(r"^This, line \d+: ", "", after.reason), 2)
@@ -244,13 +245,32 @@ def remove(place: Place, name: str) -> None:
     last = next((n for n in range(first + 1, len(lines)) if _header(lines[n])), len(lines))
     while last > first + 1 and lines[last - 1].lstrip().startswith("#"):
         last -= 1  # a comment right above the next section is the next section's
-    rest = "".join(lines[:first]).rstrip("\n") + "\n\n" + "".join(lines[last:])
-    _write(place.home, rest.lstrip("\n"))
+    rest = "".join(lines[:first]).rstrip("\r\n") + _line_end(text) * 2 + "".join(lines[last:])
+    rest = rest.lstrip("\r\n")
+    _only_without(name, text, rest)
+    _write(place.home, rest)
     refused = write_secret(place.home, name, "", None) if (place.home / "secrets.toml").exists() else None
     if refused is not None:
         raise Problem(refused.reason)
     click.echo(f"Removed {name}.")
     _reload(place)
+
+
+def _only_without(name: str, text: str, rest: str) -> None:
+    """Nothing is written that would keep yourcall from starting."""
+    from yourcall.config import parse
+    from yourcall.model import Refused
+
+    before, after = parse(text), parse(rest)
+    if isinstance(before, Refused):
+        return  # it cannot get worse; the channel may be what is wrong with it
+    if isinstance(after, Refused):
+        why = re.sub(r", line \d+", "", after.reason)
+        raise Problem(f"Without {name} the rest could not be understood ({why}) Change that first.", 2)
+
+
+def _line_end(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
 
 
 def _header(line: str) -> str:
@@ -289,7 +309,7 @@ def _reload(place: Place) -> None:
     try:
         reply = call(place.home, "POST", "/api/channels/reload")
     except NotRunning:
-        click.echo("It is used as soon as yourcall runs.")
+        click.echo("This holds as soon as yourcall runs.")
         return
     if reply.status != 200:
         raise refusal(reply)
@@ -297,7 +317,7 @@ def _reload(place: Place) -> None:
 
 def _text(home: Path) -> str:
     try:
-        return (home / "config.toml").read_text(encoding="utf-8")
+        return (home / "config.toml").read_bytes().decode("utf-8")  # with the line ends that it has
     except FileNotFoundError:
         return ""
     except (OSError, UnicodeDecodeError) as error:
