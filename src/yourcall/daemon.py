@@ -56,7 +56,11 @@ class Listening(msgspec.Struct, frozen=True):
 
 
 class AlreadyRunning(Exception):
-    """Another daemon has this home."""
+    """Another daemon has this home: the process `pid`, or 0 if it has not said so yet."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(pid)
+        self.pid = pid
 
 
 class BadConfig(Exception):
@@ -97,7 +101,8 @@ async def _serve(home: Path, store: Store, config: Config, announce: Callable[[L
     bind, port, public_url = config.server.bind, config.server.port, config.server.public_url
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # who says nohup means it
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
     board = Switchboard(store, config, stop.set, home)
     tcp, unix = bind_tcp(bind, port), bind_unix(home, "api.sock")
     actual = tcp.getsockname()[1]
@@ -170,9 +175,12 @@ def _only_one(home: Path) -> Generator[None]:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
+        said = os.pread(file, 20, 0)
         os.close(file)
-        raise AlreadyRunning from error
+        raise AlreadyRunning(int(said) if said.isdigit() else 0) from error
     try:
+        os.ftruncate(file, 0)
+        os.pwrite(file, b"%d" % os.getpid(), 0)
         yield
     finally:
         os.close(file)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -14,7 +15,9 @@ import pytest
 
 from kit.poll import until
 from kit.yourcall import COMMAND, Yourcall
+from yourcall.cli import daemon_control
 from yourcall.cli.daemon_control import stop
+from yourcall.cli.place import Problem
 
 
 @pytest.fixture
@@ -165,3 +168,78 @@ def test_foreground_announces_and_leaves_on_sigint(lone: Yourcall) -> None:
         process.stdout.close()
         assert process.wait(20) == 0
     assert "Traceback" not in rest
+
+
+def test_started_with_nohup_it_outlives_its_terminal(lone: Yourcall) -> None:
+    process = subprocess.Popen(
+        ["/bin/sh", "-c", f'trap "" HUP; exec {shlex.quote(str(COMMAND))} up --port 0'],
+        env=lone.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    try:
+        assert process.stdout.readline().startswith("yourcall runs at ")
+        process.send_signal(signal.SIGHUP)
+        assert lone.run("status").code == 0
+        assert lone.run("status").code == 0
+    finally:
+        process.terminate()
+        process.stdout.close()
+        assert process.wait(20) == 0
+
+
+def test_two_who_start_it_at_once_both_have_it(lone: Yourcall) -> None:
+    words = [str(COMMAND), "up", "--detach", "--port", "0", "--json"]
+    both = [
+        subprocess.Popen(words, env=lone.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    said = [each.communicate(timeout=60) for each in both]
+    assert [each.returncode for each in both] == [0, 0, 0], said
+    assert len({json.loads(out)["pid"] for out, _ in said}) == 1
+
+
+def test_a_daemon_whose_socket_is_gone_can_be_found_and_ended(lone: Yourcall) -> None:
+    assert lone.run("up", "--detach", "--port", "0").code == 0
+    pid = json.loads((lone.home / "daemon.json").read_text())["pid"]
+    (lone.home / "api.sock").unlink()
+    try:
+        for words in (["up"], ["up", "--detach"]):
+            said = lone.run(*words, "--port", "0")
+            assert said.code == 1
+            assert f"kill {pid}" in said.err, said
+    finally:
+        os.kill(pid, signal.SIGTERM)
+        until(lambda: not (lone.home / "daemon.json").exists())
+
+
+def test_up_says_that_the_one_that_runs_is_hung(lone: Yourcall) -> None:
+    assert lone.run("up", "--detach", "--port", "0").code == 0
+    pid = json.loads((lone.home / "daemon.json").read_text())["pid"]
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        said = lone.run("up", "--detach", timeout=60)
+        assert said.code == 1, said
+        assert "does not answer" in said.err, said
+        assert "down --force" in said.err
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def test_down_ends_nobody_if_it_cannot_be_told_who_holds_the_socket(
+    lone: Yourcall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert lone.run("up", "--detach", "--port", "0").code == 0
+    note = lone.home / "daemon.json"
+    told = json.loads(note.read_text())
+    bystander = subprocess.Popen(["/bin/sleep", "600"])
+    try:
+        # As from inside a container, where the number that the daemon noted is another's.
+        note.write_text(json.dumps({**told, "pid": bystander.pid}))
+        with monkeypatch.context() as container:
+            container.setattr(daemon_control, "peer_pid", lambda _: 0)
+            with pytest.raises(Problem, match="cannot be told"):
+                stop(lone.home)
+        assert bystander.poll() is None
+    finally:
+        bystander.kill()
+        bystander.wait(10)

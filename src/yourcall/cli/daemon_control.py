@@ -20,7 +20,7 @@ from typing import IO, Any
 import click
 
 from yourcall import __version__
-from yourcall.cli.client import Interrupted, NotRunning, call, connect, get, peer_pid
+from yourcall.cli.client import Interrupted, NotRunning, call, connect, get, hung, peer_pid
 from yourcall.cli.daemon_file import read_daemon_file
 from yourcall.cli.place import Place, Problem, pass_place
 from yourcall.cli.render import ago, safe, style
@@ -28,6 +28,8 @@ from yourcall.cli.render import ago, safe, style
 # A start takes half a second; one that takes this long has met something a person should look at.
 START_PATIENCE = 20.0
 STOP_PATIENCE = 10.0
+# What `up` exits with when another one has the home already (EX_TEMPFAIL): `up --detach` then waits for that one.
+TAKEN = 75
 
 
 @click.command(
@@ -101,7 +103,11 @@ def _run_here(place: Place, port: int | None, bind: str | None, public_url: str 
             )
         return 0
     except AlreadyRunning as error:
-        raise Problem(f"yourcall is already starting or running. Stop it with: {place.command('down')}") from error
+        if error.pid and read_daemon_file(place.home).get("pid") == error.pid and not _running(place.home):
+            words = f"its socket in {place.home} is gone, so nothing reaches it. End it with: kill {error.pid}"
+            raise Problem(f"yourcall is already running (pid {error.pid}), but {words}") from error
+        words = f"yourcall is already starting or running. Stop it with: {place.command('down')}"
+        raise Problem(words, TAKEN) from error
     except (StoreProblem, BadConfig) as error:
         raise Problem(str(error)) from error
     except OSError as error:
@@ -115,6 +121,8 @@ def _already(place: Place, *, detach: bool, as_json: bool) -> None:
             f"yourcall is already running (pid {note.get('pid', '?')}) at {note.get('url', '?')}."
             f" Stop it with: {place.command('down')}"
         )
+    if not wait_until(lambda: _answers(place.home), STOP_PATIENCE):  # it may have begun a moment ago
+        raise Problem(hung(place.home))
     if not as_json:
         click.echo("yourcall is already running.")
     _tell(place, as_json=as_json)
@@ -139,6 +147,8 @@ def _start(place: Place, port: int | None, bind: str | None, public_url: str | N
         if not wait_until(lambda: child.poll() is not None or _answers(place.home, child.pid), START_PATIENCE):
             child.terminate()
             raise Problem(f"yourcall did not start within {START_PATIENCE:.0f} s.{_last_words(said, place.home)}")
+        if child.returncode == TAKEN and wait_until(lambda: _answers(place.home), START_PATIENCE):
+            return
         if child.poll() is not None:
             raise Problem(f"yourcall did not start.{_last_words(said, place.home)}")
     # It outlives us on purpose: without this, Python warns that a child was left behind.
@@ -159,11 +169,14 @@ def _running(home: Path) -> bool:
     return False
 
 
-def _answers(home: Path, pid: int) -> bool:
-    """It has said where it listens, and answers there."""
-    if read_daemon_file(home).get("pid") != pid:
-        return False
+def _answers(home: Path, pid: int | None = None) -> bool:
+    """It, or whoever holds the socket, has said where it listens, and answers there."""
     try:
+        if pid is None:
+            with connect(home, 2) as talk:
+                pid = peer_pid(talk)
+        if pid not in (0, read_daemon_file(home).get("pid")):
+            return False
         return call(home, "GET", "/api/status", timeout=2).status == 200
     except Problem:
         return False
@@ -222,7 +235,6 @@ def stop(home: Path, *, force: bool = False) -> bool:
             pid = peer_pid(talk)
     except NotRunning:
         return False
-    pid = pid or int(read_daemon_file(home).get("pid") or 0)
     if pid <= 1 or pid == os.getpid():
         raise Problem("It cannot be told which process holds yourcall's socket; end it where it was started.")
     for sign, patience in [(signal.SIGTERM, STOP_PATIENCE), *([(signal.SIGKILL, 5.0)] if force else [])]:
