@@ -473,3 +473,23 @@ def test_a_tmux_conf_that_is_a_link_stays_one_and_one_that_cannot_be_written_is_
     said = machine.run("tmux", "install", "--yes")
     assert said.code == 1
     assert "cannot be written" in said.err, said
+
+
+def test_a_unit_that_cannot_be_written_is_said(machine: Machine) -> None:
+    machine.program("systemctl")
+    machine.unit.parent.mkdir(parents=True)
+    machine.unit.symlink_to("/proc/nowhere/yourcall.service")  # as where another tool manages the units
+    said = machine.run("service", "install", "--yes")
+    assert said.code == 1
+    assert "cannot be written" in said.err, said
+    assert machine.noted() == [], "nothing is started that was not written"
+
+
+def test_a_service_that_systemd_cannot_be_asked_about_leaves_no_link_behind(machine: Machine) -> None:
+    machine.program("systemctl", 'echo "Failed to connect to bus" >&2; exit 1')
+    assert machine.run("service", "install", "--yes").code == 0
+    wants = machine.unit.parent / "default.target.wants"
+    wants.mkdir()
+    (wants / machine.unit.name).symlink_to(machine.unit)  # as `systemctl enable` made it on a better day
+    assert machine.run("service", "remove", "--yes").code == 0
+    assert not machine.unit.parent.exists(), list(machine.unit.parent.rglob("*"))

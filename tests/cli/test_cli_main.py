@@ -147,3 +147,12 @@ def test_completion_knows_open_prompts_and_their_options(yc: Yourcall, claude) -
     assert complete(f"yourcall answer {prompt[:3]}", 2) == [prompt]
     assert complete(f"yourcall answer {prompt} ", 3) == ["allow", "deny", "stop"]
     assert complete("yourcall show ", 2) == [prompt]
+
+
+def test_words_that_are_no_text_are_bad_usage_and_no_mistake_of_ours(tmp_path: Path) -> None:
+    with Yourcall(tmp_path) as yc:
+        for words in (["show", "\udcff"], ["conversation", "\udcff"]):
+            said = yc.run(*words)
+            assert said.code == 2, said
+            assert "no UTF-8 text" in said.err
+            assert "mistake" not in said.err

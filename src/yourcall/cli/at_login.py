@@ -19,6 +19,7 @@ import click
 from yourcall.cli.daemon_control import stop
 from yourcall.cli.place import Place, Problem, default_home, pass_place
 from yourcall.cli.render import safe
+from yourcall.cli.settings_file import write_whole
 
 LABEL = "yourcall"
 
@@ -60,8 +61,11 @@ def install(place: Place, yes: bool, port: int | None, bind: str | None, public_
         click.echo(f"{'Replace' if path.exists() else 'Write'} {path}:\n\n{safe(text, lines=True)}")
         if not yes and not click.confirm("Write it?", default=True):
             raise Problem("Nothing was changed.")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path.resolve(), text.encode(), 0o644)
+        except OSError as error:
+            raise Problem(f"{path} cannot be written ({error.strerror}); another tool may manage it.") from error
         click.echo(f"Wrote {path}.")
         # Two cannot run in one home: without this, the service would fail, and be started again, and fail.
         if stop(place.home):
@@ -95,7 +99,11 @@ def take_out(home: Path) -> bool:
         _run(line)
     path.unlink(missing_ok=True)
     click.echo(f"Removed {path}.")
-    for folder in [] if _mac() else [path.parent, path.parent.parent]:
+    # Where systemd could not be asked, the link by which it starts the unit is still there.
+    link = path.parent / "default.target.wants" / path.name
+    if link.is_symlink():
+        link.unlink()
+    for folder in [] if _mac() else [link.parent, path.parent, path.parent.parent]:
         with suppress(OSError):  # somebody else's units are in it
             folder.rmdir()
     if not _mac():

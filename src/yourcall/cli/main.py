@@ -120,6 +120,8 @@ class Commands(click.Group):
             reader_left = isinstance(error, OSError) and error.errno == errno.EPIPE
             if reader_left or os.environ.get("YOURCALL_DEBUG"):
                 raise
+            if isinstance(error, UnicodeEncodeError) and not all(map(_is_text, sys.argv)):
+                raise Problem("One of the words you gave is no UTF-8 text.", 2) from error
             home = ctx.obj.home if isinstance(ctx.obj, Place) else default_home()
             raise Problem(_our_fault(error, home)) from error
 
@@ -129,6 +131,10 @@ def _meant(word: str) -> str:
 
     close = get_close_matches(word, _TABLE, n=1)
     return f" Did you mean: yourcall {close[0]}?" if close else " Commands are listed by: yourcall --help"
+
+
+def _is_text(word: str) -> bool:
+    return not any("\ud800" <= char <= "\udfff" for char in word)
 
 
 def _our_fault(error: Exception, home: Path) -> str:
