@@ -133,13 +133,27 @@ def cut_out(text: str, root: Node, plain: str | None = None) -> str | None:
     `plain` is the text without its comments, where it has some: then at least those are left.
     """
     gone, spans = _prune(text if plain is None else plain, root, _SETTINGS)
+    if plain not in (None, text):
+        return _but_comments(text, [(root.items[0].begin, root.items[-1].end)] if gone else spans)
     if not gone:
         return json_text.cut(text, spans)
-    if plain not in (None, text):
-        return json_text.cut(text, [(root.items[0].begin, root.items[-1].end)])
     if json_text.gap(text, root) in _NOT_OUR_BRACES:
         return text[: root.start] + "{}" + text[root.end :]
     return text[: root.start] if root.end == len(text) else None
+
+
+def _but_comments(text: str, spans: list[Span]) -> str:
+    """The text without these spans; a comment in one was put there by a person since, and stays."""
+    parts: list[str] = []
+    last = 0
+    for start, end in sorted(spans):
+        found = [each[0] for each in _COMMENT.finditer(text, start, end) if not each[0].startswith('"')]
+        # Whatever follows a comment on its line would become part of it.
+        words = "".join(f" {each}\n" if each.startswith("//") else f" {each}" for each in found)
+        ends_line = text[end:].lstrip(" \t").startswith(("\r", "\n"))
+        parts += (text[last:start], words.removesuffix("\n") if ends_line else words)
+        last = end
+    return "".join(parts) + text[last:]
 
 
 # Level by level from the root: the settings, `hooks`, an event's list, a group, its list of hooks.

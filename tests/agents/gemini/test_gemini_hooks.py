@@ -194,3 +194,29 @@ def test_a_comment_that_came_later_stays() -> None:
     removed = setup.remove(made.text.replace("{\n", "{\n  // mine, since\n", 1))
     assert isinstance(removed, Edited)
     assert removed.text == "{\n  // mine, since\n  \n}\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "typed", "after"),
+    [
+        ('"a": 1,\n', '"a": 1, // why\n', '{\n  "a": 1 // why\n}\n'),
+        ('"a": 1,\n', '"a": 1,\n  /* why */\n', '{\n  "a": 1 /* why */\n}\n'),
+        ('"a": 1,\n', '"a": 1, // one\n  // two\n', '{\n  "a": 1 // one\n // two\n}\n'),
+    ],
+)
+def test_a_comment_beside_our_hooks_stays(before: str, typed: str, after: str) -> None:
+    made = setup.add('{\n  "a": 1\n}\n', LAUNCHER, [])
+    assert isinstance(made, Edited)
+    assert made.text is not None
+    removed = setup.remove(made.text.replace(before, typed, 1))
+    assert isinstance(removed, Edited)
+    assert removed.text == after
+
+
+def test_a_comment_swallows_nothing_that_follows_it() -> None:
+    made = setup.add('{"a": 1, "b": 2}', LAUNCHER, [])
+    assert isinstance(made, Edited)
+    assert made.text is not None
+    removed = setup.remove(made.text.replace('"b": 2,', '"b": 2, // why\n', 1))
+    assert isinstance(removed, Edited)
+    assert removed.text == '{"a": 1, "b": 2 // why\n}'
