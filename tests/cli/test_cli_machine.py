@@ -493,3 +493,23 @@ def test_a_service_that_systemd_cannot_be_asked_about_leaves_no_link_behind(mach
     (wants / machine.unit.name).symlink_to(machine.unit)  # as `systemctl enable` made it on a better day
     assert machine.run("service", "remove", "--yes").code == 0
     assert not machine.unit.parent.exists(), list(machine.unit.parent.rglob("*"))
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "check"),
+    [
+        ("config.toml", "[server\n", "config"),
+        ("config.toml", "[server]\nprot = 1\n", "config"),
+        ("secrets.toml", "what\n", "secrets"),
+        ("rules.toml", "[[rule]] x\n", "rules"),
+    ],
+)
+def test_doctor_reads_what_the_person_wrote(machine: Machine, file: str, text: str, check: str) -> None:
+    machine.yourcall.mkdir(mode=0o700)
+    assert not {"config", "secrets", "rules"} & machine.findings().keys()
+    (machine.yourcall / file).write_text(text)
+    (machine.yourcall / file).chmod(0o600)
+    (finding,) = machine.findings()[check]
+    assert finding["level"] == "wrong"
+    assert file in finding["says"]
+    assert finding["do"]

@@ -23,6 +23,7 @@ from yourcall.cli.finding import Finding, note, well, wrong
 from yourcall.cli.launcher import PROGRAMS, launcher_path
 from yourcall.cli.place import Place, pass_place
 from yourcall.cli.render import style, wrapped
+from yourcall.model import Refused
 
 Check = Callable[[Place, dict[str, Any]], list[Finding]]
 
@@ -63,7 +64,7 @@ def examine(place: Place) -> list[Finding]:
         told = standing(place.home)
     except click.ClickException as error:
         told = {"running": False, "problem": error.format_message()}
-    ours: list[Check] = [home, daemon, version, sockets, launcher, port, channels, tmux]
+    ours: list[Check] = [home, daemon, version, sockets, launcher, files, port, channels, tmux]
     checks = [*ours, *doctor_claude.CHECKS, *doctor_codex.CHECKS, *doctor_gemini.CHECKS]
     found: list[Finding] = []
     for check in checks:
@@ -133,6 +134,24 @@ def launcher(place: Place, _told: dict[str, Any]) -> list[Finding]:
     if not os.access(hook, os.X_OK) or not all((place.home / name).is_file() for name in PROGRAMS):
         return [wrong("launcher", f"{hook}, which agents call, cannot be run.", place.command("setup claude"))]
     return [well("launcher", f"{hook}, which agents call, is in place.")]
+
+
+def files(place: Place, _told: dict[str, Any]) -> list[Finding]:
+    """What a person wrote; a daemon that runs may have read it before it was broken."""
+    from yourcall.channels.secrets import read_secrets
+    from yourcall.config import read_config
+    from yourcall.rulebook.files import Files
+
+    found: list[Finding] = []
+    config, kept = read_config(place.home), read_secrets(place.home)
+    if isinstance(config, Refused):
+        found.append(wrong("config", config.reason, "Mend it: yourcall does not start with it."))
+    if isinstance(kept, Refused):
+        found.append(wrong("secrets", kept.reason, "Mend it: until then channels that need a secret tell nobody."))
+    problems = Files(place.home).book().problems
+    return found + [
+        wrong("rules", each, f"Mend it, and look: {place.command('rules check')}") for each in problems
+    ]
 
 
 def port(place: Place, told: dict[str, Any]) -> list[Finding]:
