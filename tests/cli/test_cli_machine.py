@@ -513,3 +513,15 @@ def test_doctor_reads_what_the_person_wrote(machine: Machine, file: str, text: s
     assert finding["level"] == "wrong"
     assert file in finding["says"]
     assert finding["do"]
+
+
+def test_doctor_sees_that_what_the_hooks_call_is_gone(machine: Machine) -> None:
+    machine.program("claude", "echo '2.1.325 (Claude Code)'")
+    assert "launcher" not in machine.findings()
+    assert machine.run("setup", "claude", "--yes").code == 0
+    assert machine.findings()["launcher"][0]["level"] == "well"
+    (machine.yourcall / "hook").unlink()
+    (finding,) = machine.findings()["launcher"]
+    assert finding["level"] == "wrong"
+    assert machine.run("setup", "claude", "--yes").code == 0  # as it is told to
+    assert machine.findings()["launcher"][0]["level"] == "well"

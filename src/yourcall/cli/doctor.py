@@ -23,6 +23,7 @@ from yourcall.cli.finding import Finding, note, well, wrong
 from yourcall.cli.launcher import PROGRAMS, launcher_path
 from yourcall.cli.place import Place, pass_place
 from yourcall.cli.render import style, wrapped
+from yourcall.cli.uninstall import connected
 from yourcall.model import Refused
 
 Check = Callable[[Place, dict[str, Any]], list[Finding]]
@@ -129,7 +130,7 @@ def sockets(place: Place, told: dict[str, Any]) -> list[Finding]:
 def launcher(place: Place, _told: dict[str, Any]) -> list[Finding]:
     """What the agents' hooks call must be there and runnable, or they silently do nothing."""
     hook = launcher_path(place.home)
-    if not hook.exists():
+    if not hook.exists() and not connected(place.home):
         return []  # nothing was set up from this home; whether it should be is another check
     if not os.access(hook, os.X_OK) or not all((place.home / name).is_file() for name in PROGRAMS):
         return [wrong("launcher", f"{hook}, which agents call, cannot be run.", place.command("setup claude"))]
