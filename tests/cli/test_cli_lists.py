@@ -220,3 +220,23 @@ def test_watch_needs_a_daemon_to_begin_with(tmp_path) -> None:
     said = Yourcall(tmp_path).run("watch")
     assert said.code == 1
     assert said.err.startswith("yourcall is not running.")
+
+
+def test_watch_goes_on_when_yourcall_leaves_before_it_has_told_what_waits(tmp_path: Path) -> None:
+    from websockets.sync.server import ServerConnection, unix_serve
+
+    def leaving(feed: ServerConnection) -> None:
+        feed.send('{"type": "hello", "seq": 0, "snapshot": true}')
+        feed.recv()  # until it is closed; the list of what waits is not given
+
+    yc = Yourcall(tmp_path)
+    yc.home.mkdir()
+    with unix_serve(leaving, str(yc.home / "api.sock")) as server:
+        serving = threading.Thread(target=server.serve_forever)
+        serving.start()
+        try:
+            with watching(yc) as lines:
+                until(lambda: any("waiting for it to come back" in line for _, line in lines), show=lambda: lines)
+        finally:
+            server.shutdown()
+            serving.join()

@@ -48,6 +48,7 @@ def follow(place: Place, after: int | None, as_json: bool) -> None:
     while True:
         after = _until_it_breaks(feed, place.home, after, as_json)
         click.echo(style("yourcall went away; waiting for it to come back.", dim=True), err=True)
+        time.sleep(FIRST_RETRY)  # one that comes and goes is not asked without a pause
         feed = _again(place.home, after)
         click.echo(style("yourcall is back; going on where it stopped.", dim=True), err=True)
 
@@ -66,7 +67,11 @@ def _until_it_breaks(feed: Any, home: Path, after: int | None, as_json: bool) ->
             elif message.get("type") != "hello":
                 click.echo(line(message))
             elif message.get("snapshot"):
-                for prompt in get(home, "/api/prompts"):
+                try:
+                    waiting = get(home, "/api/prompts")
+                except Problem:
+                    return after  # it left in this very moment; the next one is asked the same
+                for prompt in waiting:
                     click.echo(line({"type": "prompt", "prompt": prompt, "at": prompt.get("opened_at", 0)}))
             # A hello that promises what was missed names the end of it: until that came, we are not there.
             if message.get("type") != "hello" or message.get("snapshot"):
