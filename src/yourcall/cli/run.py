@@ -19,7 +19,7 @@ import click
 
 from yourcall.agents.acp import table
 from yourcall.cli.attach import become, declined, joined
-from yourcall.cli.client import NotRunning, call, connect
+from yourcall.cli.client import call, connect
 from yourcall.cli.place import Place, Problem, pass_place
 from yourcall.cli.render import safe
 from yourcall.cli.run_codex import with_server
@@ -237,7 +237,7 @@ def _lodge(
 def _look_after(place: Place, socket: Path, pane: str, agent: str) -> bool:
     """Its first dialogs come before its hooks; they are read from the screen."""
     body = json.dumps({"server": str(socket), "pane": pane, "agent": agent})
-    with suppress(NotRunning):
+    with suppress(Problem):  # whatever it is, the agent starts
         return call(place.home, "POST", "/api/panes", body=body).status == 201
     return False
 
