@@ -29,7 +29,11 @@ def redact(text: str) -> str:
 def start_logging(home: Path) -> None:
     folder = home / "log"
     folder.mkdir(mode=0o700, exist_ok=True)
-    file = RotatingFileHandler(folder / "yourcall.log", maxBytes=1_000_000, backupCount=3, encoding="utf-8")
-    (folder / "yourcall.log").chmod(0o600)
+    path = folder / "yourcall.log"
+    # A name of a file may be no text; a line that cannot be written would be lost.
+    file = RotatingFileHandler(
+        path, maxBytes=1_000_000, backupCount=3, encoding="utf-8", errors="backslashreplace"
+    )
+    path.chmod(0o600)
     file.setFormatter(Redacted("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.INFO, handlers=[file], force=True)

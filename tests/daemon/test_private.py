@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -45,3 +47,15 @@ def test_what_cannot_be_written_leaves_nothing_behind(tmp_path: Path, monkeypatc
     with pytest.raises(OSError, match="No space left"):
         private.write(tmp_path / "secrets.toml", b"new")
     assert [each.read_text() for each in tmp_path.iterdir()] == ["old"]
+
+
+def test_a_line_of_the_log_with_a_name_that_is_no_text_is_not_lost(tmp_path: Path) -> None:
+    program = (
+        "import logging, pathlib, sys; from yourcall.logs import start_logging;"
+        "start_logging(pathlib.Path(sys.argv[1])); logging.getLogger('x').warning('gone: %s', 'caf\\udce9')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    assert "gone: caf\\udce9" in (tmp_path / "log" / "yourcall.log").read_text()
