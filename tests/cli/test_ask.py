@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kit.poll import until
-from kit.yourcall import COMMAND, Yourcall
+from kit.yourcall import COMMAND, Yourcall, is_connected
 
 
 @pytest.fixture(scope="module")
@@ -174,3 +174,25 @@ def test_the_same_id_is_the_same_question_and_no_other(yc: Yourcall) -> None:
     assert (now["state"], now["answer"]["options"]) == ("answered", ["no"])
     _, done = yc.http("POST", "/api/asks/abcdefgh22/taken", {"answer": now["answer"]["id"]})
     assert done["prompt"]["state"] == "confirmed"
+
+
+def test_waiting_for_what_was_asked_before_survives_a_restart(yc: Yourcall) -> None:
+    id = yc.run("ask", "Which region?", "-o", "eu", "-o", "us").out.strip()
+    with asking(yc, "--of", id) as script:
+        until(lambda: is_connected(script.pid), what="the script to wait")
+        yc.kill()
+        yc.start()
+        assert yc.run("answer", id, "us", "--no-wait").code in (0, 6)
+        assert told(script) == (11, "us\n")
+
+
+def test_ctrl_c_leaves_what_was_asked_before(yc: Yourcall) -> None:
+    id = yc.run("ask", "Which region?", "-o", "eu", "-o", "us").out.strip()
+    with asking(yc, "--of", id) as script:
+        until(lambda: is_connected(script.pid), what="the script to wait")
+        script.send_signal(signal.SIGINT)
+        _, said = script.communicate(timeout=30)
+    assert script.returncode == 130
+    assert "the question stays" in said
+    assert yc.show(id)["state"] == "open"
+    assert yc.run("answer", id, "us", "--no-wait").code in (0, 6)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import socket
 import sqlite3
@@ -16,7 +15,7 @@ import pytest
 from scripted_claude import Held, ScriptedClaude
 
 from kit.poll import until
-from kit.yourcall import COMMAND, Yourcall
+from kit.yourcall import COMMAND, Yourcall, is_connected
 from yourcall.cli.place import Problem
 
 
@@ -247,7 +246,7 @@ def test_ctrl_c_before_a_reply_does_not_say_that_it_was_given(yc: Yourcall, clau
         answer.stdin.write('{"command": "true"}')
         answer.stdin.close()
         answer.stdin = None
-        until(lambda: _has_a_socket(answer.pid), 30, what="answer to send")
+        until(lambda: is_connected(answer.pid), 30, what="answer to send")
         answer.send_signal(signal.SIGINT)
         _, said = answer.communicate(timeout=30)
     finally:
@@ -262,11 +261,6 @@ def test_ctrl_c_before_a_reply_does_not_say_that_it_was_given(yc: Yourcall, clau
 
 def _reads_its_input(pid: int) -> bool:
     return Path(f"/proc/{pid}/syscall").read_text().split()[:2] in (["0", "0x0"], ["63", "0x0"])  # x86, ARM
-
-
-def _has_a_socket(pid: int) -> bool:
-    folder = f"/proc/{pid}/fd"
-    return any(os.readlink(f"{folder}/{number}").startswith("socket:") for number in os.listdir(folder))
 
 
 class Elsewhere:

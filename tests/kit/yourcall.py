@@ -12,7 +12,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
@@ -24,6 +24,15 @@ if TYPE_CHECKING:
     from kit.claude import ClaudeHome
 
 COMMAND = Path(sys.executable).with_name("yourcall")
+
+
+def is_connected(pid: int) -> bool:
+    """Has this command a connection to the daemon now?"""
+    for number in os.listdir(f"/proc/{pid}/fd"):
+        with suppress(FileNotFoundError):  # closed meanwhile
+            if os.readlink(f"/proc/{pid}/fd/{number}").startswith("socket:"):
+                return True
+    return False
 
 
 @dataclass(frozen=True)

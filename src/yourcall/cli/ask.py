@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
+import time
 from collections.abc import Callable
 from functools import partial
 from types import FrameType
@@ -19,7 +20,18 @@ import msgspec
 
 from yourcall.cli.place import Place, Problem, pass_place
 from yourcall.cli.render import safe, style
-from yourcall.client import Answered, NotAnswered, NotRunning, Refused, Withdrawn, Yourcall, YourcallError
+from yourcall.client import (
+    Answered,
+    Asked,
+    Interrupted,
+    NotAnswered,
+    NotRunning,
+    Refused,
+    Withdrawn,
+    Yourcall,
+    YourcallError,
+)
+from yourcall.client.blocking import AGAIN
 
 # What a script relies on: never changed, only added to. A further option is OTHER plus its place, from the second.
 NOT_ANSWERED = 3
@@ -100,7 +112,11 @@ def command(
     except YourcallError as error:
         raise Problem(str(error)) from error
     except KeyboardInterrupt:
-        raise Problem("Not asked any more: the question was withdrawn.", 130) from None
+        stays, gone = (
+            "Not waiting any longer; the question stays.",
+            "Not asked any more: the question was withdrawn.",
+        )
+        raise Problem(stays if earlier else gone, 130) from None
 
 
 def _waited(client: Yourcall, ask: Callable[[], dict[str, Any]], timeout: float | None) -> Answered:
@@ -130,11 +146,9 @@ def _told(away: bool) -> None:
 
 def _earlier(client: Yourcall, id: str, wait: bool, timeout: float | None, as_json: bool) -> NoReturn:
     """What became of a question that nobody stayed for."""
-    import time
-
     deadline = None if timeout is None else time.monotonic() + timeout
     hold = 0.0
-    while (asked := client.asked(id, hold)).state == "waiting":
+    while (asked := _look(client, id, hold, wait)) is None or asked.state == "waiting":
         left = 5.0 if deadline is None else min(5.0, deadline - time.monotonic())
         if not wait:
             raise Problem("Nobody has answered yet.", NOT_ANSWERED)
@@ -143,6 +157,20 @@ def _earlier(client: Yourcall, id: str, wait: bool, timeout: float | None, as_js
         hold = left
     names = tuple(option.id for question in asked.prompt.questions for option in question.options)
     _leave(client.take(asked), names, as_json)
+
+
+def _look(client: Yourcall, id: str, hold: float, wait: bool) -> Asked | None:
+    """How it stands; None if yourcall went away while we waited, which is no answer."""
+    try:
+        return client.asked(id, hold)
+    except Interrupted:
+        if not wait:
+            raise
+    except NotRunning:
+        if not hold:  # at the first look that is said
+            raise
+    time.sleep(AGAIN)
+    return None
 
 
 def _leave(answer: Answered, options: tuple[str, ...], as_json: bool) -> NoReturn:
