@@ -156,3 +156,10 @@ def test_words_that_are_no_text_are_bad_usage_and_no_mistake_of_ours(tmp_path: P
             assert said.code == 2, said
             assert "no UTF-8 text" in said.err
             assert "mistake" not in said.err
+
+
+def test_back_without_a_home_is_no_mistake_and_makes_none(tmp_path: Path) -> None:
+    lone = Yourcall(tmp_path)
+    said = lone.run("back")
+    assert "There is no way back" in said.err, said
+    assert not lone.home.exists()

@@ -149,13 +149,15 @@ def back_command(place: Place, client: str, pane: str, link: bool) -> None:
     """Return to where you were before the first `next`."""
     at = panes.here(client, pane)
     trail = read_trail(place.home)
+    known = bool(trail.steps)
     while trail.steps:
         where = trail.steps.pop()
         if panes.alive(where, 0) and not (at is not None and _same(where, at.pane)):
             keep_trail(place.home, trail)
             panes.go(at, where, "link" if link else "switch")
             return
-    keep_trail(place.home, trail)
+    if known:
+        keep_trail(place.home, trail)
     raise Problem("There is no way back: no jump began in a pane that is still there.", NOTHING)
 
 
