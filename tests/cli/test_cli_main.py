@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -163,3 +164,19 @@ def test_back_without_a_home_is_no_mistake_and_makes_none(tmp_path: Path) -> Non
     said = lone.run("back")
     assert "There is no way back" in said.err, said
     assert not lone.home.exists()
+
+
+def test_completion_does_not_hang_with_a_daemon_that_does_nor_print_what_went_wrong(yc: Yourcall) -> None:
+    def complete(words: str, at: int) -> tuple[str, str]:
+        env = {**yc.env, "_YOURCALL_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(at)}
+        # Ten seconds is what a command waits for a daemon that hangs; nobody waits so long for a word.
+        done = subprocess.run([str(COMMAND)], env=env, capture_output=True, text=True, timeout=8, check=True)
+        return done.stdout.strip(), done.stderr
+
+    assert complete("yourcall answer \udcff ", 3) == ("", "")
+    yc.signal(signal.SIGSTOP)
+    try:
+        assert complete("yourcall answer ", 2) == ("", "")
+        assert complete("yourcall answer k3fq ", 3) == ("", "")
+    finally:
+        yc.signal(signal.SIGCONT)

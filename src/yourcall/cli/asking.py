@@ -14,10 +14,12 @@ from urllib.parse import quote
 import click
 from click.shell_completion import CompletionItem
 
-from yourcall.cli.client import call, get, refusal
+from yourcall.cli.client import PATIENCE, call, get, refusal
 from yourcall.cli.place import Place, Problem, default_home
 from yourcall.cli.render import safe
 from yourcall.cli.views import Prompt, read
+
+COMPLETES = 1.0  # whoever presses Tab waits no longer than this
 
 
 class Typed(NamedTuple):
@@ -29,11 +31,11 @@ class Typed(NamedTuple):
     texts: tuple[str, ...] = ()
 
 
-def fetch_raw(home: Path, prefix: str) -> Any:
+def fetch_raw(home: Path, prefix: str, timeout: float = PATIENCE) -> Any:
     """The prompt whose id begins like this, as the daemon tells it; none or several is bad usage."""
     if not prefix or "/" in prefix:
         raise Problem(f"{prefix!r} is no prompt's id. What is open is listed by: {Place(home).command('ls')}", 2)
-    reply = call(home, "GET", f"/api/prompts/{quote(prefix, safe='')}")
+    reply = call(home, "GET", f"/api/prompts/{quote(prefix, safe='')}", timeout=timeout)
     if reply.status != 200:
         raise refusal(reply)
     return reply.data
@@ -111,7 +113,7 @@ def _no_number(name: str) -> None:
 def complete_id(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Open prompts' ids, with their titles, for the shell."""
     try:
-        prompts = read(get(_home(ctx), "/api/prompts", timeout=1), list[Prompt])
+        prompts = read(get(_home(ctx), "/api/prompts", timeout=COMPLETES), list[Prompt])
     except Problem:
         return []
     return [CompletionItem(p.id, help=safe(p.title)) for p in prompts if p.id.startswith(incomplete)]
@@ -120,8 +122,8 @@ def complete_id(ctx: click.Context, _parameter: click.Parameter, incomplete: str
 def complete_option(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The options of the prompt that is already on the line."""
     try:
-        prompt = fetch(_home(ctx), str(ctx.params.get("prompt_id") or ""))
-    except Problem:
+        prompt = read(fetch_raw(_home(ctx), str(ctx.params.get("prompt_id") or ""), COMPLETES), Prompt)
+    except (Problem, UnicodeEncodeError):
         return []
     options = [o for q in prompt.questions for o in q.options]
     return [CompletionItem(safe(o.id), help=safe(o.label)) for o in options if o.id.startswith(incomplete)]
