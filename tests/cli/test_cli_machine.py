@@ -525,3 +525,18 @@ def test_doctor_sees_that_what_the_hooks_call_is_gone(machine: Machine) -> None:
     assert finding["level"] == "wrong"
     assert machine.run("setup", "claude", "--yes").code == 0  # as it is told to
     assert machine.findings()["launcher"][0]["level"] == "well"
+
+
+@pytest.mark.parametrize("more", [["--ask", "Bash", "--ask", "mcp__x__.*"], ["--rules"], ["--no-ask"]])
+def test_the_command_that_setup_names_makes_the_change_that_it_showed(machine: Machine, more: list[str]) -> None:
+    program = machine.person / "my claude"
+    program.write_text("#!/bin/sh\necho 2.1.325\n")
+    program.chmod(0o755)
+    if more == ["--no-ask"]:
+        assert machine.run("setup", "claude", "--ask", "Bash", "--cli", str(program), "--yes").code == 0
+    words = ["setup", "claude", *more, "--cli", str(program)]
+    shown = machine.run(*words)
+    assert shown.code == 2, shown
+    named = shlex.split(shown.err.partition("To apply this: ")[2])
+    assert machine.run(*named[1:]).code == 0, named
+    assert "is as it should be" in machine.run(*words).out

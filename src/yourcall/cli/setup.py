@@ -44,6 +44,7 @@ class Asked(Struct, frozen=True):
     undo: bool
     as_json: bool
     ask: tuple[str, ...] | None = None
+    clis: tuple[Path, ...] = ()
 
     @property
     def home(self) -> Path:
@@ -135,7 +136,8 @@ def command(
     if other is not None and (tools or no_ask or scope not in other.scopes):
         words = f"--scope {scope}" if scope not in other.scopes else "--ask"
         raise click.UsageError(f"{other.title} has no {words}; Claude Code has.")
-    asked = Asked(place, agent, scope, folder, only_show, yes, undo, as_json, tools if tools or no_ask else None)
+    wanted = tools if tools or no_ask else None
+    asked = Asked(place, agent, scope, folder, only_show, yes, undo, as_json, wanted, clis)
     programs = [] if undo else ask(clis or _places(agent))
     if folder is None and scope not in changes.scopes_here():
         raise asked.no("The folder you are in is gone. Go to the project's own first, or name it with --dir.")
@@ -254,13 +256,22 @@ def _confirm(asked: Asked, difference: str) -> None:
     if asked.yes:
         return
     if asked.as_json or not sys.stdin.isatty():
-        words = f"setup {asked.agent}" + ("" if asked.scope == "user" else f" --scope {asked.scope}")
-        words += f" --dir {shlex.quote(str(asked.folder))}" if asked.folder else ""
-        words += " --undo" if asked.undo else ""
-        reason = f"Nothing was changed. To apply this: {asked.place.command(words)} --yes"
+        reason = f"Nothing was changed. To apply this: {asked.place.command(_words(asked))} --yes"
         raise asked.no(reason, NOT_CONFIRMED, changed=True, diff=difference)
     if not click.confirm("Take this out?" if asked.undo else "Make this change?", default=False):
         raise Problem("Nothing was changed.")
+
+
+def _words(asked: Asked) -> str:
+    """What was typed, so that it makes the very change that was shown."""
+    words = ["setup", asked.agent, *([] if asked.scope == "user" else ["--scope", asked.scope])]
+    words += ["--dir", str(asked.folder)] if asked.folder else []
+    words += [word for path in asked.clis for word in ("--cli", str(path))]
+    if asked.ask == tuple(claude.RULED.split("|")):
+        words.append("--rules")
+    elif asked.ask is not None:
+        words += [word for tool in asked.ask for word in ("--ask", tool)] or ["--no-ask"]
+    return shlex.join([*words, *(["--undo"] if asked.undo else [])])
 
 
 def _show(asked: Asked, found: Found, programs: list[Installed], difference: str, notes: tuple[str, ...]) -> None:
