@@ -19,6 +19,7 @@ from kit.poll import until
 from kit.terminal import Ptys
 from kit.yourcall import COMMAND, Yourcall
 from yourcall.links.pty import DOOR, SHADOW
+from yourcall.links.relay import QUIET_S
 from yourcall.sockets import short_folder
 
 if TYPE_CHECKING:
@@ -112,22 +113,26 @@ def test_what_is_typed_at_the_desk_is_not_interrupted(scene: Scene) -> None:
     assert until(lambda: scene.ask(do="about")["pid"], PATIENCE)
     assert scene.ask(do="keys", text="late", by=time.monotonic() - 0.01) == {"why": "it took too long"}
     stop = threading.Event()
+    typed_at = [time.monotonic()]
 
     def type_on() -> None:
         while not stop.wait(0.005):
             pty.text("x")
+            typed_at.append(time.monotonic())
 
     typing = threading.Thread(target=type_on)
     typing.start()
     try:
         until(lambda: drawn.typed, PATIENCE)
-        for _ in range(20):
-            told = scene.ask(do="keys", text="Z", by=time.monotonic() + 5)
-            assert told == {"why": "somebody is typing there this very moment"}
+        told = [scene.ask(do="keys", text="Z", by=time.monotonic() + 5)["why"] for _ in range(20)]
     finally:
         stop.set()
         typing.join()
-    assert set(drawn.typed) == {ord("x")}
+    rests = [after - before for before, after in zip(typed_at, typed_at[1:], strict=False)]
+    if max(rests) < QUIET_S / 2:  # on a busy machine our own hand may rest for a moment
+        assert set(told) == {"somebody is typing there this very moment"}
+        assert set(drawn.typed) == {ord("x")}
+    assert "somebody is typing there this very moment" in told
     typed = until(lambda: scene.ask(do="keys", text="Z", by=time.monotonic() + 5) == {"why": ""}, PATIENCE)
     assert typed
     until(lambda: drawn.typed.endswith(b"xZ"), PATIENCE, show=lambda: drawn.typed)

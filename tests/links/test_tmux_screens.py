@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import time
 from contextlib import asynccontextmanager
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 
 from kit.drawn import Drawn
 from kit.poll import until
-from kit.terminal import Tmux
+from kit.terminal import Ptys, Tmux
 from yourcall.config import Config
 from yourcall.events import AnswerGiven, HolderLost, PromptRaised, SessionSeen
 from yourcall.links.screens import SETTLED_S
@@ -25,7 +26,7 @@ from yourcall.switchboard import Switchboard
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
-    from kit.terminal import Pane
+    from kit.terminal import Pane, Pty
 
 CORPUS = Path(__file__).parents[1] / "corpus" / "claude"
 DOWN, UP = "\x1b[B", "\x1b[A"
@@ -185,6 +186,29 @@ def test_nothing_is_pressed_when_the_screen_is_not_what_was_seen(tmux: Tmux, tmp
 
     asyncio.run(act())
     assert drawn.typed == b""
+
+
+def test_a_key_of_the_desk_that_is_not_read_yet_is_waited_for(tmux: Tmux, tmp_path: Path) -> None:
+    """The screen still shows the first dialog, and it is answered already: our key would have met the second."""
+    drawn = Drawn(tmp_path, {"ask": BASH, "rm": RM}, {("ask", "1"): ["ask", "rm"]}, moment=0.7)
+    pane = drawn.start(tmux)
+    env = {"PATH": os.environ["PATH"], "TERM": "xterm", "LANG": "C.UTF-8"}
+
+    async def act(desk: Pty) -> Verdict:
+        async with house(tmp_path, pane) as at:
+            prompt = await at.shown()
+            desk.key("1")
+            await asyncio.to_thread(until, lambda: drawn.typed == b"1")
+            return await at.answer(prompt, "deny")
+
+    with Ptys() as ptys:
+        desk = ptys.start(["tmux", "-u", "-S", str(tmux.socket), "attach", "-t", "t0"], cwd=tmp_path, env=env)
+        until(lambda: pane.variable("session_attached") == "1")
+        verdict = asyncio.run(act(desk))
+        drawn.wait("rm")
+    assert verdict.result == "bounced", verdict
+    assert "another dialog" in verdict.detail
+    assert drawn.typed == b"1"
 
 
 def test_a_key_without_effect_is_pressed_once_and_the_prompt_comes_back(tmux: Tmux, tmp_path: Path) -> None:

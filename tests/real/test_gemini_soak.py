@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from kit.terminal import Tmux
+    from kit.terminal import Ptys, Tmux
 
 __all__ = ["gemini_bin", "home", "model", "start", "yourcall"]  # fixtures
 pytestmark = pytest.mark.soak
@@ -49,18 +50,24 @@ def test_an_older_version_is_allowed_and_refused(
 
 @pytest.mark.parametrize("round_", range(6))
 def test_a_yes_at_the_desk_against_a_no_from_afar(
-    round_: int, start: Any, yourcall: Yourcall, model: GeminiModel
+    round_: int, start: Any, yourcall: Yourcall, model: GeminiModel, ptys: Ptys, tmp_path: Path
 ) -> None:
     """Both at once, in both orders: one outcome, told truly, and the next dialog is untouched."""
     gemini = start()
+    pane = gemini.terminal
+    # A person's own window: only its keys can be told from ours.
+    command = ["tmux", "-u", "-S", str(pane.tmux.socket), "attach", "-t", pane.variable("session_id")]
+    env = {"PATH": os.environ["PATH"], "TERM": "xterm-256color", "LANG": "C.UTF-8"}
+    desk = ptys.start(command, cwd=tmp_path, env=env)
+    until(lambda: pane.variable("session_attached") != "0")
     gemini.say(model.script("work", [shell("touch first"), shell("touch second")], [text("Done.")]))
     first = yourcall.wait_prompt(timeout=PATIENCE)
     gemini.terminal.settle(0.3)
     if round_ % 2:
-        gemini.terminal.key("1")
+        desk.key("1")
     status, said = yourcall.http("POST", f"/api/prompts/{first['id']}/answer", {"option": "deny", "wait": 0})
     if not round_ % 2:
-        gemini.terminal.key("1")
+        desk.key("1")
     assert status in (200, 202, 409), said
     second = until(
         lambda: [p for p in yourcall.prompts() if p["id"] != first["id"] and "second" in p["title"]],

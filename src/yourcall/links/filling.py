@@ -23,6 +23,7 @@ from yourcall.events import (
 )
 from yourcall.links.dialogs import Basis, fingerprint, over_meanwhile, told_elsewhere
 from yourcall.links.foreground import in_front
+from yourcall.links.presence import HANDS_S, hands_on
 from yourcall.links.screens import Screens, Teller
 from yourcall.links.servers import Server, Servers
 from yourcall.links.tmux import Gone
@@ -72,6 +73,12 @@ class Filling:
         server = self._servers.at(basis.server)
         steps = on.fill(prompt, answer)
         next(steps)
+        rested = time.monotonic() + HANDS_S
+        while await hands_on(server, basis.pane, prompt.opened_at):
+            if time.monotonic() > rested:
+                return Refused("Somebody is typing there, at the desk; nothing was pressed.")
+            await asyncio.sleep(LOOK_S)
+        began = time.time()
         shot = await self._look(server, basis, on)
         if isinstance(shot, Refused):
             return shot
@@ -92,6 +99,8 @@ class Filling:
                 continue
             if over_meanwhile(self._teller.state, prompt):
                 return Refused("It ended meanwhile; nothing more was pressed.")
+            if await hands_on(server, basis.pane, began):
+                return Refused("Somebody is typing there, at the desk; nothing more was pressed.")
             pressed_at = time.time()
             failed = await self._do(server, basis.pane, step)
             if failed is not None and failed.unsure:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from yourcall.links import processes
-from yourcall.links.servers import Servers, pane_of
+from yourcall.links.servers import Server, Servers, pane_of
 from yourcall.links.tmux import Gone
 from yourcall.model import Session
 
@@ -24,6 +24,12 @@ FRESH_S = 2.0
 
 # A tmux that is stopped answers nothing for three seconds, for each of its sessions; whoever is to be told waits.
 LOOK_S = 3.0
+
+# A key typed at the desk is read, and what follows from it drawn, well within this; also on a busy machine.
+RESTS_S = 2.0
+
+# Whoever types at the desk is waited for so long; then an answer from elsewhere comes back.
+HANDS_S = 6.0
 
 # Nobody types into more sessions than this at a time; the newest are looked at.
 MOST = 100
@@ -78,6 +84,13 @@ async def typed_at(session: Session, tmux: Servers) -> float | None:
     if not session.pid_started or processes.started(session.pid) != session.pid_started:
         return None
     return last_read(session.pid) or None
+
+
+async def hands_on(server: Server, pane: str, since: float) -> bool:
+    """Has somebody typed there just now, after `since`? The agent may not have read it yet: then the screen still
+    shows a dialog that is answered already, and a key of ours would meet the next one."""
+    typed = await server.last_typed(pane)
+    return isinstance(typed, int) and typed >= int(since) and 0 <= time.time() - typed < RESTS_S
 
 
 def last_read(pid: int) -> float:

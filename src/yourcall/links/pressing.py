@@ -23,6 +23,7 @@ from yourcall.events import (
 )
 from yourcall.links.dialogs import Basis, fingerprint, on_record, over_meanwhile, told_elsewhere
 from yourcall.links.foreground import in_front
+from yourcall.links.presence import HANDS_S, hands_on
 from yourcall.links.screens import Screens, Teller
 from yourcall.links.servers import Server, Servers
 from yourcall.links.tmux import Gone
@@ -100,11 +101,18 @@ class Keyboard:
         await self._refuse(prompt, answer, "The highlight did not come to the option; nothing was chosen.")
 
     async def _next(self, prompt: Prompt, basis: Basis, on: OnScreen, option: str) -> tuple[Press, Shot] | Refused:
-        shot = await self._looked(prompt, basis, on)
-        if isinstance(shot, Refused):
-            return shot
-        press = on.next_key(basis.shot, shot, option)
-        return press if isinstance(press, Refused) else (press, shot)
+        deadline = time.monotonic() + HANDS_S
+        while time.monotonic() < deadline:
+            shot = await self._looked(prompt, basis, on)
+            if isinstance(shot, Refused):
+                return shot
+            press = on.next_key(basis.shot, shot, option)
+            if isinstance(press, Refused):
+                return press
+            if not await hands_on(self._servers.at(basis.server), basis.pane, prompt.opened_at):
+                return press, shot
+            await asyncio.sleep(AGAIN_S)
+        return Refused("Somebody is typing there, at the desk; nothing was pressed.")
 
     async def _looked(self, prompt: Prompt, basis: Basis, on: OnScreen) -> Shot | Refused:
         """The look right before a key."""
