@@ -9,6 +9,7 @@ import socket
 import subprocess
 import threading
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -128,7 +129,7 @@ def test_what_is_typed_at_the_desk_is_not_interrupted(scene: Scene) -> None:
     finally:
         stop.set()
         typing.join()
-    rests = [after - before for before, after in zip(typed_at, typed_at[1:], strict=False)]
+    rests = [after - before for before, after in pairwise(typed_at)]
     if max(rests) < QUIET_S / 2:  # on a busy machine our own hand may rest for a moment
         assert set(told) == {"somebody is typing there this very moment"}
         assert set(drawn.typed) == {ord("x")}
