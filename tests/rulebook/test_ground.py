@@ -273,3 +273,16 @@ def test_a_deny_finds_what_is_called_so_and_what_it_leads_to(home: Path) -> None
 @pytest.mark.parametrize("pattern", ["../other/**", "src/../keys/*", "$HOME/.ssh/**", "~root/x", "${HOME}/x"])
 def test_a_path_that_would_stop_nothing_is_a_mistake(pattern: str) -> None:
     assert "is none" in problem(Rule("no", "deny", path=(pattern,)))
+
+
+def test_what_is_denied_does_not_go_with_the_folder_around_it(home: Path) -> None:
+    """`rm -r src` took `src/keys` along, which a rule denies to touch."""
+    (home / "shop" / "src" / "keys").mkdir()
+    (home / "shop" / "link").symlink_to(home / "shop" / "src")
+    allow = Rule("yes", "allow", effect=("delete", "write_inside", "read"))
+    for pattern in ("src/keys/**", "src/keys/", "src/keys/a*", "~/shop/src/keys/*"):
+        deny = Rule("no", "deny", path=(pattern,))
+        for command in ("rm -r src", "rm -r src/", "rm -r ./src", "mv src old", "find src -delete", "rm -r link/"):
+            assert said(home, command, allow, deny) == "deny", (pattern, command)
+        for command in ("rm -r src/other", "rm srcs", "ls src", "touch src/x", "mv a b"):
+            assert said(home, command, allow, deny) == "allow", (pattern, command)

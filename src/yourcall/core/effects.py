@@ -49,8 +49,8 @@ class Ref(Struct, frozen=True):
 
 class Part(Struct, frozen=True):
     """One thing that would happen. `argv`: a command's words, None where only running it tells. `paths` are the
-    resolved ones, set by `settled`, and `named` the same as they are called. No effects at all: it does nothing
-    that anybody would mind (`echo`)."""
+    resolved ones, set by `settled`, and `named` the same as they are called; `razed` those that go with all that
+    lies below. No effects at all: it does nothing that anybody would mind (`echo`)."""
 
     kind: Literal["command", "redirect", "assign", "tool"]
     text: str
@@ -60,6 +60,7 @@ class Part(Struct, frozen=True):
     hosts: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
+    razed: tuple[str, ...] = ()
 
 
 class Facts(Struct, frozen=True):
@@ -136,11 +137,14 @@ def settled(part: Part, facts: Facts) -> Part:
             effects |= _of_path(ref, path, facts)
         paths += found if ref.use not in STANDS else ()
     called = (name for ref in part.refs if ref.use not in STANDS for name in facts.named.get(ref, ()))
+    uses = ("delete", "weed", "write") if part.argv[:1] == ("mv",) else ("delete", "weed")
+    gone = [ref for ref in part.refs if ref.use in uses]
     return replace(
         part,
         effects=frozenset(effects),
         paths=tuple(dict.fromkeys(paths)),
         named=tuple(name for name in dict.fromkeys(called) if name not in paths),
+        razed=tuple(path for ref in gone for path in (*facts.resolved.get(ref, ()), *facts.named.get(ref, ()))),
     )
 
 

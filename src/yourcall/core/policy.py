@@ -15,7 +15,7 @@ from yourcall.core.asked import Asked
 from yourcall.core.doings import parts
 from yourcall.core.effects import Effects, Facts, Part, settled
 from yourcall.core.rule_words import words
-from yourcall.core.rules import Do, Rule, Scene, active, covers, lies_in, specific, touches
+from yourcall.core.rules import Do, Rule, Scene, active, covers, lies_in, razes, specific, touches
 from yourcall.core.shell_items import Unread
 from yourcall.model import Answer, Prompt
 
@@ -95,6 +95,7 @@ class Indexed:
         for path in {path for part in found for path in (*part.paths, *part.named)}:
             if lies_in(self._all_paths, path, scene):  # one look for all of them: mostly it is in none
                 near += [rule for rule in self._paths if lies_in(rule.path, path, scene)]
+        near += [rule for rule in self._paths for part in found if part.razed and razes(rule, part, scene)]
         for program in {part.argv[0] or "" for part in found if part.argv} | {"*"}:
             near += self._programs.get(program, ())
         return list({id(rule): rule for rule in near}.values())

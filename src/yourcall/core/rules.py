@@ -194,9 +194,24 @@ def touches(rule: Rule, part: Part, asked: Asked, scene: Scene) -> bool:
     if rule.command and not any(contains(pattern, part) for pattern in rule.command):
         return False
     # By either name: a rule about `data/**` means what is called so, though `data` is a link to another disk.
-    if rule.path and not any(lies_in(rule.path, path, scene) for path in (*part.paths, *part.named)):
+    named = any(lies_in(rule.path, path, scene) for path in (*part.paths, *part.named))
+    if rule.path and not named and not razes(rule, part, scene):
         return False
     return not rule.host or any(_host(rule.host, host) for host in part.hosts)
+
+
+def razes(rule: Rule, part: Part, scene: Scene) -> bool:
+    """Does what the rule is about go with a folder around it? `rm -r src` takes `src/keys/**` along."""
+    begins = [_begins(pattern, scene) for pattern in rule.path] if part.razed else []
+    return any(each.startswith(path.rstrip("/") + "/") for path in part.razed for each in begins)
+
+
+def _begins(pattern: str, scene: Scene) -> str:
+    """The folders that a pattern names in full, from the root; empty if there is no project to mean them from."""
+    wanted = _at_home(pattern, scene)
+    if not wanted.startswith("/"):
+        wanted = f"{scene.root}/{wanted.removeprefix('./')}" if scene.root else ""
+    return re.split(r"[*?]", wanted, maxsplit=1)[0]
 
 
 def specific(rule: Rule) -> int:
