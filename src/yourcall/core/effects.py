@@ -88,9 +88,12 @@ _KEPT_PLACES = (
     r"\.docker/config\.json|\.config/(?:gh|gcloud|op|sops|hub|rclone|github-copilot|google-chrome|chromium)(?:/.*)?"
     r"|\.(?:m2/settings(?:-security)?\.xml|gradle/gradle\.properties|huggingface/token|fly/config\.yml)"
     r"|\.(?:claude|codex|gemini)/(?:\.credentials\.json|auth\.json|oauth_creds\.json|history\.jsonl|(?:projects|sessions)/.*)"
-    r"|\.claude\.json|\.yourcall/(?:yourcall\.db.*|uploads/.*|codex/.*)|proc/[^/]+/(?:task/[^/]+/)?mem|dev/k?mem"
+    r"|\.claude\.json|\.yourcall/(?:yourcall\.db.*|(?:uploads|codex|acp|backups)/.*)|oauth_creds\.json|run/secrets(?:/.*)?|proc/[^/]+/(?:task/[^/]+/)?mem|dev/k?mem"
 )
 _SECRET = re.compile(rf"(?:^|/)(?:{_KEPT_NAMES}|{_KEPT_PLACES})$", re.IGNORECASE)
+
+# Somewhere below these lie keys too: environments, other people's homes, what a container was given.
+_KEEPS = re.compile(r"/(?:proc|root|home|Users|run)(?:/|$)")
 
 # Written to, these run or decide something later: not what "in the project" means to anybody.
 _RESERVED = re.compile(
@@ -178,7 +181,8 @@ def _of_path(ref: Ref, path: str, facts: Facts) -> set[Effect]:
         case "sweep":
             # Below the home, but for the project, lie keys and tokens of all kinds.
             home = facts.home and not ours and (inside(path, facts.home) or inside(facts.home, path))
-            return {"read", *secret, "secrets"} if home else {"read", *secret}
+            kept = home or (not ours and _KEEPS.match(path))
+            return {"read", *secret, "secrets"} if kept else {"read", *secret}
         case "write" if path in NOWHERE and not (ref.fed and path in STREAMS):
             return set()
         case "write" | "delete" | "weed":
