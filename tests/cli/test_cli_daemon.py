@@ -91,6 +91,25 @@ def test_down_ends_who_holds_the_socket_and_nobody_else(lone: Yourcall) -> None:
         bystander.wait(10)
 
 
+def test_a_hung_daemon_does_not_keep_the_brake_from_being_pulled(lone: Yourcall) -> None:
+    """Its rules decide as soon as it wakes: `pause` waited for its word, and then said that it failed."""
+    assert lone.run("up", "--detach", "--port", "0").code == 0
+    pid = json.loads((lone.home / "daemon.json").read_text())["pid"]
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        said = lone.run("pause")
+        assert (said.code, said.err) == (0, "")
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert lone.run("status", "--json").json["paused"] is True
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        assert lone.run("resume").code == 0
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert lone.run("status", "--json").json["paused"] is False
+
+
 def test_a_hung_daemon_is_said_and_can_be_ended(lone: Yourcall) -> None:
     assert lone.run("up", "--detach", "--port", "0").code == 0
     pid = json.loads((lone.home / "daemon.json").read_text())["pid"]

@@ -1,6 +1,6 @@
 """`yourcall pause` and `yourcall resume`: one command, and nothing is decided by rule any more.
 
-Rule: it works without a daemon too; a brake that needs a running engine is none.
+Rule: it needs no daemon, and waits for none that hangs; a brake that needs a running engine is none.
 """
 
 from __future__ import annotations
@@ -9,23 +9,21 @@ import time
 
 import click
 
-from yourcall.cli.client import NotRunning, call, refusal
-from yourcall.cli.place import Place, pass_place
+from yourcall.cli.place import Place, Problem, pass_place
 
 
 @click.command("pause", epilog="\b\nExample:\n  yourcall pause && yourcall ls\n")
 @pass_place
 def pause(place: Place) -> None:
     """Decide nothing by rule: every prompt waits for a person, until `yourcall resume`."""
-    try:
-        reply = call(place.home, "POST", "/api/pause")
-        if reply.status != 200:
-            raise refusal(reply)
-    except NotRunning:
-        from yourcall.rulebook.files import Files
+    from yourcall.rulebook.files import Files
 
+    try:
         place.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        Files(place.home).pause(time.time(), "you")
+        # A daemon looks there before each decision.
+        Files(place.home).pause(time.time(), "cli")
+    except OSError as error:
+        raise Problem(f"Not paused: {error}.") from error
     click.echo(f"Paused: nothing is decided by rule. To let rules decide again: {place.command('resume')}")
 
 
@@ -33,12 +31,10 @@ def pause(place: Place) -> None:
 @pass_place
 def resume(place: Place) -> None:
     """Let rules decide again."""
-    try:
-        reply = call(place.home, "POST", "/api/resume")
-        if reply.status != 200:
-            raise refusal(reply)
-    except NotRunning:
-        from yourcall.rulebook.files import Files
+    from yourcall.rulebook.files import Files
 
+    try:
         Files(place.home).resume()
+    except OSError as error:
+        raise Problem(f"Still paused: {error}.") from error
     click.echo("Rules decide again.")
