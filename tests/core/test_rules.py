@@ -192,6 +192,7 @@ TOOLS = {
     "whose": Asked("mcp__github__evil__list_issues", "mcp", server="github"),  # of a server github__evil?
     "home": Asked("Grep", "read", paths=("/h",), deep=True),
     "other": Asked("Agent"),
+    "untold": Asked("Write"),  # as an agent over ACP may ask, which tells no path; or Codex, for a folder for good
     "unboxed": Asked("Bash", "command", command="ls", unboxed=True),
 }
 
@@ -204,6 +205,8 @@ TOOLS = {
         (Rule("r", "allow", tool=("Read",)), {"read"}),
         (Rule("r", "allow", tool=("Write",), path=("src/**",)), {"write"}),
         (Rule("r", "allow", tool=("Write",), path=("lib/**",)), set()),
+        (Rule("r", "allow", tool=("Write", "Edit", "apply_patch")), {"write"}),
+        (Rule("r", "allow", tool=("WebFetch",)), {"fetch"}),
         (Rule("r", "allow", effect=("write_outside",), path=("/etc/*",)), {"outside"}),
         (Rule("r", "allow", host=("*.example.com",)), {"fetch"}),
         (Rule("r", "allow", host=("example.com",)), set()),

@@ -20,6 +20,12 @@ from yourcall.core.rule_words import begins, contains, names_file, usual, words
 Do = Literal["allow", "deny", "ask", "hold"]
 # How agents call the tool that runs a shell's commands.
 COMMAND_TOOLS = ("Bash", "Shell", "shell", "exec_command", "run_shell_command")
+# Tools that say what they are about. Where one does not (an agent that tells no paths, a change that asks for more
+# than itself), its name alone allows nothing: `tool = "Write"` means writing in the project.
+TOLD_TOOLS = frozenset(
+    {*COMMAND_TOOLS, "Read", "Glob", "Grep", "LS", "NotebookRead", "Write", "Edit", "MultiEdit", "NotebookEdit"}
+    | {"apply_patch", "WebFetch", "Network"}
+)
 # The last second that a calendar has a name for, but for a day, whatever the zone of who reads it.
 LATEST = 253_402_214_400.0
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -156,7 +162,7 @@ def covers(rule: Rule, part: Part, asked: Asked, scene: Scene) -> bool:
     if rule.host and not (part.hosts and all(_host(rule.host, host) for host in part.hosts)):
         return False
     if part.kind == "tool":
-        if rule.command:
+        if rule.command or ("unknown" in part.effects and asked.tool in TOLD_TOOLS):
             return False
         return part.effects <= (set(rule.effect) or _by_name(rule))
     if rule.command:
