@@ -81,11 +81,11 @@ _KEPT_NAMES = (
     r"|(?:aws_|gcloud_|\.)?credentials(?:\.[^/]*)?|\.?secrets?(?:\.[^/]*)?|auth\.json|kubeconfig"
     r"|service[-_]account[^/]*\.json|client_secret[^/]*\.json|wallet\.dat|[^/]*\.tfstate(?:\.backup)?"
     r"|id_(?:rsa|dsa|ecdsa|ed25519)[^/]*|[^/]*\.(?:pem|key|p12|pfx|jks|keystore|kdbx|gpg|age|keyring)"
-    r"|\.(?:ssh|aws|gnupg|kube|azure|password-store|mozilla|vault)(?:/.*)?|keychains?(?:/.*)?|keyrings(?:/.*)?"
+    r"|\.dev\.vars|pip\.conf|\.terraformrc|\.(?:ssh|aws|oci|snowflake|gnupg|kube|azure|password-store|mozilla|vault)(?:/.*)?|keychains?(?:/.*)?|keyrings(?:/.*)?"
     r"|\.[a-z_]*history|fish_history|\.lesshst|\.viminfo|\.bw|shadow-?|gshadow-?|sudoers(?:\.d/.*)?|environ"
 )
 _KEPT_PLACES = (
-    r"\.docker/config\.json|\.config/(?:gh|gcloud|op|sops|hub|rclone|github-copilot|google-chrome|chromium)(?:/.*)?"
+    r"\.docker/config\.json|\.config/(?:gh|gcloud|op|sops|hub|rclone|stripe|doctl|configstore|anthropic|containers|github-copilot|google-chrome|chromium)(?:/.*)?"
     r"|\.(?:m2/settings(?:-security)?\.xml|gradle/gradle\.properties|huggingface/token|fly/config\.yml)"
     r"|\.(?:claude|codex|gemini)/(?:\.credentials\.json|auth\.json|oauth_creds\.json|history\.jsonl|(?:projects|sessions)/.*)"
     r"|\.claude\.json|\.yourcall/(?:yourcall\.db.*|(?:uploads|codex|acp|backups)/.*)|oauth_creds\.json|run/secrets(?:/.*)?|proc/[^/]+/(?:task/[^/]+/)?mem|dev/k?mem"

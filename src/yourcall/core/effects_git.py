@@ -100,6 +100,11 @@ def _of(name: str, rest: list[str]) -> set[Effect]:
             return {"network", "write_inside", "history_rewrite"} if rewrites else {"network", "write_inside"}
         case "clone":
             return {"network", "write_outside"} if len(plain) > 1 else {"network", "write_inside"}
+        case "add" | "stage":
+            # With force, what is ignored goes along: mostly that is where keys are.
+            wide = any(re.fullmatch(r"\.?/?|:.*|.*\*.*", word) for word in plain)
+            every = wide or _has(rest, "Au", "--all", "--update")
+            return {"write_inside", "secrets"} if every and _has(rest, "f", "--force") else {"write_inside"}
         case "commit":
             amends = _has(rest, "", "--amend")
             return {"write_inside", "history_rewrite"} if amends else {"write_inside"}
