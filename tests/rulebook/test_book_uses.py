@@ -7,11 +7,14 @@ import json
 import time
 from pathlib import Path
 
+import pytest
+
 from yourcall.agents.codex.agent import CODEX
 from yourcall.events import AnswerGiven, CallSettled, PromptRaised
 from yourcall.loop import Loop
 from yourcall.model import Option, Prompt, Question
 from yourcall.rulebook.book import Rulebook
+from yourcall.rulebook.files import Files, Used
 from yourcall.store.sqlite import Store
 
 QUESTION = Question("decision", "?", (Option("allow", "Yes", "allow_once"), Option("deny", "No", "deny")))
@@ -113,3 +116,14 @@ def test_a_projects_rule_of_the_same_name_does_not_give_uses_back(tmp_path: Path
         }
     finally:
         store.close()
+
+
+def test_counts_that_cannot_be_read_are_not_written_over(tmp_path: Path) -> None:
+    """The counts of every other rule went with it: after a restart those that were used up allowed again."""
+    files = Files(tmp_path)
+    files.keep_used({"a": Used(0.0, 5)})
+    before = (tmp_path / "rules.toml.used").read_bytes()
+    (tmp_path / "rules.toml.used").write_bytes(b"<<<<<<< " + before)
+    with pytest.raises(ValueError, match=r"rules\.toml\.used"):
+        files.keep_used({"b": Used(0.0, 1)})
+    assert (tmp_path / "rules.toml.used").read_bytes() == b"<<<<<<< " + before

@@ -207,7 +207,10 @@ class Files:
             return None
 
     def keep_used(self, counts: dict[str, Used]) -> None:
-        private.write(self.home / USED, msgspec.json.encode({**(self.used() or {}), **counts}))
+        kept = self.used()
+        if kept is None:  # the counts of others are in there
+            raise ValueError(f"{self.home / USED} cannot be read; mend it, or remove it to count anew")
+        private.write(self.home / USED, msgspec.json.encode({**kept, **counts}))
 
     # -- the brake
 
