@@ -127,3 +127,20 @@ def test_counts_that_cannot_be_read_are_not_written_over(tmp_path: Path) -> None
     with pytest.raises(ValueError, match=r"rules\.toml\.used"):
         files.keep_used({"b": Used(0.0, 1)})
     assert (tmp_path / "rules.toml.used").read_bytes() == b"<<<<<<< " + before
+
+
+def test_a_clock_that_was_set_back_does_not_hold_the_brake_for_hours(tmp_path: Path) -> None:
+    """What was allowed an hour ahead of now counted as of the last minute, until that hour had come."""
+    project, home = tmp_path / "shop", tmp_path / "yourcall"
+    (project / ".git").mkdir(parents=True)
+    home.mkdir()
+    (home / "rules.toml").write_text('[inside]\ndo = "allow"\neffect = ["write_inside"]\n')
+    store = Store.open(home / "yourcall.db")
+    try:
+        book = Rulebook(home, store, {"codex": CODEX}.get, lambda: 2, lambda _: str(project))
+        ahead, now = time.time() + 3600, time.time()
+        assert all(book.told(asked(n, project), REQUEST, ahead).answer is not None for n in (1, 2))
+        assert book.told(asked(3, project), REQUEST, now).answer is None  # two in a minute are two all the same
+        assert book.told(asked(4, project), REQUEST, now + 61).answer is not None
+    finally:
+        store.close()

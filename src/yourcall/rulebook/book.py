@@ -100,6 +100,8 @@ class Rulebook:
             return Told(prompt)
         if self._allowed is None:
             self._allowed = self._lately(at)
+        if self._allowed and self._allowed[-1] > at:  # the clock was set back: they are no later than now
+            self._allowed = deque(min(each, at) for each in self._allowed)
         while self._allowed and self._allowed[0] <= at - 60:
             self._allowed.popleft()
         guard = Guard(self.files.paused() is not None, len(self._allowed), self._burst())
