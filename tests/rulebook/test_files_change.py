@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from yourcall.core.rules import Rule
 from yourcall.model import Refused
 from yourcall.rulebook.files import SETTLES_S, Files
 
@@ -96,3 +97,22 @@ def test_what_was_taken_out_by_hand_counts_no_more_once_the_file_has_settled(tmp
     assert names(files) == ["reading", "no-keys"]
     assert files.remove("no-keys") is None
     assert names(files) == ["reading"]
+
+
+def test_undo_takes_back_no_change_that_was_made_by_hand(tmp_path: Path) -> None:
+    """A rule was made by a tap, a deny then written by hand: `undo` brought back the file of before both."""
+    files = Files(tmp_path)
+    assert not isinstance(files.add(Rule("reading", "allow", effect=("read",))), Refused)
+    with files.path.open("a") as editor:
+        editor.write(DENY)
+    by_hand = files.path.read_text()
+    said = files.undo()
+    assert isinstance(said, Refused)
+    assert "by hand" in said.reason
+    assert files.path.read_text() == by_hand
+    # What was made through yourcall is taken back, and made again.
+    assert files.remove("reading") is None
+    assert Files(tmp_path).undo() is None
+    assert files.path.read_text() == by_hand
+    assert files.undo() is None
+    assert names(Files(tmp_path)) == ["no-keys"]

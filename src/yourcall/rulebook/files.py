@@ -9,6 +9,7 @@ from __future__ import annotations
 import stat
 import time
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -21,6 +22,7 @@ from yourcall.model import Refused
 
 NAME = "rules.toml"
 BEFORE = "rules.toml.before"
+WRITTEN = "rules.toml.written"
 USED = "rules.toml.used"
 PAUSED = "paused"
 # Thousands of rules fit into this; what is larger is not a list that somebody wrote.
@@ -178,8 +180,20 @@ class Files:
             return text
         if removed and without(old, removed) != text:
             return Refused(f"The rules were changed since: {removed} was not brought back.")
+        if not removed and self._by_hand(text):
+            return Refused(
+                f"{self.path} was changed by hand since: nothing was undone. To take one rule out: yourcall rules "
+                "remove NAME"
+            )
         self._write(old, text)
         return None
+
+    def _by_hand(self, text: str) -> bool:
+        """Is it another text than we wrote last? Not known, from before that was noted: no."""
+        try:
+            return (self.home / WRITTEN).read_text() != _hash(text)
+        except (OSError, ValueError):
+            return False
 
     def _text(self) -> str | Refused:
         try:
@@ -191,6 +205,7 @@ class Files:
 
     def _write(self, new: str, old: str) -> None:
         private.write(self.home / BEFORE, old.encode())
+        private.write(self.home / WRITTEN, _hash(new).encode())
         private.write(self.path, new.encode())
         for each in (self._known, self._last, self._settling):  # it is whole: what it says counts at once
             each.pop(self.path, None)
@@ -229,3 +244,7 @@ class Files:
 
     def resume(self) -> None:
         (self.home / PAUSED).unlink(missing_ok=True)
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
