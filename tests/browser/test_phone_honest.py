@@ -373,6 +373,7 @@ def test_what_was_answered_and_ended_before_the_feed_opened_is_told_to_its_end(a
     page.sees("npm test")
     page.call("Page.addScriptToEvaluateOnNewDocument", source=LATE)
     page.reload()
+    until(lambda: page.js("window.opens?.length"), what="the page anew")
     page.tap("Allow")
     assert held.answer() is not None
     agent.goes_on(held)
@@ -408,6 +409,7 @@ def test_an_answer_on_the_only_card_that_came_through_is_sent_when_the_line_is_b
     page.call("Page.addScriptToEvaluateOnNewDocument", source=BARELY)
     page.js("location.hash = '#/p/barelyaaa2'")
     page.reload()
+    until(lambda: page.js("window.bad"), what="the page anew")
     page.write("Why not, or what to do instead", "not now")
     page.tap("Deny with this")
     page.sees("waits, and is sent when the line is back.")

@@ -44,6 +44,7 @@ def on_bad_lines(opens: Opens, dumb: int = 0) -> Page:
     page = opens()
     page.call("Page.addScriptToEvaluateOnNewDocument", source=LINES.replace("DUMB", str(dumb)))
     page.reload()
+    until(lambda: page.js("window.lines?.length"), what="the page anew")
     page.sees("Live")
     return page
 

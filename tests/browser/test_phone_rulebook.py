@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -101,6 +102,28 @@ def test_a_rule_is_told_whole_taken_away_by_a_tap_and_brought_back(
     assert names(yc) == ["reading", "no-force"]
     page.tap("Back")
     page.sees("Devices that may answer")
+
+
+def test_a_phone_whose_clock_is_wrong_calls_no_rule_expired_that_still_decides(
+    yc: Yourcall, agent: Agent, opens: Opens
+) -> None:
+    until_ = datetime.now(UTC) + timedelta(hours=1)
+    (yc.home / "rules.toml").write_text(
+        f'[tests]\ndo = "allow"\ncommand = "npm test"\nuntil = {until_.isoformat(timespec="seconds")}\n'
+    )
+    page = opens()
+    ahead = "Date.now = ((now) => () => now() + 2 * 86_400_000)(Date.now.bind(Date)); window.ahead = true"
+    page.call("Page.addScriptToEvaluateOnNewDocument", source=ahead)
+    page.reload()
+    until(lambda: page.js("window.ahead"), what="the page anew")
+    page.sees("Live")
+    agent.bash("clockaaaa2", "npm run other")
+    page.sees("npm run other")
+    assert "2 days" not in page.text()
+    page.js("location.hash = '#/rules'")
+    page.sees("npm test")
+    assert "allows" in page.text()
+    assert "expired" not in page.text()
 
 
 def test_everything_waits_while_paused_and_one_tap_resumes(yc: Yourcall, agent: Agent, opens: Opens) -> None:

@@ -25,6 +25,7 @@ from yourcall.server import live
 def test_a_prompt_its_answer_and_its_end_are_heard_in_order(house: House) -> None:
     with house.feed(token=house.token("phone")) as feed, house.http(house.token()) as other:
         hello = heard(feed)
+        assert abs(hello.pop("now") - time.time()) < 60
         assert hello == {"type": "hello", "seq": house.store.last_seq, "snapshot": True, "paused": False}
         house.session("s1")
         house.ask("p1")
@@ -67,7 +68,7 @@ def test_who_was_away_gets_the_current_version_of_everything_that_changed(house:
     house.ask("p3")
     last = house.store.last_seq
     with house.feed(seen, token) as feed:
-        assert heard(feed) == {"type": "hello", "seq": last, "snapshot": False, "paused": False}
+        assert heard(feed).items() >= {"type": "hello", "seq": last, "snapshot": False, "paused": False}.items()
         missed = [heard(feed) for _ in range(3)]
         assert [(each["prompt"]["id"], each["prompt"]["state"]) for each in missed] == [
             ("p2", "open"),
@@ -113,7 +114,8 @@ def _raised(number: int) -> Any:
 def test_a_number_from_another_database_means_start_again(house: House) -> None:
     house.ask("p1")
     with house.feed(house.store.last_seq + 1000, house.token()) as feed:
-        assert heard(feed) == {"type": "hello", "seq": house.store.last_seq, "snapshot": True, "paused": False}
+        fresh = {"type": "hello", "seq": house.store.last_seq, "snapshot": True, "paused": False}
+        assert heard(feed).items() >= fresh.items()
         house.ask("p2")
         assert heard(feed)["prompt"]["id"] == "p2"
 

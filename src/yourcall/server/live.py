@@ -7,6 +7,7 @@ grows with its slowness. A revoked device hears nothing more (4001).
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from typing import Any
@@ -52,7 +53,7 @@ def live(
         with devices.present(caller.device_id) as cut:
             async with desk.subscribe(after) as feed:
                 paused = rules.paused if rules is not None else None
-                hello = Hello(desk.store.last_seq, after is None, paused)
+                hello = Hello(desk.store.last_seq, after is None, paused, time.time())
                 with suppress(WebSocketDisconnect):
                     await socket.accept()
                     say, watched = _Mouth(socket), Watched()

@@ -357,12 +357,14 @@ class Problem(Struct, frozen=True):
 class Hello(Struct, frozen=True, tag_field="type", tag="hello"):
     """The first message of a feed. `snapshot`: nothing before `seq` will follow, so fetch the lists now.
 
-    `paused`: nothing is decided by rule now; null where there are no rules.
+    `paused`: nothing is decided by rule now; null where there are no rules. `now`: the time here, in seconds: a
+    phone's own clock may be wrong.
     """
 
     seq: int
     snapshot: bool
     paused: bool | None = None
+    now: float = 0.0
 
 
 class PromptNews(Struct, frozen=True, tag_field="type", tag="prompt"):

@@ -3,6 +3,7 @@
 // was surely handled.
 
 import { get } from "./api";
+import { clock } from "./clock.svelte";
 import type { LiveNews, Status } from "./types";
 
 /** Which conversation to tell of, and where in it this client is. */
@@ -151,6 +152,7 @@ export class Feed {
   private async take(message: LiveNews): Promise<void> {
     if (message.type === "hello") {
       this.pause = SHORTEST;
+      clock.told(message.now);
       if (message.snapshot) {
         await this.to.snapshot();
         this.seq = message.seq;

@@ -137,12 +137,13 @@ export interface GivenView {
   input: unknown | null;
 }
 
-/** The first message of a feed. `snapshot`: nothing before `seq` will follow, so fetch the lists now. `paused`: nothing is decided by rule now; null where there are no rules. */
+/** The first message of a feed. `snapshot`: nothing before `seq` will follow, so fetch the lists now. `paused`: nothing is decided by rule now; null where there are no rules. `now`: the time here, in seconds: a phone's own clock may be wrong. */
 export interface Hello {
   type: "hello";
   seq: number;
   snapshot: boolean;
   paused: boolean | null;
+  now: number;
 }
 
 /** One thing to answer: buttons for `options`, a text field for `textInput`, both if there are both. */
