@@ -76,6 +76,15 @@ def test_sessions_warn_of_modes_that_do_not_ask(tmp_path: Path, yc: Yourcall, ag
     assert "works" in text
 
 
+def test_where_nothing_can_be_started_nothing_is_asked_about_it(yc: Yourcall, opens: Opens) -> None:
+    assert yc.http("GET", "/api/startable")[1] == []
+    page = opens()
+    page.js("location.hash = '#/start'")
+    page.sees("Your machine has no agent that yourcall could start.")
+    assert "Model" not in page.text()
+    assert "How it asks" not in page.text()
+
+
 def test_the_history_says_who_answered_what(yc: Yourcall, agent: Agent, opens: Opens) -> None:
     page = opens("phone")
     held = agent.asks("Bash", command="npm test")
