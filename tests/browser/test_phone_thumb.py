@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from phone_scene import Agent
 
+from kit.drawn import Drawn
 from kit.poll import until
+from kit.terminal import Tmux
 
 if TYPE_CHECKING:
     from chromium import Page
-    from phone_scene import Agent, Opens
+    from phone_scene import Opens
 
     from kit.yourcall import Yourcall
 
 pytestmark = pytest.mark.browser
+
+IDLE = Path(__file__).resolve().parent.parent / "corpus" / "claude" / "idle-empty-80x24" / "screen.txt"
 
 # From here on no time passes for the page: what moves now has moved just now, however busy this machine is.
 STILL = "performance.now = ((now) => () => now)(performance.now())"
@@ -73,3 +79,52 @@ def test_a_hold_ends_with_the_page_it_was_on(yc: Yourcall, agent: Agent, opens: 
     page.sees("Start or resume a session")
     page.js("new Promise((done) => setTimeout(done, 800))")  # longer than a hold takes
     assert state(yc, "heldaaaaa2") == "open"
+
+
+def test_the_brake_is_not_let_go_by_a_tap_for_what_was_there_before(
+    yc: Yourcall, agent: Agent, opens: Opens
+) -> None:
+    page = opens()
+    agent.bash("brakeaaaa2", "npm test")
+    page.find("Allow")
+    page.js(STILL)
+    paused(yc, page)
+    page.touch(until(lambda: page.box("Resume"), what="the banner"), 0.01)
+    page.tap("Settings")  # whatever the tap did is done
+    page.sees("Nothing is decided by rule")
+    assert yc.http("GET", "/api/status")[1]["paused"] is True
+
+
+def test_no_rule_is_made_by_a_tap_for_what_was_there_before(yc: Yourcall, agent: Agent, opens: Opens) -> None:
+    page = opens(height=1600)
+    agent.bash("rulemade22", "npm test")
+    page.js("location.hash = '#/p/rulemade22'")
+    page.find("Always, like this")
+    page.js(STILL)
+    page.touch(page.find("Always, like this"))
+    page.touch(until(lambda: page.box("Make this rule"), what="the rule in words", show=page.text), 0.01)
+    page.touch(until(lambda: page.box("Leave it"), what="the rule to be left", show=page.text))
+    page.find("Always, like this")
+    assert yc.http("GET", "/api/rules")[1]["rules"] == []
+
+
+def test_a_second_tap_on_send_stops_nothing(tmp_path: Path, yc: Yourcall, opens: Opens) -> None:
+    page = opens()
+    with Tmux() as tmux:
+        drawn = Drawn(tmp_path, {"idle": IDLE.read_text()}, {})
+        with Agent(tmp_path, yc, pane=drawn.start(tmux, 80, 24)) as agent:
+            agent.says("Hello.")
+            agent.begins()
+            page.js(f"location.hash = '#/s/{agent.session_id}'")
+            page.sees("Hello.")
+            until(lambda: page.box("Stop"), what="a turn that can be stopped", show=page.text)
+            page.js("document.querySelector('.composer textarea').focus()")
+            page.call("Input.insertText", text="x")
+            page.find("Send")
+            page.js(STILL)
+            page.key("Backspace", 8)  # as what was sent goes from the box
+            stop = until(lambda: page.box("Stop"), what="another button in its place", show=page.text)
+            page.touch(stop, 0.01)
+            page.call("Input.insertText", text="y")
+            page.find("Send")
+            assert not [url for url in page.asked if url.endswith("/interrupt")]

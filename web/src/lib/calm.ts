@@ -41,6 +41,11 @@ export function steady(element: HTMLElement): boolean {
   return !place || performance.now() - place.movedAt >= STEADY;
 }
 
+/** What a button does, unless it has only just come to where the finger was going. */
+export const calmly = (work: () => void) => (event: MouseEvent & { currentTarget: HTMLElement }): void => {
+  if (event.detail === 0 || steady(event.currentTarget)) work(); // detail 0: the keyboard or a screen reader
+};
+
 /** Is a finger (or a pressed mouse) on the page? */
 export const touched = (): boolean => fingers.size > 0;
 
