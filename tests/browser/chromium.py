@@ -107,6 +107,13 @@ class Chromium:
     def page(self, url: str, *, width: int = 390, height: int = 844, dark: bool = False, token: str = "") -> Page:
         """A phone of its own: cookies, caches and workers are shared with no other page. `token`: it is paired."""
         context = self.call("Target.createBrowserContext")["browserContextId"]
+        return self._tab(context, url, width, height, dark, token)
+
+    def beside(self, page: Page, url: str) -> Page:
+        """Another tab of the same phone: it shares what the phone keeps. It closes with the first one."""
+        return self._tab(page._context, url, 390, 844, False, "")
+
+    def _tab(self, context: str, url: str, width: int, height: int, dark: bool, token: str) -> Page:
         target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = Page(self, session, context)

@@ -12,7 +12,7 @@ from kit.poll import until
 if TYPE_CHECKING:
     import socket
 
-    from chromium import Page
+    from chromium import Chromium, Page
     from phone_scene import Agent, Daemon, Opens
 
     from kit.yourcall import Yourcall
@@ -221,6 +221,32 @@ def test_an_answer_that_waits_can_be_taken_back(yc: Yourcall, agent: Agent, open
     page.sees("Live")
     page.find("Allow")
     assert story(yc, "backaaaaa2")["state"] == "open"
+
+
+def test_an_answer_that_was_taken_back_is_not_sent_by_another_tab(
+    yc: Yourcall, agent: Agent, opens: Opens, chromium: Chromium
+) -> None:
+    page = opens()
+    agent.bash("tabsaaaaa2", "npm test")
+    page.find("Allow")
+    page.js("navigator.serviceWorker.ready.then(() => true)")
+    until(lambda: page.js("navigator.serviceWorker.controller !== null"), what="the worker to be in charge")
+    twin = chromium.beside(page, f"{yc.url}/")
+    twin.sees("npm test")
+    for tab in (page, twin):
+        tab.line(False)
+        tab.sees("No connection")
+    page.call("Page.bringToFront")
+    page.tap("Allow")
+    page.sees("waits, and is sent when the line is back.")
+    twin.reload()
+    twin.sees("“Allow” waits for a connection")
+    page.tap("Take back")
+    twin.loses("“Allow” waits for a connection")
+    twin.line(True)
+    twin.sees("Live")
+    twin.find("Allow")
+    assert story(yc, "tabsaaaaa2")["state"] == "open"
 
 
 def test_a_double_tap_answers_once_and_nothing_else(

@@ -6,7 +6,7 @@ import { call, get, NoLine, part } from "./api";
 import { touched } from "./calm";
 import { Feed, type LineState, type WatchRequest } from "./feed";
 import { empty, type Filled } from "./form";
-import { answers, forgetAll, forgetAnswer, keepAnswer, type KeptAnswer } from "./kept";
+import { answers, forgetAll, forgetAnswer, keepAnswer, whenForgotten, type KeptAnswer } from "./kept";
 import type { AnswerReply, AnswerRequest, DeviceView, LiveNews, Page, PromptStory, PromptView, SessionView } from "./types";
 import { line } from "./visible";
 import { agentName, bounce, DONE, project, sentence, standing } from "./words";
@@ -82,6 +82,7 @@ class Inbox {
 
   constructor() {
     setInterval(() => this.settle(), 100);
+    whenForgotten((id) => this.forgotten(id));
   }
 
   get waiting(): Card[] {
@@ -267,6 +268,12 @@ class Inbox {
   takeBackKept(kept: KeptAnswer): void {
     forgetAnswer(kept.id);
     this.orphans = this.orphans.filter((each) => each !== kept);
+  }
+
+  private forgotten(id: string): void {
+    this.orphans = this.orphans.filter((each) => each.id !== id);
+    const card = this.find(id);
+    if (card) this.takeBack(card);
   }
 
   private async deliver(card: Card, mine: Mine): Promise<void> {

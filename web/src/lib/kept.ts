@@ -18,9 +18,13 @@ const SENT = "yourcall.sent";
 const MOST = 200;
 const MOST_SENT = 50;
 
+function parsed<T>(text: string | null, empty: T): T {
+  return (JSON.parse(text ?? "null") as T | null) ?? empty;
+}
+
 function read<T>(name: string, empty: T): T {
   try {
-    return (JSON.parse(localStorage.getItem(name) ?? "null") as T | null) ?? empty;
+    return parsed(localStorage.getItem(name), empty);
   } catch {
     return empty;
   }
@@ -45,6 +49,15 @@ export function keepAnswer(answer: KeptAnswer): void {
 export function forgetAnswer(id: string): void {
   const all = answers();
   if (all.some((each) => each.id === id)) write(ANSWERS, all.filter((each) => each.id !== id));
+}
+
+/** Another tab of this phone has taken an answer back, or has seen it arrive: it is not this tab's to send any more. */
+export function whenForgotten(forgotten: (id: string) => void): void {
+  addEventListener("storage", ({ key, oldValue }) => {
+    if (key !== ANSWERS || oldValue === null) return;
+    const left = new Set(answers().map((each) => each.id));
+    for (const { id } of parsed<KeptAnswer[]>(oldValue, [])) if (!left.has(id)) forgotten(id);
+  });
 }
 
 export const drafts = (): [string, string][] => read<[string, string][]>(DRAFTS, []);
