@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Generator
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
 import uvloop
@@ -85,6 +86,8 @@ def run(
     said = {"port": port, "bind": bind, "public_url": public_url}
     server = replace(config.server, **{name: value for name, value in said.items() if value is not None})
     config = replace(config, server=server)
+    if server.public_url and not _whole(server.public_url):
+        raise BadConfig(f"public_url is {server.public_url!r}: it takes a whole address, https://desk.example.net")
     with _only_one(home):
         start_logging(home)
         store = Store.open(home / "yourcall.db")
@@ -94,6 +97,14 @@ def run(
         finally:
             store.close()
     return 0 if whole else 1
+
+
+def _whole(url: str) -> bool:
+    try:
+        address = urlsplit(url)
+        return address.scheme in ("http", "https") and bool(address.hostname)
+    except ValueError:
+        return False
 
 
 async def _serve(home: Path, store: Store, config: Config, announce: Callable[[Listening], None]) -> bool:

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from kit.yourcall import COMMAND, Yourcall
 from yourcall.cli import daemon_control
 from yourcall.cli.daemon_control import stop
 from yourcall.cli.place import Problem
+from yourcall.server.listen import bind_tcp
 
 
 @pytest.fixture
@@ -262,3 +264,28 @@ def test_down_ends_nobody_if_it_cannot_be_told_who_holds_the_socket(
     finally:
         bystander.kill()
         bystander.wait(10)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--bind", "999.1.1.1"], "999.1.1.1"),
+        (["--bind", "203.0.113.7"], "cannot listen on 203.0.113.7"),
+        (["--public-url", "https://"], "whole address"),
+        (["--public-url", "https://[x"], "whole address"),
+    ],
+)
+def test_an_address_that_is_none_is_said(lone: Yourcall, words: list[str], says: str) -> None:
+    said = lone.run("up", "--detach", "--port", "0", *words)
+    assert said.code in (1, 2), said
+    assert says in said.err
+    assert "no free port" not in said.err
+
+
+def test_behind_the_last_port_there_is_none() -> None:
+    with socket.socket() as taken:
+        with suppress(OSError):  # then somebody else has it
+            taken.bind(("127.0.0.1", 65535))
+            taken.listen()
+        with pytest.raises(OSError, match="no free port from 65535 to 65535"):
+            bind_tcp("127.0.0.1", 65535)

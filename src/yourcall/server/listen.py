@@ -6,6 +6,7 @@ Rule: a listener serves one app on sockets that were bound before; whoever start
 from __future__ import annotations
 
 import asyncio
+import errno
 import contextlib
 import logging
 import socket
@@ -141,19 +142,22 @@ _NO_FALSE_ALARM = _NoFalseAlarm()
 def bind_tcp(host: str, port: int, tries: int = 20) -> socket.socket:
     """The wished-for port or, if it is taken, the next free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    for candidate in range(port, port + tries) if port else [0]:
+    last = min(port + tries - 1, 65535)
+    for candidate in range(port, last + 1) if port else [0]:
         # The protocol is named so that asyncio, too, knows it for TCP and does not hold small replies back.
         sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             sock.bind((host, candidate))
-        except OSError:
+        except OSError as error:
             sock.close()
+            if error.errno not in (errno.EADDRINUSE, errno.EACCES):  # the next port would not help
+                raise OSError(f"it cannot listen on {host} ({error.strerror})") from error
             continue
         sock.listen(128)
         sock.setblocking(False)
         return sock
-    raise OSError(f"no free port from {port} to {port + tries - 1} on {host}")
+    raise OSError(f"no free port from {port} to {last} on {host}")
 
 
 def hosts_for(bind: str, port: int, public_url: str) -> frozenset[str]:
