@@ -178,6 +178,7 @@ def test_uninstall_of_one_home_leaves_the_hooks_of_another(machine: Machine) -> 
     assert machine.run("setup", "claude", "--yes").code == 0
     other = machine.person / "other"
     (other / "log").mkdir(parents=True)
+    (other / "daemon.lock").write_text("")
     text = machine.settings.read_text()
     assert machine.run("--home", str(other), "uninstall", "--yes").code == 0
     assert machine.settings.read_text() == text
@@ -446,6 +447,7 @@ def test_uninstall_does_not_lose_a_session_that_runs_in_a_tmux_of_ours(machine: 
     assert tmux is not None
     (machine.bin / "tmux").symlink_to(tmux)
     (home / "tmux").mkdir(parents=True, mode=0o700)
+    (home / "daemon.lock").write_text("")
     socket = home / "tmux" / "claude-k3fq"
     line = [tmux, "-S", str(socket), "-f", "/dev/null"]
     subprocess.run([*line, "new-session", "-d", "-s", "claude-k3fq", "sleep 600"], check=True)
@@ -540,3 +542,14 @@ def test_the_command_that_setup_names_makes_the_change_that_it_showed(machine: M
     named = shlex.split(shown.err.partition("To apply this: ")[2])
     assert machine.run(*named[1:]).code == 0, named
     assert "is as it should be" in machine.run(*words).out
+
+
+def test_uninstall_takes_nothing_out_of_a_folder_that_was_never_a_home(machine: Machine) -> None:
+    project = machine.person / "kite-shop"
+    for name in ("log", "demo", "backups"):
+        (project / name).mkdir(parents=True)
+    (project / "config.toml").write_text("theirs")
+    said = machine.run("--home", str(project), "uninstall", "--yes")
+    assert said.code == 0, said
+    assert "nothing of yourcall to undo" in said.out
+    assert sorted(path.name for path in project.iterdir()) == ["backups", "config.toml", "demo", "log"]

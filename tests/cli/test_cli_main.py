@@ -180,3 +180,14 @@ def test_completion_does_not_hang_with_a_daemon_that_does_nor_print_what_went_wr
         assert complete("yourcall answer k3fq ", 3) == ("", "")
     finally:
         yc.signal(signal.SIGCONT)
+
+
+@pytest.mark.parametrize("home", ["", "~nobody-of-this-name/x"])
+def test_a_home_that_is_none_is_bad_usage_and_never_this_folder(tmp_path: Path, home: str) -> None:
+    lone = Yourcall(tmp_path)
+    (tmp_path / "log").mkdir()
+    for words in (["--home", home, "uninstall", "--yes"], ["uninstall", "--yes", "--home", home]):
+        said = lone.run(*words)
+        assert said.code == 2, said
+        assert "--home" in said.err
+    assert (tmp_path / "log").is_dir()

@@ -156,12 +156,24 @@ def _our_fault(error: Exception, home: Path) -> str:
     return f"{words} Run it again with YOURCALL_DEBUG=1 to see the details, and please report them."
 
 
+class Home(click.Path):
+    """A folder; none at all, as from a variable that is not set, is not the one we are in."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not str(value):
+            self.fail("it is empty; leave it out, or name a folder.", param, ctx)
+        try:
+            return super().convert(Path(value).expanduser(), param, ctx)
+        except RuntimeError:
+            self.fail(f"there is no user of that name: {value}", param, ctx)
+
+
 def _taking_home(command: click.Command) -> click.Command:
     """Let `--home` also stand behind the command, where people put it as often as before it."""
     if not any(parameter.name == "home" for parameter in command.params):
         option = click.Option(
             ["--home"],
-            type=click.Path(file_okay=False, path_type=Path),
+            type=Home(file_okay=False, path_type=Path),
             expose_value=False,
             hidden=True,
             is_eager=True,
@@ -188,7 +200,7 @@ def _set_home(ctx: click.Context, _parameter: click.Parameter, value: Path | Non
 @click.version_option(__version__, prog_name="yourcall")
 @click.option(
     "--home",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=Home(file_okay=False, path_type=Path),
     envvar="YOURCALL_HOME",
     show_envvar=True,
     help="The folder of the instance; ~/.yourcall unless told.",

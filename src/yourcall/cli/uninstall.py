@@ -21,7 +21,7 @@ from yourcall.cli.client import connect
 from yourcall.cli.connectable import OTHERS
 from yourcall.cli.daemon_control import stop
 from yourcall.cli.launcher import launcher_path
-from yourcall.cli.place import Place, Problem, pass_place
+from yourcall.cli.place import Place, Problem, default_home, pass_place
 from yourcall.cli.render import safe
 from yourcall.cli.settings_file import read
 from yourcall.links import lodging
@@ -61,6 +61,9 @@ OURS = (
     "backups",
     "demo",
 )
+
+# Nobody else has one of these: a folder with one of them was a home.
+SIGNS = ("yourcall.db", "daemon.lock", "setup.json", "hook.py", "secrets.toml")
 
 
 @click.command(
@@ -226,6 +229,8 @@ def contents(home: Path) -> tuple[list[Path], list[Path]]:
     """What is ours in the home, and what is not."""
     if not home.is_dir():
         return [], []
+    if home != default_home() and not any((home / name).exists() for name in SIGNS):
+        return [], []  # a folder that was named by mistake, with a `log` of its own
     ours = [path for path in sorted(home.iterdir()) if any(path.match(pattern) for pattern in OURS)]
     return ours, [path for path in sorted(home.iterdir()) if path not in ours]
 
