@@ -6,8 +6,8 @@ Rule: a listener serves one app on sockets that were bound before; whoever start
 from __future__ import annotations
 
 import asyncio
-import errno
 import contextlib
+import errno
 import logging
 import socket
 from collections.abc import Generator
