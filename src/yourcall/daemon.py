@@ -11,6 +11,7 @@ import fcntl
 import logging
 import os
 import signal
+import stat
 import time
 from collections.abc import Callable, Generator
 from functools import partial
@@ -78,6 +79,8 @@ def run(
     """Run in this process until SIGTERM or SIGINT. `announce` is called once everything listens. The exit code is
     not 0 if the disk failed us, so that whoever looks after us starts us again."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if home.stat().st_mode & stat.S_ISVTX:  # such as /tmp: closed to others, it would be of no use to anybody
+        raise BadConfig(f"{home} is a folder that is shared with others; yourcall's home is its user's alone")
     home.chmod(0o700)
     config = read_config(home)
     config = config if isinstance(config, Refused) else with_environment(config, os.environ)

@@ -266,6 +266,15 @@ def test_down_ends_nobody_if_it_cannot_be_told_who_holds_the_socket(
         bystander.wait(10)
 
 
+def test_a_folder_that_is_shared_with_others_is_no_home(lone: Yourcall) -> None:
+    """As /tmp is: it was closed to everybody else."""
+    lone.home.mkdir(exist_ok=True)
+    lone.home.chmod(0o1777)
+    said = lone.run("up", "--detach", "--port", "0")
+    assert (said.code, lone.home.stat().st_mode & 0o7777) == (1, 0o1777)
+    assert "shared with others" in said.err
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
