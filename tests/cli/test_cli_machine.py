@@ -8,6 +8,7 @@ import os
 import plistlib
 import shlex
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -161,6 +162,21 @@ def test_uninstall_leaves_nothing_behind(machine: Machine, tmp_path: Path) -> No
     shutil.rmtree(machine.person / ".config")  # the folders around the unit are systemd's own
     assert machine.everything() == before
     assert "nothing of yourcall to undo" in machine.run("uninstall", "--yes").out
+
+
+def test_uninstall_takes_no_home_from_under_one_that_cannot_be_reached(machine: Machine) -> None:
+    assert machine.run("up", "--detach", "--port", "0").code == 0
+    pid = json.loads((machine.yourcall / "daemon.json").read_text())["pid"]
+    try:
+        (machine.yourcall / "api.sock").unlink()
+        said = machine.run("uninstall", "--yes")
+        assert said.code == 1
+        assert f"kill {pid}" in said.err
+        assert (machine.yourcall / "yourcall.db").exists()
+    finally:
+        os.kill(pid, signal.SIGTERM)
+    until(lambda: not Path(f"/proc/{pid}").exists() or ") Z" in Path(f"/proc/{pid}/stat").read_text())
+    assert machine.run("uninstall", "--yes").code == 0
 
 
 def test_uninstall_keeps_what_is_not_ours(machine: Machine) -> None:

@@ -6,6 +6,7 @@ ours is removed, and the folder only if nothing else lies in it.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shlex
 import shutil
@@ -90,6 +91,8 @@ def command(place: Place, ctx: click.Context, yes: bool, keep_home: bool) -> Non
     unit = at_login.unit_path(home)
     blocks = tmux_keys.with_ours(home)
     running = _runs(home)
+    if not running and (holder := _holder(home)):
+        raise Problem(f"yourcall runs (process {holder}), but nothing reaches it. End it first: kill {holder}")
     files, foreign = ([], []) if keep_home else contents(home)
     plan = [f"take our hooks out of {path}" for _, _, path in settings]
     plan += [f"take our block out of {path}" for path in blocks]
@@ -209,6 +212,19 @@ def _runs(home: Path) -> bool:
     except ClientProblem:
         return False
     return True
+
+
+def _holder(home: Path) -> str:
+    """Who has the home, though nobody can talk to them; the lock goes with its process, however that ends."""
+    try:
+        with (home / "daemon.lock").open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except OSError:
+                return file.read(20).decode("ascii", "replace") or "unknown"
+    except OSError:
+        pass
+    return ""
 
 
 def _lodgers(home: Path) -> list[str]:
