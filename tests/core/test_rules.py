@@ -55,6 +55,25 @@ def test_a_deny_goes_before_any_allow_and_the_most_specific_one_speaks() -> None
     assert by(rules, "curl https://example.com") == ("broad",)
 
 
+@pytest.mark.parametrize(
+    ("denied", "command"),
+    [
+        ("sudo rm", "sudo rm -r x"),
+        ("sudo rm", "sudo -n rm x"),
+        ("xargs rm", "ls | xargs -n 1 rm"),
+        ("timeout npm test", "timeout 60 npm test"),
+        ("env npm", "env CI=1 npm test"),
+        ("nohup *", "nohup npm test"),
+    ],
+)
+def test_a_deny_may_name_a_wrapper_and_what_it_wraps(denied: str, command: str) -> None:
+    """Each was a part of its own, and such a deny stopped nothing."""
+    assert said([Rule("no", "deny", command=(denied,))], command) == "deny"
+    assert said([Rule("no", "deny", command=(denied,))], command.replace("rm", "mv").replace("npm", "yarn")) == (
+        "deny" if denied == "nohup *" else "ask"
+    )
+
+
 def test_a_star_in_the_programs_place_is_any_program() -> None:
     allow = Rule("all", "allow", effect=("read", "network", "history", "write_inside"))
     assert said([allow, Rule("no", "deny", command=("* --force",))], "git push origin --force") == "deny"
@@ -333,6 +352,10 @@ def test_a_file_is_read_and_a_section_taken_out_leaves_the_rest_as_it_was() -> N
         ("[a]\ndo = 'deny'\nuntil = 0001-01-01\n", "line 3, [a]: until is a date"),
         ("[a]\ndo = 'deny'\nuntil = 0001-01-01T00:00:00+23:59\n", "between 1970 and 9999"),
         ("[a]\ndo = 'deny'\nsince = 9999-12-31T23:59:59-23:59\n", "between 1970 and 9999"),
+        ("[a]\ndo = 'deny'\nproject = 'shop'\n", "'shop' is none"),
+        ("[a]\ndo = 'deny'\nproject = ['~/shop', '$HOME/x']\n", "'$HOME/x' is none"),
+        ("[a]\ndo = 'deny'\nhost = 'https://evil.example/'\n", "a host is a name"),
+        ("[a]\ndo = 'deny'\nhost = 'evil.example:80'\n", "a host is a name"),
         ("[a]\ndo = 'ask'\nmessage = 'x'\n", "only a deny"),
         ("[a\n", "not TOML"),
     ],

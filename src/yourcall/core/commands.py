@@ -290,7 +290,7 @@ class _Parts:
             effects.add("unknown")
         else:
             self._simple(rest, " ".join(word.text for word in rest), places, depth + 1)
-        self._note(words[:1], text, effects, [], [])
+        self._wraps(words, text, effects)
 
     def _wrapper(
         self, name: str, words: list[Word], text: str, effects: set[Effect], places: Places, depth: int
@@ -312,7 +312,12 @@ class _Parts:
             effects.add("unknown")
         else:
             self._simple(inner, " ".join(word.text for word in inner), places, depth + 1)
-        self._note(words[:1], text, effects, [], [])
+        self._wraps(words, text, effects)
+
+    def _wraps(self, words: list[Word], text: str, effects: set[Effect]) -> None:
+        """The wrapper itself, with all its words: a rule may name both (`sudo rm`). What they do is said above."""
+        argv = (_program(words[0].value), *(word.value for word in words[1:]))
+        self.parts.append(Part("command", text, argv, frozenset(effects)))
 
     def _shell(self, name: str, args: list[Word], effects: set[Effect], places: Places, depth: int) -> None:
         """`bash -c '…'` is parsed like the rest; a script, or what comes through a pipe, is anybody's guess."""

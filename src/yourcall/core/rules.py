@@ -105,6 +105,12 @@ def problem(rule: Rule) -> str:
             return "it allows any program; name the program, and let `*` stand for its words"
         if "*" in program and program != "*" and rule.do != "allow":
             return f"a program is named in full, or is any (`*`): {program!r} would stop nothing"
+    for folder in rule.project:
+        if not folder.startswith(("/", "*")) and folder != "~" and not folder.startswith("~/"):
+            return f"a project is a folder, written from / or ~/: {folder!r} is none"
+    for host in rule.host:
+        if re.search(r"[/@\s]|^[^:]*:[^:]*$", host):
+            return f"a host is a name, such as docs.example.com, and no address: {host!r} is none"
     for path in rule.path:
         if ".." in path.split("/") or re.match(r"\$\{?[A-Z_]+\}?/|~[a-z_][a-z0-9_-]*/", path):
             return f"a path begins with /, with ~/ or in the project, and has no .. in it: {path!r} is none"
