@@ -74,6 +74,12 @@ def test_a_deny_may_name_a_wrapper_and_what_it_wraps(denied: str, command: str) 
     )
 
 
+def test_a_deny_finds_a_tool_however_its_name_is_written() -> None:
+    assert said([READING, Rule("no", "deny", tool=("bash",))], "ls") == "deny"
+    assert said([Rule("no", "hold", tool=("WEB*",))], Asked("WebFetch", "fetch", hosts=("x.example",))) == "hold"
+    assert said([Rule("yes", "allow", tool=("read",))], Asked("Read", "read", paths=("/p/a",))) == "ask"
+
+
 def test_a_star_in_the_programs_place_is_any_program() -> None:
     allow = Rule("all", "allow", effect=("read", "network", "history", "write_inside"))
     assert said([allow, Rule("no", "deny", command=("* --force",))], "git push origin --force") == "deny"
@@ -354,6 +360,7 @@ def test_a_file_is_read_and_a_section_taken_out_leaves_the_rest_as_it_was() -> N
         ("[a]\ndo = 'deny'\nsince = 9999-12-31T23:59:59-23:59\n", "between 1970 and 9999"),
         ("[a]\ndo = 'deny'\nproject = 'shop'\n", "'shop' is none"),
         ("[a]\ndo = 'deny'\nproject = ['~/shop', '$HOME/x']\n", "'$HOME/x' is none"),
+        ("[a]\ndo = 'deny'\nproject = '*shop'\n", "'*shop' is none"),
         ("[a]\ndo = 'deny'\nhost = 'https://evil.example/'\n", "a host is a name"),
         ("[a]\ndo = 'deny'\nhost = 'evil.example:80'\n", "a host is a name"),
         ("[a]\ndo = 'ask'\nmessage = 'x'\n", "only a deny"),

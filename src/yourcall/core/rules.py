@@ -106,7 +106,7 @@ def problem(rule: Rule) -> str:
         if "*" in program and program != "*" and rule.do != "allow":
             return f"a program is named in full, or is any (`*`): {program!r} would stop nothing"
     for folder in rule.project:
-        if not folder.startswith(("/", "*")) and folder != "~" and not folder.startswith("~/"):
+        if not folder.startswith(("/", "**")) and folder != "~" and not folder.startswith("~/"):
             return f"a project is a folder, written from / or ~/: {folder!r} is none"
     for host in rule.host:
         if re.search(r"[/@\s]|^[^:]*:[^:]*$", host):
@@ -195,7 +195,7 @@ def _by_name(rule: Rule) -> Effects:
 
 def touches(rule: Rule, part: Part, asked: Asked, scene: Scene) -> bool:
     """Does this deny, ask or hold concern this part?"""
-    if rule.tool and not _any(rule.tool, asked.tool):
+    if rule.tool and not _any(tuple(each.lower() for each in rule.tool), asked.tool.lower()):
         return False
     if rule.text and rule.text.strip() != asked.command.strip():
         return False
