@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from yourcall.core.asked import Asked
 from yourcall.core.doings import parts
@@ -286,3 +287,16 @@ def test_what_is_denied_does_not_go_with_the_folder_around_it(home: Path) -> Non
             assert said(home, command, allow, deny) == "deny", (pattern, command)
         for command in ("rm -r src/other", "rm srcs", "ls src", "touch src/x", "mv a b"):
             assert said(home, command, allow, deny) == "allow", (pattern, command)
+
+
+def test_a_deny_for_a_path_finds_it_in_capitals_too(home: Path) -> None:
+    """On a Mac `KEYS/x` is `keys/x`; an allow goes by the letter."""
+    reading, deny = Rule("reading", "allow", effect=("read",)), Rule("no", "deny", path=("keys/**",))
+    assert said(home, "cat KEYS/x", reading, deny) == "deny"
+    assert said(home, "cat key/x", reading, deny) == "allow"
+    deleting = Rule("yes", "allow", effect=("delete",), path=("src/**",))
+    assert (
+        said(home, "rm -r SRC", replace(deleting, path=("SRC/**",)), Rule("no", "deny", path=("src/a/*",)))
+        == "deny"
+    )
+    assert said(home, "rm -r SRC/x", deleting) == "ask"

@@ -93,8 +93,8 @@ class Indexed:
         near += self._mcp if asked.kind == "mcp" else ()
         near += self._hosts if any(part.hosts for part in found) else ()
         for path in {path for part in found for path in (*part.paths, *part.named)}:
-            if lies_in(self._all_paths, path, scene):  # one look for all of them: mostly it is in none
-                near += [rule for rule in self._paths if lies_in(rule.path, path, scene)]
+            if lies_in(self._all_paths, path, scene, loose=True):  # one look for all: mostly it is in none
+                near += [rule for rule in self._paths if lies_in(rule.path, path, scene, loose=True)]
         near += [rule for rule in self._paths for part in found if part.razed and razes(rule, part, scene)]
         for program in {part.argv[0] or "" for part in found if part.argv} | {"*"}:
             near += self._programs.get(program, ())

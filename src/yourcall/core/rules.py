@@ -206,7 +206,7 @@ def touches(rule: Rule, part: Part, asked: Asked, scene: Scene) -> bool:
     if rule.command and not any(contains(pattern, part) for pattern in rule.command):
         return False
     # By either name: a rule about `data/**` means what is called so, though `data` is a link to another disk.
-    named = any(lies_in(rule.path, path, scene) for path in (*part.paths, *part.named))
+    named = any(lies_in(rule.path, path, scene, loose=True) for path in (*part.paths, *part.named))
     if rule.path and not named and not razes(rule, part, scene):
         return False
     return not rule.host or any(_host(rule.host, host) for host in part.hosts)
@@ -214,8 +214,8 @@ def touches(rule: Rule, part: Part, asked: Asked, scene: Scene) -> bool:
 
 def razes(rule: Rule, part: Part, scene: Scene) -> bool:
     """Does what the rule is about go with a folder around it? `rm -r src` takes `src/keys/**` along."""
-    begins = [_begins(pattern, scene) for pattern in rule.path] if part.razed else []
-    return any(each.startswith(path.rstrip("/") + "/") for path in part.razed for each in begins)
+    begins = [_begins(pattern, scene).casefold() for pattern in rule.path] if part.razed else []
+    return any(each.startswith(path.rstrip("/").casefold() + "/") for path in part.razed for each in begins)
 
 
 def _begins(pattern: str, scene: Scene) -> str:
@@ -256,13 +256,14 @@ def _project(pattern: str, scene: Scene) -> bool:
     return _like(wanted, slashes=True).fullmatch(scene.root) is not None
 
 
-def lies_in(patterns: tuple[str, ...], path: str, scene: Scene) -> bool:
-    """`src/**`, `~/x`, `/etc/*`: relative ones are meant from the project; `*` stays within one folder."""
-    return _paths(patterns, scene.root, scene.home).fullmatch(path) is not None
+def lies_in(patterns: tuple[str, ...], path: str, scene: Scene, loose: bool = False) -> bool:
+    """`src/**`, `~/x`, `/etc/*`: relative ones are meant from the project; `*` stays within one folder. `loose`:
+    in capitals or not, for on a Mac `KEYS/x` is `keys/x`."""
+    return _paths(patterns, scene.root, scene.home, loose).fullmatch(path) is not None
 
 
 @lru_cache(maxsize=4096)
-def _paths(patterns: tuple[str, ...], root: str, home: str) -> re.Pattern[str]:
+def _paths(patterns: tuple[str, ...], root: str, home: str, loose: bool) -> re.Pattern[str]:
     whole: list[str] = []
     for pattern in patterns:
         wanted = home + pattern[1:] if pattern == "~" or pattern.startswith("~/") else pattern
@@ -272,7 +273,7 @@ def _paths(patterns: tuple[str, ...], root: str, home: str) -> re.Pattern[str]:
             wanted = f"{_exactly(root)}/{wanted.removeprefix('./')}"
         wanted += "**" if wanted.endswith("/") else ""  # a folder is meant, and what lies in it
         whole.append(_like(wanted, slashes=True).pattern)
-    return re.compile("|".join(whole) or "(?!)", re.DOTALL)
+    return re.compile("|".join(whole) or "(?!)", re.DOTALL | re.IGNORECASE if loose else re.DOTALL)
 
 
 def _exactly(path: str) -> str:
