@@ -353,6 +353,7 @@ def test_a_file_is_read_and_a_section_taken_out_leaves_the_rest_as_it_was() -> N
         ("[A]\ndo = 'deny'\n", "small letters"),
         ("a = 1\n", "outside of a section"),
         ("[a]\ndo = 'deny'\nhours = '9-5'\n", "09:00-18:00"),
+        ("[a]\ndo = 'deny'\nhours = '00:00-00:00'\n", "no time at all"),
         ("[a]\ndo = 'deny'\ndays = 'monday'\n", "mon-fri"),
         ("[a]\ndo = 'deny'\nuntil = 'soon'\n", "date"),
         ("[a]\ndo = 'deny'\nuntil = 0001-01-01\n", "line 3, [a]: until is a date"),

@@ -116,6 +116,8 @@ def problem(rule: Rule) -> str:
             return f"a path begins with /, with ~/ or in the project, and has no .. in it: {path!r} is none"
     if rule.hours and _hours(rule.hours) is None:
         return f"hours are written like 09:00-18:00, not {rule.hours!r}"
+    if rule.hours and len(set(_hours(rule.hours) or ())) == 1:
+        return f"from {rule.hours} is no time at all; a whole day is 00:00-24:00"
     for day in rule.days:
         if _days(day) is None:
             return f"days are written like mon or mon-fri, not {day!r}"
