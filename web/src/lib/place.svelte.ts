@@ -4,12 +4,22 @@ export type Place =
   | { view: "inbox" | "sessions" | "history" | "devices" | "rules" | "start" }
   | { view: "prompt" | "session" | "terminal" | "resume"; id: string };
 
+/** An address may have been cut off on its way here: then it names nothing. */
+function decoded(id: string): string {
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return "";
+  }
+}
+
 function read(hash: string): Place {
-  const [view = "", id = ""] = hash.replace(/^#\/?/, "").split("/");
-  if (view === "p" && id) return { view: "prompt", id: decodeURIComponent(id) };
-  if (view === "s" && id) return { view: "session", id: decodeURIComponent(id) };
-  if (view === "t" && id) return { view: "terminal", id: decodeURIComponent(id) };
-  if (view === "start" && id) return { view: "resume", id: decodeURIComponent(id) };
+  const [view = "", part = ""] = hash.replace(/^#\/?/, "").split("/");
+  const id = decoded(part);
+  if (view === "p" && id) return { view: "prompt", id };
+  if (view === "s" && id) return { view: "session", id };
+  if (view === "t" && id) return { view: "terminal", id };
+  if (view === "start" && id) return { view: "resume", id };
   return view === "start" || view === "rules" || view === "sessions" || view === "history" || view === "devices" ? { view } : { view: "inbox" };
 }
 
