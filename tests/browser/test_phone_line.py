@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from chromium import Page
     from phone_scene import Agent, Opens
 
+    from kit.yourcall import Yourcall
+
 pytestmark = pytest.mark.browser
 
 # Lines as a bad network makes them: `window.dumb` of them never open, and `window.drops` says what does not come
@@ -92,3 +94,32 @@ def test_what_comes_late_of_another_conversation_is_not_shown_in_this_one(
     })()""")
     assert "of the kites" not in shown
     assert "Words of the weather." in shown
+
+
+# The lists wait for the test's word.
+SLOW = """
+  const asks = window.fetch.bind(window);
+  window.lists = [];
+  window.fetch = (path, ...more) => path !== "/api/prompts" ? asks(path, ...more)
+    : new Promise((comes) => window.lists.push(() => comes(asks(path, ...more))));
+"""
+
+
+def test_lists_that_come_after_the_line_broke_do_not_say_that_it_is_there(opens: Opens) -> None:
+    page = opens()
+    page.call("Page.addScriptToEvaluateOnNewDocument", source=LINES.replace("DUMB", "0") + SLOW)
+    page.reload()
+    until(lambda: page.js("window.lists?.length") == 2, what="the lists to be asked for: at once, and by the feed")
+    page.js("window.dumb = 999; window.lines.at(-1).real.close()")
+    page.sees("No connection")
+    page.js("window.lists.forEach((list) => list())")
+    page.sees("Nothing waits for you")
+    page.js("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert "Live" not in page.text()
+
+
+def test_a_damaged_address_leads_to_the_inbox(yc: Yourcall, opens: Opens) -> None:
+    page = opens()
+    page.js("location.hash = '#/p/%E0%A4%A'")
+    page.reload()
+    page.sees("Nothing waits for you")

@@ -118,7 +118,7 @@ export class Feed {
     mine.onmessage = ({ data }) => {
       if (mine === this.socket) clearTimeout(this.opening);
       this.turn = this.turn
-        .then(() => (mine === this.socket ? this.take(JSON.parse(String(data)) as LiveNews) : undefined))
+        .then(() => (mine === this.socket ? this.take(JSON.parse(String(data)) as LiveNews, mine) : undefined))
         .catch(() => this.give(mine));
     };
     mine.onclose = ({ code }) => {
@@ -149,12 +149,13 @@ export class Feed {
     this.pause = Math.min(this.pause * 2, LONGEST);
   }
 
-  private async take(message: LiveNews): Promise<void> {
+  private async take(message: LiveNews, mine: WebSocket): Promise<void> {
     if (message.type === "hello") {
       this.pause = SHORTEST;
       clock.told(message.now);
       if (message.snapshot) {
         await this.to.snapshot();
+        if (mine !== this.socket) return; // it broke meanwhile: the next one begins anew
         this.seq = message.seq;
       }
       this.to.brake(message.paused);
