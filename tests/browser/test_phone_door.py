@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from phone_scene import Agent
 
+from kit.drawn import Drawn
 from kit.poll import until
+from kit.terminal import Tmux
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from chromium import Chromium
-    from phone_scene import Agent, Opens
+    from phone_scene import Opens
 
     from kit.yourcall import Yourcall
 
 pytestmark = pytest.mark.browser
+
+IDLE = Path(__file__).resolve().parent.parent / "corpus" / "claude" / "idle-empty-80x24" / "screen.txt"
 
 
 def test_a_link_pairs_in_one_tap_and_leaves_no_trace(yc: Yourcall, chromium: Chromium) -> None:
@@ -63,6 +67,27 @@ def test_a_revoked_phone_is_out_at_once_and_shows_nothing_more(yc: Yourcall, age
     second.loses("first")
     names = [device["name"] for device in yc.http("GET", "/api/devices")[1] if device["revoked_at"] is None]
     assert names == ["second"]
+
+
+def test_what_was_typed_goes_with_the_pairing(tmp_path: Path, yc: Yourcall, opens: Opens) -> None:
+    page = opens()
+    box = "document.querySelector('.composer textarea')"
+    with Tmux() as tmux:
+        pane = Drawn(tmp_path, {"idle": IDLE.read_text()}, {}).start(tmux, 80, 24)
+        with Agent(tmp_path, yc, pane=pane) as agent:
+            agent.begins()
+            page.js(f"location.hash = '#/s/{agent.session_id}'")
+            until(lambda: page.js(f"Boolean({box})"), what="the composer", show=page.text)
+            page.js(f"{box}.focus()")
+            page.call("Input.insertText", text="my half a thought")
+            until(lambda: "half a thought" in page.js("JSON.stringify(localStorage)"), what="the draft")
+            (device,) = yc.http("GET", "/api/devices")[1]
+            yc.http("DELETE", f"/api/devices/{device['id']}")
+            page.sees("Pair this device")
+            page.write("Code", yc.http("POST", "/api/pairing")[1]["code"])
+            page.tap("Pair", "form")
+            until(lambda: page.js(f"Boolean({box})"), what="the composer again", show=page.text)
+            assert page.js(f"{box}.value") == ""
 
 
 def test_sessions_warn_of_modes_that_do_not_ask(tmp_path: Path, yc: Yourcall, agent: Agent, opens: Opens) -> None:

@@ -1,7 +1,7 @@
 // What was typed for a session and not sent yet: it survives a look elsewhere, and a phone that closed the app.
 
 import { SvelteMap } from "svelte/reactivity";
-import { drafts as kept, keepDrafts } from "./kept";
+import { drafts as kept, forgets, keepDrafts } from "./kept";
 
 class Drafts extends SvelteMap<string, string> {
   /** Whose words are on their way right now, which they are, and what a session goes by since. */
@@ -50,3 +50,4 @@ class Drafts extends SvelteMap<string, string> {
 
 export const drafts = new Drafts();
 for (const [id, text] of kept()) drafts.set(id, text);
+forgets.push(() => drafts.clear());

@@ -68,7 +68,11 @@ export const sent = (): string[] => read<string[]>(SENT, []);
 export const keepSent = (text: string): void =>
   write(SENT, [text, ...sent().filter((each) => each !== text)].slice(0, MOST_SENT));
 
+/** Who has such words in memory, too, lets go of them here. */
+export const forgets: (() => void)[] = [];
+
 export function forgetAll(): void {
+  for (const forget of forgets) forget();
   try {
     for (const name of [ANSWERS, DRAFTS, SENT]) localStorage.removeItem(name);
   } catch {
