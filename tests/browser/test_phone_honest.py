@@ -443,3 +443,27 @@ def test_an_answer_on_the_only_card_that_came_through_is_sent_when_the_line_is_b
     decision = answered(line)["decision"]
     assert (decision["behavior"], decision["message"].count("not now")) == ("deny", 1)
     until(lambda: "barelyaaa2" not in page.js("JSON.stringify(localStorage)"), what="it to be forgotten")
+
+
+# An answer whose fate is the test's to decide.
+HELD = """
+  window.fetch = ((asks) => (path, ...more) => /answer$/.test(path)
+    ? new Promise((_, fails) => (window.breaks = () => fails(new TypeError("no line")))) : asks(path, ...more)
+  )(window.fetch.bind(window))
+"""
+
+
+def test_an_answer_that_breaks_off_as_the_phone_is_unpaired_is_not_kept(
+    yc: Yourcall, agent: Agent, opens: Opens
+) -> None:
+    page = opens()
+    agent.bash("goneaaaaa2", "npm test")
+    page.find("Allow")
+    page.js(HELD)
+    page.tap("Allow")
+    until(lambda: page.js("Boolean(window.breaks)"), what="the answer to leave")
+    (device,) = yc.http("GET", "/api/devices")[1]
+    yc.http("DELETE", f"/api/devices/{device['id']}")
+    page.sees("Pair this device")
+    page.js("window.breaks(); new Promise((done) => requestAnimationFrame(done))")
+    assert "goneaaaaa2" not in page.js("JSON.stringify(localStorage)")

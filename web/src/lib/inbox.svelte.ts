@@ -221,7 +221,8 @@ class Inbox {
   private own(card: Card, mine: Mine | null): void {
     card.mine = mine;
     const id = card.prompt.id;
-    if (mine === null || mine.stage === "told") forgetAnswer(id);
+    // One that broke off as this device was unpaired is nobody's to send later.
+    if (mine === null || mine.stage === "told" || this.line === "unpaired") forgetAnswer(id);
     else keepAnswer({ id, request: mine.request, label: mine.label, at: Date.now() / 1000 });
   }
 
