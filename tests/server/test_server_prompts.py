@@ -340,6 +340,24 @@ def test_the_log_says_who_what_when_and_what_then_happened(house: House) -> None
         assert phone.get("/api/log?limit=0").status_code == 400
 
 
+@pytest.mark.parametrize("path", ["/api/log?limit=2", "/api/prompts?all=1&limit=2"])
+def test_a_page_does_not_end_between_two_of_the_same_instant(house: House, path: str) -> None:
+    """The next one begins before it: what was left of that instant would be on no page."""
+    at = time.time() - 100
+    for number, name in enumerate(("old", "one", "two", "three", "new")):
+        house.ask(name, session=name, at=at + (number if name in ("old", "new") else 1))
+        house.post(SessionEnded(at + 10, name))
+    with house.http(house.token("phone")) as phone:
+        seen: list[str] = []
+        before = ""
+        while page := phone.get(path + before).json():
+            seen += [each["id"] for each in page]
+            before = f"&before={page[-1]['opened_at']}"
+    assert seen[0] == "new"
+    assert seen[-1] == "old"
+    assert sorted(seen[1:-1]) == ["one", "three", "two"]
+
+
 def test_an_answer_that_lost_to_the_desk_is_not_said_to_have_decided(house: House) -> None:
     house.ask("p1")
     with house.http(house.token("phone")) as phone:

@@ -101,7 +101,9 @@ async def read_log(call: Call) -> Reply | Refusal:
         if len(page) < MOST_ROWS:
             break
         before = page[-1].opened_at
-    return Reply(lines[:limit])
+    # Not between two of the same instant: the next page begins before it.
+    ends = next((n for n in range(limit, len(lines)) if lines[n].opened_at != lines[n - 1].opened_at), len(lines))
+    return Reply(lines[:ends])
 
 
 async def status(call: Call) -> Reply | Refusal:

@@ -44,6 +44,7 @@ ENDED_SESSIONS = "SELECT id, row FROM sessions WHERE live = 0 ORDER BY at DESC L
 ONE_SESSION = "SELECT id, row FROM sessions WHERE id = ?"
 MATCHING = "SELECT id FROM prompts WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
 PROMPTS = "SELECT id, row FROM prompts WHERE opened_at < ? ORDER BY opened_at DESC LIMIT ?"
+TIED_PROMPTS = "SELECT id, row FROM prompts WHERE opened_at = ?"
 OPEN_PROMPTS = f"SELECT id, row FROM prompts WHERE live = 1 AND {_NOT_CLOSED} AND opened_at < ? ORDER BY opened_at DESC LIMIT ?"  # noqa: E501, S608
 # One statement, so one look: read one after the other, a commit in between could hide a change for good.
 CHANGED = (
@@ -159,9 +160,17 @@ class Store:
         return [row[0] for row in self._rows(MATCHING, prefix, prefix + "\U0010ffff", limit)]
 
     def prompts(self, *, open_only: bool, limit: int, before: float | None = None) -> list[Prompt]:
-        """The newest first; `before`: only those opened earlier. Open is everything not closed, unsure too."""
+        """The newest first; `before`: only those opened earlier. Open is everything not closed, unsure too.
+
+        What was opened in the same instant as the last one comes with it: the next page begins before that.
+        """
         query = OPEN_PROMPTS if open_only else PROMPTS
-        return self._decoded(PROMPT, query, float("inf") if before is None else before, limit)
+        found = self._decoded(PROMPT, query, float("inf") if before is None else before, limit)
+        if found and len(found) == limit:
+            known = {prompt.id for prompt in found}
+            tied = self._decoded(PROMPT, TIED_PROMPTS, found[-1].opened_at)
+            found += [p for p in tied if p.id not in known and not (open_only and p.state in CLOSED)]
+        return found
 
     def changes_after(self, seq: int, limit: int) -> list[Change]:
         """The current version of every row that changed after `seq`, oldest change first."""
