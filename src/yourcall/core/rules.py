@@ -146,9 +146,12 @@ def active(rule: Rule, scene: Scene) -> bool:
         return False
     if rule.uses is not None and scene.used.get(rule.name, 0) >= rule.uses:
         return False
-    if rule.hours and not _within(_hours(rule.hours), scene.minute):
+    span = _hours(rule.hours) if rule.hours else None
+    if rule.hours and not _within(span, scene.minute):
         return False
-    return not rule.days or any(scene.day in (_days(day) or ()) for day in rule.days)
+    # The night of a day goes on after midnight.
+    today = (scene.day - 1) % 7 if span is not None and span[0] > span[1] > scene.minute else scene.day
+    return not rule.days or any(today in (_days(day) or ()) for day in rule.days)
 
 
 def covers(rule: Rule, part: Part, asked: Asked, scene: Scene) -> bool:
