@@ -72,7 +72,9 @@ def test_the_real_claude_code_is_answered_and_spoken_to_from_a_phone(
     page.tap("What came before")
     page.sees("Good morning.", 30)
     words = scene.model.script("more", [text("Good evening.")])
-    page.js("document.querySelector('.composer textarea').focus()")
+    field = "document.querySelector('.composer textarea')"
+    until(lambda: page.js(f"{field} !== null"), 10, what="a field to type into", show=page.text)
+    page.js(f"{field}.focus()")
     page.call("Input.insertText", text=words)
     page.tap("Send")
     page.sees("Good evening.", 30)
@@ -81,7 +83,9 @@ def test_the_real_claude_code_is_answered_and_spoken_to_from_a_phone(
 
 
 def tell(page: Page, words: str) -> None:
-    page.js("document.querySelector('.composer textarea').focus()")
+    field = "document.querySelector('.composer textarea')"
+    until(lambda: page.js(f"{field} !== null"), 10, what="a field to type into", show=page.text)
+    page.js(f"{field}.focus()")
     page.call("Input.insertText", text=words)
     page.tap("Send")
 
