@@ -33,7 +33,7 @@ def answer_id(line: socket.socket) -> str:
 
 
 def row(page: Page, prompt_id: str) -> str:
-    return page.js(f"document.querySelector('li[data-id={prompt_id}]')?.innerText ?? ''")
+    return page.js(f"""document.querySelector('li[data-id="{prompt_id}"]')?.innerText ?? ''""")
 
 
 def test_each_step_is_told_and_none_is_claimed_early(agent: Agent, other: Agent, opens: Opens) -> None:
@@ -133,7 +133,7 @@ def test_what_happened_without_a_line_is_told_when_it_is_back(
         lambda: "after=" in [url for url in page.asked if "/api/live" in url][-1], what="it goes on where it was"
     )
     for name in ("gapaaaaaa2", "gapbbbbbb2"):
-        until(lambda: page.box("Allow", f"li[data-id={name}]") is None, what=f"{name} answered", show=page.text)  # noqa: B023
+        until(lambda: page.box("Allow", f'li[data-id="{name}"]') is None, what=f"{name} answered", show=page.text)  # noqa: B023
     page.tap("Allow", "li[data-id=gapccccccc]")
     until(lambda: story(yc, "gapccccccc")["state"] != "open", what="the third answered")
 

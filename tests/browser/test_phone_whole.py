@@ -18,7 +18,7 @@ YES_NO = [{"label": "Yes", "effect": "allow_once"}, {"label": "No", "effect": "d
 
 
 def row(page: Page, prompt_id: str) -> str:
-    return page.js(f"document.querySelector('li[data-id={prompt_id}]')?.innerText ?? ''")
+    return page.js(f"""document.querySelector('li[data-id="{prompt_id}"]')?.innerText ?? ''""")
 
 
 def asked(yc: Yourcall, **ask: Any) -> str:

@@ -20,6 +20,7 @@ from kit.poll import until
 from kit.yourcall import COMMAND, Said, Yourcall
 from yourcall.cli import at_login
 from yourcall.cli.place import Place
+from yourcall.sockets import short_folder
 
 
 class Machine:
@@ -458,13 +459,15 @@ def test_uninstall_of_a_home_with_a_long_path_leaves_nothing_in_tmp(machine: Mac
 
 
 def test_uninstall_does_not_lose_a_session_that_runs_in_a_tmux_of_ours(machine: Machine, tmp_path: Path) -> None:
-    home = tmp_path / "h"  # a short path: its tmux is in it
+    home = tmp_path / "h"
+    folder = short_folder(home, "tmux")
     tmux = shutil.which("tmux")
     assert tmux is not None
     (machine.bin / "tmux").symlink_to(tmux)
-    (home / "tmux").mkdir(parents=True, mode=0o700)
+    folder.mkdir(parents=True, mode=0o700, exist_ok=True)
+    home.mkdir(exist_ok=True)
     (home / "daemon.lock").write_text("")
-    socket = home / "tmux" / "claude-k3fq"
+    socket = folder / "claude-k3fq"
     line = [tmux, "-S", str(socket), "-f", "/dev/null"]
     subprocess.run([*line, "new-session", "-d", "-s", "claude-k3fq", "sleep 600"], check=True)
     try:
@@ -476,6 +479,7 @@ def test_uninstall_does_not_lose_a_session_that_runs_in_a_tmux_of_ours(machine: 
         subprocess.run([*line, "kill-server"], check=True)
     until(lambda: machine.run("--home", str(home), "uninstall", "--yes").code == 0)
     assert not home.exists()
+    assert not folder.exists()
 
 
 def test_a_tmux_conf_that_is_a_link_stays_one_and_one_that_cannot_be_written_is_said(machine: Machine) -> None:
