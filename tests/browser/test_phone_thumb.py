@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
-IDLE = Path(__file__).resolve().parent.parent / "corpus" / "claude" / "idle-empty-80x24" / "screen.txt"
+WORKS = Path(__file__).resolve().parent.parent / "corpus" / "claude" / "working-slow-80x24" / "screen.txt"
 
 # From here on no time passes for the page: what moves now has moved just now, however busy this machine is.
 STILL = "performance.now = ((now) => () => now)(performance.now())"
@@ -111,7 +111,7 @@ def test_no_rule_is_made_by_a_tap_for_what_was_there_before(yc: Yourcall, agent:
 def test_a_second_tap_on_send_stops_nothing(tmp_path: Path, yc: Yourcall, opens: Opens) -> None:
     page = opens()
     with Tmux() as tmux:
-        drawn = Drawn(tmp_path, {"idle": IDLE.read_text()}, {})
+        drawn = Drawn(tmp_path, {"works": WORKS.read_text()}, {})
         with Agent(tmp_path, yc, pane=drawn.start(tmux, 80, 24)) as agent:
             agent.says("Hello.")
             agent.begins()
