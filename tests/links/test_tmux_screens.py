@@ -37,7 +37,7 @@ def captured(name: str) -> str:
 
 
 BASH, RM, IDLE = captured("bash-120x40"), captured("bash-rm-120x40"), captured("idle-after-answer-120x40")
-TRUST = captured("trust-120x40")
+TRUST, QUESTION = captured("trust-120x40"), captured("ask-single-120x40")
 TRUSTED = TRUST.replace(" ❯ No, exit", "   No, exit").replace("   Yes, I trust", " ❯ Yes, I trust")
 CLIPPED = captured("mcp-tool-80x24")
 STRANGE = "\n".join(
@@ -188,9 +188,10 @@ def test_nothing_is_pressed_when_the_screen_is_not_what_was_seen(tmux: Tmux, tmp
     assert drawn.typed == b""
 
 
-def test_a_key_of_the_desk_that_is_not_read_yet_is_waited_for(tmux: Tmux, tmp_path: Path) -> None:
+@pytest.mark.parametrize("first", [BASH, QUESTION], ids=["one key", "filled in"])
+def test_a_key_of_the_desk_that_is_not_read_yet_is_waited_for(tmux: Tmux, tmp_path: Path, first: str) -> None:
     """The screen still shows the first dialog, and it is answered already: our key would have met the second."""
-    drawn = Drawn(tmp_path, {"ask": BASH, "rm": RM}, {("ask", "1"): ["ask", "rm"]}, moment=0.7)
+    drawn = Drawn(tmp_path, {"ask": first, "rm": RM}, {("ask", "1"): ["ask", "rm"]}, moment=0.7)
     pane = drawn.start(tmux)
     env = {"PATH": os.environ["PATH"], "TERM": "xterm", "LANG": "C.UTF-8"}
 
@@ -199,7 +200,7 @@ def test_a_key_of_the_desk_that_is_not_read_yet_is_waited_for(tmux: Tmux, tmp_pa
             prompt = await at.shown()
             desk.key("1")
             await asyncio.to_thread(until, lambda: drawn.typed == b"1")
-            return await at.answer(prompt, "deny")
+            return await at.answer(prompt, prompt.questions[0].options[1].id)
 
     with Ptys() as ptys:
         desk = ptys.start(["tmux", "-u", "-S", str(tmux.socket), "attach", "-t", "t0"], cwd=tmp_path, env=env)

@@ -88,9 +88,10 @@ async def typed_at(session: Session, tmux: Servers) -> float | None:
 
 async def hands_on(server: Server, pane: str, since: float) -> bool:
     """Has somebody typed there just now, after `since`? The agent may not have read it yet: then the screen still
-    shows a dialog that is answered already, and a key of ours would meet the next one."""
+    shows a dialog that is answered already, and a key of ours would meet the next one. Who cannot tell counts as
+    a yes."""
     typed = await server.last_typed(pane)
-    return isinstance(typed, int) and typed >= int(since) and 0 <= time.time() - typed < RESTS_S
+    return isinstance(typed, Gone) or (typed >= int(since) and 0 <= time.time() - typed < RESTS_S)
 
 
 def last_read(pid: int) -> float:

@@ -103,13 +103,14 @@ class Keyboard:
     async def _next(self, prompt: Prompt, basis: Basis, on: OnScreen, option: str) -> tuple[Press, Shot] | Refused:
         deadline = time.monotonic() + HANDS_S
         while time.monotonic() < deadline:
+            typing = await hands_on(self._servers.at(basis.server), basis.pane, prompt.opened_at)
             shot = await self._looked(prompt, basis, on)
             if isinstance(shot, Refused):
                 return shot
             press = on.next_key(basis.shot, shot, option)
             if isinstance(press, Refused):
                 return press
-            if not await hands_on(self._servers.at(basis.server), basis.pane, prompt.opened_at):
+            if not typing:
                 return press, shot
             await asyncio.sleep(AGAIN_S)
         return Refused("Somebody is typing there, at the desk; nothing was pressed.")
