@@ -33,7 +33,9 @@ class Row:
 
     @property
     def ratio(self) -> float | None:
-        return self.value / statistics.median(self.other) if self.other else None
+        """None without another, or if that is too little to be measured: nothing is so many times of nothing."""
+        other = statistics.median(self.other) if self.other else 0
+        return self.value / other if other > 0 else None
 
     @property
     def goal(self) -> str:
