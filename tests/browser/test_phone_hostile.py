@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -148,12 +147,9 @@ def test_a_thousand_prompts(yc: Yourcall, agent: Agent, opens: Opens) -> None:
         assert line.recv(100) == b"hold\n"
         if n >= 10:
             line.close()  # still asked, held by nobody: this process need not keep a thousand lines
-    started = time.monotonic()
     page = opens()
     page.sees("1000 waiting", 30)
     page.find("Allow")
-    took = time.monotonic() - started
-    assert took < 25, f"{took:.1f} s"  # 8.9 s were seen on two cores with a load of 16
     assert page.js("document.querySelectorAll('li.row').length") == 40
     page.tap("Show 40 of 960 more")
     until(lambda: page.js("document.querySelectorAll('li.row').length") == 80, what="more rows")
