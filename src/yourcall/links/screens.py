@@ -16,10 +16,10 @@ from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
-from yourcall.agents.on_screen import Explained, Offer, OnScreen, Shot
+from yourcall.agents.on_screen import Explained, OnScreen, Shot
 from yourcall.core.state import State
 from yourcall.events import (
     AnswerGiven,
@@ -35,7 +35,7 @@ from yourcall.events import (
     SessionSeen,
     TraceLost,
 )
-from yourcall.links import elsewhere, names, processes
+from yourcall.links import elsewhere, names, pauses, processes
 from yourcall.links.dialogs import (
     Basis,
     explained,
@@ -49,11 +49,12 @@ from yourcall.links.dialogs import (
 )
 from yourcall.links.foreground import folder, has_terminal, in_front, leader_in_front
 from yourcall.links.names import STRANGER
+from yourcall.links.pauses import Rest
 from yourcall.links.pty import DOOR
 from yourcall.links.servers import Servers, pane_of
 from yourcall.links.tmux import Gone, Look, Row
 from yourcall.links.told import Calls
-from yourcall.model import TERMINALS, Answer, Link, Prompt, Session, SessionState, Tool
+from yourcall.model import Answer, Link, Prompt, Session, Tool
 
 log = logging.getLogger(__name__)
 
@@ -64,12 +65,9 @@ SETTLED_S = 0.3  # a hook tells of the same dialog within a tenth of a second: i
 HOOKED_S = 3.0  # a session whose hooks work gets longer: on a busy machine a hook takes its time to start
 AGAIN_S = 0.05  # between two looks at a dialog that seems to have gone
 PLAIN_S = 1.0  # between two looks where each one costs a process
-DOUBT_S = 1.0  # so long must a screen contradict what the hooks said last
-# What an agent's informing hooks, or its socket, tell of.
 ANY = "generic"  # the agent that stands for every program that nobody taught us
+# What an agent's informing hooks, or its socket, tell of.
 HOOKED_KINDS = frozenset({"permission", "question", "plan", "elicitation"})
-TROUBLE = "problem:screen"
-TROUBLE_S = 3.0  # a call that works at the second try is no news
 CLOSING_S = 2.0  # with its last pane a server goes, and the program that ran there a moment after it
 SLOW_S = 1.0  # a server that answers does so in milliseconds
 DRAWN_S = 3.0  # a window that changes its size is drawn anew, on a busy machine within this
@@ -100,10 +98,7 @@ class _Seen(Struct):
     mark: str = ""
     since: float = 0.0
     active_at: int = -1
-    state: str = ""
-    state_since: float = 0.0
-    troubled_at: float = 0.0
-    turn: bool = False  # a turn was seen to be under way
+    rest: Rest = field(default_factory=Rest)
 
 
 class Screens:
@@ -244,12 +239,10 @@ class Screens:
         now = time.monotonic()
         if mark != seen.mark:
             seen.mark, seen.since = mark, now
-        seen.turn = seen.turn or shot.reading.state in ("waiting", "working")
+        seen.rest.turn = seen.rest.turn or shot.reading.state in ("waiting", "working")
         if not mark:
             await self._retire(place)
-            await self._rests(place, look, shot, on)
-            await self._troubled(place, seen, shot, on)
-            await self._stopped(place, seen, shot, on)
+            await pauses.told(self._teller, place.session_id, seen.rest, look.screen, shot, on)
         elif shot.reading.kind == "unknown" and self._idle(place.session_id):
             pass  # the turn is over: a menu that the person opened
         elif (
@@ -460,50 +453,6 @@ class Screens:
         session = self._teller.state.sessions.get(session_id)
         return session is not None and session.state == "idle"
 
-    async def _rests(self, place: Place, look: Look, shot: Shot, on: OnScreen) -> None:
-        """At work or at rest, as the input box shows. Hooks know sooner, but their words may come in any order."""
-        session = self._teller.state.sessions.get(place.session_id)
-        if session is None or on.draft(look.screen) is None:
-            return
-        state: SessionState = "working" if shot.reading.state == "working" else "idle"
-        seen, now = self._seen.setdefault((place.server, place.pane), _Seen()), time.monotonic()
-        if seen.state != state:
-            seen.state, seen.state_since = state, now
-        hooked = any(link.kind not in TERMINALS for link in session.links)
-        if session.state != state and now - seen.state_since >= (DOUBT_S if hooked else 0.0):
-            await self._teller.post(SessionSeen(time.time(), replace(session, state=state, seen_at=time.time())))
-
-    async def _troubled(self, place: Place, seen: _Seen, shot: Shot, on: OnScreen) -> None:
-        """What keeps the session from working, shown as long as the screen says it."""
-        offer = on.trouble(shot) if on.trouble is not None else None
-        session, now = self._teller.state.sessions.get(place.session_id), time.time()
-        shown = [p for p in self._teller.state.of_session(place.session_id) if p.fingerprint == TROUBLE]
-        if offer is None or session is None:
-            seen.troubled_at = 0.0
-            for prompt in shown:
-                await self._teller.post(PromptWithdrawn(now, prompt.id, "it is over"))
-            return
-        seen.troubled_at = seen.troubled_at or now
-        if shown or now - seen.troubled_at < TROUBLE_S:
-            return
-        prompt = _pause(place, session, offer, TROUBLE, now)
-        await self._teller.post(PromptRaised(now, prompt))
-
-    async def _stopped(self, place: Place, seen: _Seen, shot: Shot, on: OnScreen) -> None:
-        """The turn was cancelled at the desk, and nothing but the screen tells that the session is ready."""
-        offer = on.stopped(shot) if on.stopped is not None and seen.turn else None
-        session, now = self._teller.state.sessions.get(place.session_id), time.time()
-        if offer is None or session is None:
-            return
-        seen.turn = False
-        told = (p for p in self._teller.state.of_session(session.id) if p.fingerprint == offer.kind)
-        if any(p.state == "open" for p in told):
-            return  # its hook has told of it after all, with more words
-        # Named as the agent's own hook would, whose word ends it.
-        prompt = replace(_pause(place, session, offer, offer.kind, now), questions=offer.questions, held=True)
-        await self._teller.post(SessionSeen(now, replace(session, state="idle", seen_at=now)))
-        await self._teller.post(PromptRaised(now, prompt))
-
     async def _retire(self, place: Place) -> None:
         """Once a session has told its own id, the one we made up for its pane is not used any more."""
         if place.session_id.startswith(STRANGER):
@@ -555,20 +504,3 @@ def _left(session: Session) -> bool:
 
 def _weight(session: Session) -> tuple[bool, float]:
     return not session.id.startswith(STRANGER), session.seen_at
-
-
-def _pause(place: Place, session: Session, offer: Offer, fingerprint: str, now: float) -> Prompt:
-    """What only a screen tells of, and no dialog asks: the next word is the person's."""
-    return Prompt(
-        id=secrets.token_hex(8),
-        kind=offer.kind,
-        agent=place.agent,
-        session_id=session.id,
-        cwd=session.cwd,
-        title=offer.title,
-        opened_at=now,
-        body=offer.body,
-        fingerprint=fingerprint,
-        permission_mode=session.permission_mode,
-        link="speech",
-    )
