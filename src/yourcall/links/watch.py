@@ -50,6 +50,11 @@ def reached(prompt: Prompt) -> bool:
     return prompt.link == "screen" and not from_screen(prompt)
 
 
+def _around(call: CallSeen, prompt: Prompt) -> bool:
+    """A call that may have raised this prompt while it ran."""
+    return bool(call.alike) and prompt.fingerprint.startswith(call.alike)
+
+
 class Watch:
     """One prompt under observation. `nudge()` makes it look now."""
 
@@ -141,9 +146,11 @@ class Watch:
             self._tail, self._tail_path = Tail(Path(path), MOST_AT_ONCE), path
         for line in self._tail.new_lines():
             for found in self._agent.read_line(line):
+                # A session makes thousands of calls; only what may be ours is kept.
                 if isinstance(found, CallSeen):
-                    self._calls[found.call_id] = found
-                else:
+                    if found.fingerprint == prompt.fingerprint or _around(found, prompt):
+                        self._calls[found.call_id] = found
+                elif found.call_id in self._calls or found.call_id == prompt.call_id:
                     self._results[found.call_id] = found
 
     def _bind(self, prompt: Prompt) -> str:
@@ -160,7 +167,7 @@ class Watch:
                 return call.call_id
         # A form names no call. Of several that may have raised it, the last one to end is the one whose end proves
         # that the form was answered.
-        around = [c for c in calls if c.alike and prompt.fingerprint.startswith(c.alike)]
+        around = [call for call in calls if _around(call, prompt)]
         running = [call for call in around if call.call_id not in ends]
         if not running:
             return max(around, key=lambda call: ends[call.call_id]).call_id if around else ""
