@@ -126,7 +126,7 @@ class Switchboard:
         if isinstance(event, SessionSeen):
             event = replace(event, session=self.runs.linked(event.session))
         if isinstance(event, PromptRaised):
-            event, answer = self._by_rule(event, bodies)
+            event, answer, _ = self._by_rule(event, bodies)
         done = await self._taken(event, bodies, answer)
         if isinstance(event, PromptRaised) and self.config.claude.outline_cool_down:
             await self._hasty(event)
@@ -140,19 +140,20 @@ class Switchboard:
 
     def _by_rule(
         self, event: PromptRaised, bodies: dict[str, bytes] | None
-    ) -> tuple[PromptRaised, AnswerGiven | None]:
-        """What the rules say to a new prompt. Their own mistake leaves it as it is, for a person to answer."""
+    ) -> tuple[PromptRaised, AnswerGiven | None, str]:
+        """What the rules say to a new prompt, and why a person must be asked if they insist on it. Their own
+        mistake leaves it as it is, for a person to answer."""
         prompt = event.prompt
         if prompt.id in self.state.prompts or self.loop.store.newest(prompt.id) is not None:
-            return event, None  # told again: it was new once
+            return event, None, ""  # told again: it was new once
         request = (bodies or {}).get(prompt.request) or self.body(prompt.request) or b""
         try:
             told = self.rules.told(prompt, request, time.time())
         except Exception:
             log.exception("the rules failed; prompt %s waits for a person", prompt.id)
-            return event, None
+            return event, None, "the rules failed; see its log"
         given = told.answer and AnswerGiven(time.time(), prompt.id, told.answer)
-        return replace(event, prompt=told.prompt), given
+        return replace(event, prompt=told.prompt), given, told.insists
 
     def _folder_of(self, session_id: str) -> str:
         session = self.state.sessions.get(session_id)
@@ -200,10 +201,15 @@ class Switchboard:
         return held
 
     async def _before(self, event: PromptRaised, heard: Heard) -> bool:
-        """Asked before a tool runs: it becomes a prompt only if a rule answers it, and at once."""
-        event, answer = self._by_rule(event, heard.bodies)
+        """Asked before a tool runs: it becomes a prompt only if a rule answers it, and at once. Where the rules
+        insist on a person, the agent is told to ask, and its request is a prompt of its own."""
+        event, answer, why = self._by_rule(event, heard.bodies)
         if answer is None:
-            return False
+            agent = AGENTS.get(event.prompt.agent)
+            if not why or agent is None or agent.insist is None:
+                return False
+            self.hooks.deliver(event.prompt.id, "ask", agent.insist(why), strict=False)
+            return True
         await to_its_end(self._taken(event, heard.bodies, answer))
         return True
 

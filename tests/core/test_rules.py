@@ -200,6 +200,64 @@ def test_the_very_text_means_the_very_folder() -> None:
     assert said([READING], "ls", away) == "allow"
 
 
+def insists(rules: list[Rule], command: str, guard: Guard | None = None) -> bool:
+    asked = shell(command)
+    ruling = decide(rules, asked, facts(asked), SCENE, guard)
+    assert ruling.do in ("ask", "hold"), (command, ruling)
+    return ruling.insists
+
+
+UNREAD = 'f() { git "p"ush $1; }; f origin'
+
+
+def test_a_person_is_asked_where_a_deny_may_be_about_what_cannot_be_taken_apart() -> None:
+    """In a mode in which the agent asks nobody it simply ran, with a deny for it in the rules."""
+    for deny in (
+        Rule("d", "deny", command=("git push",)),
+        Rule("d", "deny", command=("rm", "git * push")),
+        Rule("d", "deny", command=("* push",)),
+        Rule("d", "deny", command=("git push",), effect=("history_rewrite",)),
+        Rule("d", "deny", effect=("network",)),
+        Rule("d", "deny", path=("keys/**",)),
+        Rule("d", "deny", host=("*.example.com",), tool=("bash",)),
+        Rule("d", "ask", command=("git push",)),
+        Rule("d", "hold", effect=("secrets",)),
+    ):
+        for command in (UNREAD, f"bash -c '{UNREAD}'", f"eval '{UNREAD}'"):
+            assert insists([deny], command), (deny, command)
+            assert (
+                "rule d may be about it"
+                in decide([deny], shell(command), facts(shell(command)), SCENE).why.lower()
+            )
+    for other in (
+        READING,
+        Rule("d", "deny", command=("git fetch",)),
+        Rule("d", "deny", command=("terraform",)),
+        Rule("d", "deny", text="git push"),
+        Rule("d", "deny", mcp=("github",)),
+        Rule("d", "deny", tool=("Write",)),
+        Rule("d", "deny", effect=("network",), mode=("plan",)),
+    ):
+        for command in (UNREAD, f"bash -c '{UNREAD}'"):
+            assert not insists([other], command), (other, command)
+    push = Rule("d", "deny", command=("git push",))
+    assert insists([push], "f() { $'\\x67it' push; }; f")  # spelled in another way
+    assert not insists([push], "bash deploy.sh")
+    assert not insists([push], "touch x")
+    assert said([push, Rule("t", "allow", text=f"bash -c '{UNREAD}'")], f"bash -c '{UNREAD}'") == "allow"
+
+
+def test_a_rule_that_asks_insists_and_so_does_a_deny_that_is_paused() -> None:
+    push = Rule("p", "ask", command=("git push",))
+    assert insists([push], "git push")
+    assert insists([replace(push, do="hold")], "git push")
+    assert not insists([push], "git pull")
+    paused = Guard(paused=True)
+    assert insists([replace(push, do="deny")], "git push", paused)
+    assert insists([Rule("t", "deny", tool=("Bash",))], UNREAD, paused)
+    assert not insists([replace(push, do="allow")], "git push", paused)
+
+
 def test_commands_are_never_allowed_as_a_whole() -> None:
     assert said([Rule("b", "allow", tool=("Bash",))], "ls") == "ask"
     assert said([Rule("b", "allow", tool=("Bash",), project=("/p",))], "npm test") == "ask"

@@ -209,3 +209,37 @@ def test_a_form_that_nobody_could_fill_in_from_afar_is_left_to_the_desk(
 def _unheld(yourcall: Yourcall, prompt_id: str) -> dict[str, Any] | None:
     prompt = yourcall.http("GET", f"/api/prompts/{prompt_id}")[1]
     return None if prompt["held"] else prompt
+
+
+def ruled(yourcall: Yourcall, request_id: str, command: str) -> bytes:
+    """What the hook before a tool is told: to the end of the line, or all that the agent is to be told."""
+    with connect(yourcall) as sock:
+        payload = json.dumps(asked(tool_input={"command": command})).encode()
+        sock.sendall(greet("Rules", request_id, payload))
+        heard = b""
+        while part := sock.recv(1 << 16):
+            heard += part
+            if b"answer " in heard and heard.endswith(b"}"):
+                sock.sendall(b"wrote " + heard.split(b"answer ")[1].split(b" ")[0] + b"\n")
+    return heard
+
+
+def test_before_a_tool_runs_the_agent_is_told_to_ask_where_the_rules_insist(yourcall: Yourcall) -> None:
+    """Nothing was said to it, and in a mode that asks nobody it ran: what a deny may be about, and what the rules
+    failed at."""
+    rules = yourcall.home / "rules.toml"
+    rules.write_text('[no]\ndo = "deny"\ncommand = "touch"\n[twice]\ndo = "allow"\ncommand = "ls"\nuses = 2\n')
+    try:
+        assert ruled(yourcall, "ruled00001", "make") == b"release\n"
+        said = ruled(yourcall, "ruled00002", 'f() { touch "$1"; }; f x')
+        assert b'"permissionDecision":"ask"' in said
+        assert b"Rule no may be about it" in said
+        assert b'"permissionDecision":"allow"' in ruled(yourcall, "ruled00003", "ls")
+        (yourcall.home / "rules.toml.used").write_text("not to be read")
+        said = ruled(yourcall, "ruled00004", "ls")
+        assert b'"permissionDecision":"ask"' in said
+        assert b"the rules failed" in said
+        assert not {"ruled00001", "ruled00002", "ruled00004"} & {p["id"] for p in yourcall.prompts()}
+    finally:
+        rules.unlink()
+        (yourcall.home / "rules.toml.used").unlink(missing_ok=True)

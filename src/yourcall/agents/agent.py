@@ -100,5 +100,6 @@ class Agent(Struct, frozen=True):
     finder: Finder | None = None
     headless: Headless | None = None
     asked: Callable[[bytes], Asked | None] | None = None  # what a stored request is about, for the rules
+    insist: Callable[[str], bytes] | None = None  # what its hook before a tool prints, so that a person is asked
     read_pictures: Callable[[bytes], list[Picture]] | None = None  # what a line of its record shows
     read_message: Callable[[bytes], Message | None] | None = None  # where its record holds whole messages

@@ -6,6 +6,7 @@ allow unless the allow says more about the part, and one of the project's own fi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 from yourcall.core.asked import Asked
 from yourcall.core.doings import parts
 from yourcall.core.effects import Effects, Facts, Part, settled
+from yourcall.core.effects_table import SHELLS
 from yourcall.core.rule_words import words
 from yourcall.core.rules import Do, Rule, Scene, active, covers, lies_in, razes, specific, touches
 from yourcall.core.shell_items import Unread
@@ -29,7 +31,8 @@ class PartRuling(Struct, frozen=True):
 
 
 class Ruling(Struct, frozen=True):
-    """What the rules say; `why` is a sentence for people, `message` goes to the agent with a deny."""
+    """What the rules say; `why` is a sentence for people, `message` goes to the agent with a deny. `insists`: a
+    person is to be asked even where the agent itself would ask nobody."""
 
     do: Do
     why: str
@@ -37,6 +40,7 @@ class Ruling(Struct, frozen=True):
     message: str = ""
     parts: tuple[PartRuling, ...] = ()
     unread: str = ""
+    insists: bool = False
 
 
 class Guard(Struct, frozen=True):
@@ -54,10 +58,12 @@ def decide(rules: Sequence[Rule], asked: Asked, facts: Facts, scene: Scene, guar
         here = [rule for rule in rules if active(rule, scene)]
         return _unread(here, asked, scene, found, guard)
     whole = _shown([settled(part, facts) for part in found])
-    here = [rule for rule in indexed(rules).near(asked, whole, scene) if active(rule, scene)]
+    near = rules if any(_closed(part) for part in whole) else indexed(rules).near(asked, whole, scene)
+    here = [rule for rule in near if active(rule, scene)]
     ruling = _judged(here, asked, scene, whole)
     if guard.paused and ruling.do in ("allow", "deny"):
-        return Ruling("ask", "Rules are paused: everything waits for a person.", parts=ruling.parts)
+        why = "Rules are paused: everything waits for a person."
+        return Ruling("ask", why, parts=ruling.parts, insists=ruling.do == "deny")
     if ruling.do == "allow" and guard.most and guard.recent >= guard.most:
         why = f"More than {guard.most} were allowed by rule within a minute: this one waits for a person."
         return Ruling("ask", why, parts=ruling.parts)
@@ -134,7 +140,8 @@ def _judged(rules: list[Rule], asked: Asked, scene: Scene, found: list[Part]) ->
     for do, word in (("hold", "asks twice"), ("ask", "asks")):
         by = next((each for each in judged if each.do == do and each.rule), None)
         if by is not None:
-            return Ruling("hold" if do == "hold" else "ask", f"Rule {by.rule} {word}.", (by.rule,), parts=judged)
+            said: Do = "hold" if do == "hold" else "ask"
+            return Ruling(said, f"Rule {by.rule} {word}.", (by.rule,), parts=judged, insists=True)
     missing = next((each.part for each in judged if each.do != "allow"), None)
     if missing is not None:
         what = ", ".join(sorted(missing.effects)).replace("_", " ")
@@ -142,7 +149,11 @@ def _judged(rules: list[Rule], asked: Asked, scene: Scene, found: list[Part]) ->
         near = _one(rules, asked, replace(scene, away=False), missing) if scene.away else None
         if near is not None and near.do == "allow":
             why += f" Rule {near.rule} holds only in the folder the session was started in."
-        return Ruling("ask", why, parts=judged)
+        closed = [each.part for each in judged if each.do != "allow" and _closed(each.part)]
+        may = next((r for r in rules for part in closed if _may_touch(r, asked, part.text, scene)), None)
+        if may is not None:
+            why += f" What it runs cannot be taken apart, and rule {may.name} may be about it."
+        return Ruling("ask", why, parts=judged, insists=may is not None)
     return Ruling("allow", f"Allowed by rule {', '.join(names)}.", names, parts=judged)
 
 
@@ -159,7 +170,8 @@ def _one(rules: list[Rule], asked: Asked, scene: Scene, part: Part) -> PartRulin
 
 
 def _unread(rules: list[Rule], asked: Asked, scene: Scene, found: Unread, guard: Guard) -> Ruling:
-    """Nothing is known of it but its text and its tool: it can be denied or held by those, never allowed."""
+    """Nothing is known of it but its text and its tool: it can be denied or held by those, never allowed. Where a
+    rule that restricts may be about it, a person is asked."""
     blank = Part("command", asked.command, effects=frozenset({"unknown"}))
     said = [r for r in rules if not r.command and not r.path and not r.host and touches(r, blank, asked, scene)]
     why = f"It cannot be taken apart ({found.why}), so no rule allows it."
@@ -169,8 +181,33 @@ def _unread(rules: list[Rule], asked: Asked, scene: Scene, found: Unread, guard:
         return Ruling("deny", f"Rule {deny.name} denies it.", (deny.name,), deny.message, unread=found.why)
     hold = next((r for r in said if r.do == "hold"), None)
     if hold is not None:
-        return Ruling("hold", f"{why} Rule {hold.name} asks twice.", (hold.name,), unread=found.why)
+        return Ruling("hold", f"{why} Rule {hold.name} asks twice.", (hold.name,), unread=found.why, insists=True)
+    may = next((r for r in (*said, *rules) if r in denies or _may_touch(r, asked, asked.command, scene)), None)
+    if may is not None:
+        return Ruling("ask", f"{why} Rule {may.name} may be about it.", unread=found.why, insists=True)
     return Ruling("ask", why, unread=found.why)
+
+
+def _closed(part: Part) -> bool:
+    """`bash -c '…'` with something inside that cannot be taken apart."""
+    inline = part.argv[:1] == ("eval",) or any(re.fullmatch(r"-\w*c", word or "") for word in part.argv[1:])
+    return "unknown" in part.effects and part.argv[:1] != () and part.argv[0] in (*SHELLS, "eval") and inline
+
+
+def _may_touch(rule: Rule, asked: Asked, text: str, scene: Scene) -> bool:
+    """Could this deny, ask or hold concern a text that cannot be taken apart? Nobody can tell what it does, where
+    and with whom; but a command that a rule names is at least spelled out in it."""
+    if rule.do == "allow" or rule.text or rule.mcp:
+        return False
+    blank = Part("command", text, effects=frozenset(rule.effect))
+    if not touches(replace(rule, command=(), path=(), host=()), blank, asked, scene):
+        return False
+    spelled = re.sub(r"[\\'\"\n]", "", text)
+    return (
+        not rule.command
+        or "$'" in text
+        or any(all(word == "*" or word in spelled for word in words(pattern)) for pattern in rule.command)
+    )
 
 
 def _short(text: str) -> str:

@@ -108,7 +108,7 @@ class Rulebook:
         ruling = self._ruled(prompt, asked, at, root, guard=guard)
         answer = answer_of(prompt, ruling)
         if answer is None:
-            return Told(replace(prompt, hold=ruling.do == "hold"))
+            return Told(replace(prompt, hold=ruling.do == "hold"), insists=ruling.why if ruling.insists else "")
         self._used.update(ruling.rules)
         self._keep(ruling.rules)
         if ruling.do == "allow":

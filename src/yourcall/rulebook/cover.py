@@ -25,8 +25,12 @@ PAUSED = "paused"
 
 
 class Told(Struct, frozen=True):
+    """`insists`: why a person is to be asked, even where the agent itself would ask nobody; empty: it may do as it
+    does."""
+
     prompt: Prompt
     answer: Answer | None = None
+    insists: str = ""
 
 
 class Rules:

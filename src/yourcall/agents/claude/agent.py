@@ -11,7 +11,7 @@ from yourcall.agents.claude.conversation import conversation_of, read_entry
 from yourcall.agents.claude.discover import FINDER
 from yourcall.agents.claude.messages import read_message
 from yourcall.agents.claude.pictures import read_pictures
-from yourcall.agents.claude.plan import plan
+from yourcall.agents.claude.plan import insist, plan
 from yourcall.agents.claude.read import (
     read_hook,
     read_line,
@@ -36,6 +36,7 @@ CLAUDE = Agent(
     FINDER,
     HEADLESS,
     asked=asked,
+    insist=insist,
     read_pictures=read_pictures,
     read_message=read_message,
 )

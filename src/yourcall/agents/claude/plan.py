@@ -71,7 +71,16 @@ def _before(effect: Effect, answer: Answer, text: str) -> Plan | Refused:
             said = {"permissionDecision": "deny", "permissionDecisionReason": text or DECLINED}
         case _:
             return Refused("Before a tool runs there is only a yes or a no.")
-    return Plan(msgspec.json.encode({"hookSpecificOutput": {"hookEventName": "PreToolUse", **said}}))
+    return Plan(_pre_tool_use(said))
+
+
+def insist(why: str) -> bytes:
+    """Before the tool runs: Claude is to ask, whatever its permission mode."""
+    return _pre_tool_use({"permissionDecision": "ask", "permissionDecisionReason": f"yourcall: {why}"})
+
+
+def _pre_tool_use(said: Mapping[str, str]) -> bytes:
+    return msgspec.json.encode({"hookSpecificOutput": {"hookEventName": "PreToolUse", **said}})
 
 
 def _allow(option_id: str, answer: Answer, asked: Request) -> Plan | Refused:
