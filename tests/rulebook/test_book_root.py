@@ -73,3 +73,36 @@ def test_a_request_cannot_leave_the_rules_of_its_project_by_naming_another_folde
         answer = rules.told(prompt, request, 1.0).answer
         assert answer is not None, cwd
         assert answer.choices == {"decision": ("deny",)}
+
+
+def test_a_repository_within_a_project_does_not_leave_the_rules_of_the_project(tmp_path: Path) -> None:
+    """A submodule has a .git of its own: a session started in it heard nothing of the deny around it."""
+    shop, lib, home = tmp_path / "sh*p", tmp_path / "sh*p" / "libs" / "lib", tmp_path / "yourcall"
+    for folder in (shop / ".yourcall", shop / ".git", lib / ".git", lib / ".yourcall", lib / "keys", home):
+        folder.mkdir(parents=True)
+    (home / "rules.toml").write_text('[all]\ndo = "allow"\neffect = ["read", "write_inside", "delete"]\n')
+    (shop / ".yourcall" / "rules.toml").write_text(
+        '[no-touching]\ndo = "deny"\ncommand = "touch"\n[keys]\ndo = "deny"\npath = "libs/lib/keys/**"\n'
+    )
+    (lib / ".yourcall" / "rules.toml").write_text(
+        '[no-ls]\ndo = "deny"\ncommand = "ls"\n[mine]\ndo = "ask"\npath = "x"\n'
+    )
+    book = Rulebook(home, _Empty(), {"codex": CODEX}.get, lambda: 0)
+    for where, command, said in (
+        (lib, "touch x", "deny"),
+        (lib, "ls", "deny"),
+        (lib, "cat keys/a", "deny"),
+        (lib, "rm -r ../lib/keys", "deny"),
+        (lib, "cat x", "ask"),
+        (lib, "cat y", "allow"),
+        (shop, "ls", "allow"),
+        (shop, "touch x", "deny"),
+        (shop, "cat x", "allow"),
+        (shop, "cat libs/lib/keys/a", "deny"),
+        (shop, "rm -r libs", "deny"),
+    ):
+        assert book.test(command, str(where), "codex").do == said, (where, command)
+    assert {rule.name for rule in book.book(str(lib)).rules} == {"all", "no-touching", "keys", "no-ls", "mine"}
+    # A mistake in any of them may hide a restriction.
+    (shop / ".yourcall" / "rules.toml").write_text("[no")
+    assert book.test("cat y", str(lib), "codex").do == "ask"

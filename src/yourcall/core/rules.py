@@ -130,7 +130,7 @@ def problem(rule: Rule) -> str:
 
 def active(rule: Rule, scene: Scene) -> bool:
     """Does it apply here and now, whatever is asked?"""
-    if rule.of_project and rule.of_project != scene.root:
+    if rule.of_project and not f"{scene.root}/".startswith(f"{rule.of_project}/"):
         return False
     if rule.agent and not _any(rule.agent, scene.agent):
         return False
@@ -228,7 +228,8 @@ def _begins(pattern: str, scene: Scene) -> str:
     wanted = _at_home(pattern, scene)
     if not wanted.startswith("/"):
         wanted = f"{scene.root}/{wanted.removeprefix('./')}" if scene.root else ""
-    return re.split(r"[*?]", wanted, maxsplit=1)[0]
+    named = re.match(r"(?:\[[*?]\]|[^*?])*", wanted)
+    return re.sub(r"\[([*?])\]", r"\1", named[0]) if named else ""
 
 
 def specific(rule: Rule) -> int:
@@ -279,6 +280,12 @@ def _paths(patterns: tuple[str, ...], root: str, home: str, loose: bool) -> re.P
         wanted += "**" if wanted.endswith("/") else ""  # a folder is meant, and what lies in it
         whole.append(_like(wanted, slashes=True).pattern)
     return re.compile("|".join(whole) or "(?!)", re.DOTALL | re.IGNORECASE if loose else re.DOTALL)
+
+
+def meant_from(folder: str, pattern: str) -> str:
+    """A path of a rule that stands in this folder's file, wherever the project of a session begins."""
+    whole = pattern.startswith(("/", "~/")) or pattern == "~"
+    return pattern if whole else f"{_exactly(folder)}/{pattern.removeprefix('./')}"
 
 
 def _exactly(path: str) -> str:

@@ -6,6 +6,7 @@ that cannot be read allows nothing.
 
 from __future__ import annotations
 
+import os
 import stat
 import time
 from collections.abc import Callable
@@ -14,11 +15,13 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from yourcall import private
-from yourcall.core.rules import Rule
+from yourcall.core.rules import Rule, meant_from
 from yourcall.core.rules_text import Book, named, read, section, without
 from yourcall.model import Refused
+from yourcall.rulebook.ground import around
 
 NAME = "rules.toml"
 BEFORE = "rules.toml.before"
@@ -55,31 +58,53 @@ class Files:
         self._last: dict[Path, Book] = {}  # what each said when it was last looked at
         self._settling: dict[Path, list[tuple[float, Rule]]] = {}  # what it restricted before, and until when
         self._joined: dict[Path, Book] = {}
-        self._both = (Book(), Book(), Book())
+        self._both: tuple[tuple[Book, ...], Book] = ((), _EMPTY)
+        self._theirs: set[str] = set()  # folders that have, or had, rules of their own
+        self._user = os.path.realpath(Path.home())
 
     @property
     def path(self) -> Path:
         return self.home / NAME
 
     def book(self, root: str = "") -> Book:
-        """The user's rules and those of this project; the user's first."""
+        """The user's rules, those of this project, and those of any folder around it; the user's first."""
         ours = self._read(self.path, "")
-        theirs = self._read(Path(root) / ".yourcall" / NAME, root) if root else _EMPTY
-        if theirs == _EMPTY:
+        folders = around(root, self._user) if root else ()
+        read_there = [
+            self._read(Path(folder) / ".yourcall" / NAME, folder) for folder in folders if self._met(folder)
+        ]
+        theirs = [each for each in read_there if each != _EMPTY]
+        if not theirs:
             return ours
-        if self._both[0] is ours and self._both[1] is theirs:
-            return self._both[2]
+        said = (ours, *theirs)
+        if len(self._both[0]) == len(said) and all(a is b for a, b in zip(self._both[0], said, strict=True)):
+            return self._both[1]
         # A mistake in the project's file may hide a restriction: then nothing is allowed here.
-        kept = [rule for rule in ours.rules if not theirs.problems or rule.do != "allow"]
+        wrong = any(each.problems for each in theirs)
+        kept = [rule for rule in ours.rules if not wrong or rule.do != "allow"]
         # Uses are counted by name, and the record knows a rule by it: the user's own are nobody else's.
         taken = {rule.name for rule in ours.rules}
         added: list[Rule] = []
-        for rule in theirs.rules:
-            added.append(named(rule, taken))
-            taken.add(added[-1].name)
-        both = Book((*kept, *added), (*ours.problems, *theirs.problems))
-        self._both = (ours, theirs, both)
+        for rule in (rule for each in theirs for rule in each.rules):
+            free = named(rule, taken)
+            added.append(replace(free, path=tuple(meant_from(rule.of_project, each) for each in free.path)))
+            taken.add(free.name)
+        both = Book((*kept, *added), tuple(problem for each in said for problem in each.problems))
+        self._both = (said, both)
         return both
+
+    def _met(self, folder: str) -> bool:
+        """Are there rules in this folder, or were there? Mostly not, and every decision looks at each around it."""
+        try:
+            os.stat(f"{folder}/.yourcall/{NAME}")
+        except (FileNotFoundError, NotADirectoryError):
+            return folder in self._theirs
+        except OSError:
+            pass  # it is there, and may restrict
+        if len(self._theirs) > 200:
+            self._theirs.clear()
+        self._theirs.add(folder)
+        return True
 
     def _read(self, path: Path, root: str) -> Book:
         """What it says now; and what it restricted a moment ago, for it may not be whole yet."""

@@ -11,7 +11,7 @@ import re
 import socket
 import time
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from yourcall.core.effects import NOWHERE, Facts, Part, Ref
@@ -44,6 +44,14 @@ def project_of(cwd: str, home: str) -> str:
             found = folder
             break
     return "" if _around(found, home) else found
+
+
+@lru_cache(maxsize=256)
+def around(root: str, home: str) -> tuple[str, ...]:
+    """The project, and every folder around it that could be one: a repository within another, a submodule, does
+    not leave the rules of the outer one, which can only restrict."""
+    folders = (root, *map(str, Path(root).parents))
+    return tuple(folder for folder in folders if not _around(folder, home))
 
 
 def _around(folder: str, home: str) -> bool:
