@@ -239,6 +239,12 @@ def test_before_a_tool_runs_the_agent_is_told_to_ask_where_the_rules_insist(your
         said = ruled(yourcall, "ruled00004", "ls")
         assert b'"permissionDecision":"ask"' in said
         assert b"the rules failed" in said
+        # A deny may be hidden by a mistake, or by an editor that is still writing.
+        for number, text in enumerate(("", '[reading]\ndo = "allow"\neffect = "read"\n')):
+            rules.write_text(f'{text}[no]\ndo = "deny"\ncomma')
+            said = ruled(yourcall, f"ruled0001{number}", "make")
+            assert b'"permissionDecision":"ask"' in said
+            assert b"rules.toml is not TOML" in said
         assert not {"ruled00001", "ruled00002", "ruled00004"} & {p["id"] for p in yourcall.prompts()}
     finally:
         rules.unlink()

@@ -96,8 +96,11 @@ class Rulebook:
         """What the rules make of a prompt that comes up now."""
         asked = self._about(prompt, request)
         root = self._root(prompt)
-        if asked is None or not self.files.book(root).rules:
-            return Told(prompt)
+        book = self.files.book(root)
+        # What is wrong with a file may hide a deny.
+        wrong = next(iter(book.problems), "")
+        if asked is None or not book.rules:
+            return Told(prompt, insists=wrong if asked is not None else "")
         if self._allowed is None:
             self._allowed = self._lately(at)
         if self._allowed and self._allowed[-1] > at:  # the clock was set back: they are no later than now
@@ -108,7 +111,7 @@ class Rulebook:
         ruling = self._ruled(prompt, asked, at, root, guard=guard)
         answer = answer_of(prompt, ruling)
         if answer is None:
-            return Told(replace(prompt, hold=ruling.do == "hold"), insists=ruling.why if ruling.insists else "")
+            return Told(replace(prompt, hold=ruling.do == "hold"), insists=ruling.why if ruling.insists else wrong)
         self._used.update(ruling.rules)
         self._keep(ruling.rules)
         if ruling.do == "allow":
