@@ -106,3 +106,25 @@ def test_a_repository_within_a_project_does_not_leave_the_rules_of_the_project(t
     # A mistake in any of them may hide a restriction.
     (shop / ".yourcall" / "rules.toml").write_text("[no")
     assert book.test("cat y", str(lib), "codex").do == "ask"
+
+
+def test_a_project_that_is_called_by_a_link_is_that_project(tmp_path: Path) -> None:
+    """`project = "~/shop"`, and ~/shop is a link to another disk: such a rule was about no project at all."""
+    disk, home = tmp_path / "disk", tmp_path / "yourcall"
+    for folder in (disk / "shop" / ".git", disk / "other" / ".git", home):
+        folder.mkdir(parents=True)
+    (tmp_path / "shop").symlink_to(disk / "shop")
+    (tmp_path / "work").symlink_to(disk)
+    for project in ("shop", "shop/", "work/shop", "work/sh*", "work/*", "work/**", "disk/shop"):
+        rules = f'[no]\ndo = "deny"\ncommand = "touch"\nproject = "{tmp_path}/{project}"\n'
+        (home / "rules.toml").write_text(rules)
+        book = Rulebook(home, _Empty(), {"codex": CODEX}.get, lambda: 0)
+        assert book.test("touch x", str(tmp_path / "shop"), "codex").do == "deny", project
+        elsewhere = book.test("touch x", str(disk / "other"), "codex").do
+        assert elsewhere == ("deny" if project in ("work/*", "work/**") else "ask"), project
+    (home / "rules.toml").write_text(f'[yes]\ndo = "allow"\ncommand = "touch"\nproject = "{tmp_path}/shop"\n')
+    book = Rulebook(home, _Empty(), {"codex": CODEX}.get, lambda: 0)
+    assert book.test("touch x", str(disk / "shop"), "codex").do == "allow"
+    (tmp_path / "shop").unlink()
+    (tmp_path / "shop").symlink_to(disk / "other")
+    assert book.test("touch x", str(disk / "shop"), "codex").do == "ask"

@@ -63,7 +63,8 @@ class Rule(Struct, frozen=True):
 
 class Scene(Struct, frozen=True):
     """When and where it is asked; `minute` and `day` by the user's own clock. `used`: how often a rule decided.
-    `away`: it would run in another folder than the one its session was started in."""
+    `away`: it would run in another folder than the one its session was started in. `called`: what rules write for
+    a project and is this one, by way of a link."""
 
     agent: str = ""
     root: str = ""
@@ -76,6 +77,7 @@ class Scene(Struct, frozen=True):
     day: int = 0
     used: Mapping[str, int] = {}
     away: bool = False
+    called: frozenset[str] = frozenset()
 
 
 def problem(rule: Rule) -> str:
@@ -258,8 +260,11 @@ def _mcp(patterns: tuple[str, ...], asked: Asked) -> bool:
 def _project(pattern: str, scene: Scene) -> bool:
     if not scene.root:
         return False
-    wanted = _at_home(pattern, scene).rstrip("/")
-    return _like(wanted, slashes=True).fullmatch(scene.root) is not None
+    return pattern in scene.called or is_project(_at_home(pattern, scene), scene.root)
+
+
+def is_project(pattern: str, root: str) -> bool:
+    return _like(pattern.rstrip("/"), slashes=True).fullmatch(root) is not None
 
 
 def lies_in(patterns: tuple[str, ...], path: str, scene: Scene, loose: bool = False) -> bool:
@@ -276,7 +281,7 @@ def _paths(patterns: tuple[str, ...], root: str, home: str, loose: bool) -> re.P
         if not wanted.startswith("/"):
             if not root:
                 continue
-            wanted = f"{_exactly(root)}/{wanted.removeprefix('./')}"
+            wanted = f"{exactly(root)}/{wanted.removeprefix('./')}"
         wanted += "**" if wanted.endswith("/") else ""  # a folder is meant, and what lies in it
         whole.append(_like(wanted, slashes=True).pattern)
     return re.compile("|".join(whole) or "(?!)", re.DOTALL | re.IGNORECASE if loose else re.DOTALL)
@@ -285,10 +290,10 @@ def _paths(patterns: tuple[str, ...], root: str, home: str, loose: bool) -> re.P
 def meant_from(folder: str, pattern: str) -> str:
     """A path of a rule that stands in this folder's file, wherever the project of a session begins."""
     whole = pattern.startswith(("/", "~/")) or pattern == "~"
-    return pattern if whole else f"{_exactly(folder)}/{pattern.removeprefix('./')}"
+    return pattern if whole else f"{exactly(folder)}/{pattern.removeprefix('./')}"
 
 
-def _exactly(path: str) -> str:
+def exactly(path: str) -> str:
     return re.sub(r"([*?])", r"[\1]", path)
 
 

@@ -86,6 +86,7 @@ class Rulebook:
         self._allowed: deque[float] | None = None  # when rules allowed something; None: not looked up yet
         self._used: Counter[str] = Counter()
         self._counted: set[tuple[str, float]] = set()
+        self._written: tuple[tuple[Rule, ...], frozenset[str]] = ((), frozenset())
         self._limited: tuple[tuple[Rule, ...], list[Rule]] = ((), [])
         # Where a session was first seen, and its project: wherever its agent goes later.
         self._roots: dict[str, tuple[str, str]] = {}
@@ -159,8 +160,15 @@ class Rulebook:
     ) -> Ruling:
         rules = self.files.book(root).rules if only is None else (only,)
         started_in, _ = self._roots.get(prompt.session_id, ("", ""))
-        scene = scene_of(prompt, root, self._user, at, {} if only else self._uses(rules), started_in)
+        used = {} if only else self._uses(rules)
+        scene = scene_of(prompt, root, self._user, at, used, started_in, self._projects(rules))
         return decide(rules, asked, self._facts(asked, prompt.cwd, root), scene, guard)
+
+    def _projects(self, rules: tuple[Rule, ...]) -> frozenset[str]:
+        """All that these rules write for a project."""
+        if self._written[0] is not rules:
+            self._written = (rules, frozenset(each for rule in rules for each in rule.project))
+        return self._written[1]
 
     def _facts(self, asked: Asked, cwd: str, root: str) -> Facts:
         found = parts(asked)

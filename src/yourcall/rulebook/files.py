@@ -94,7 +94,7 @@ class Files:
         return both
 
     def _met(self, folder: str) -> bool:
-        """Are there rules in this folder, or were there? Mostly not, and every decision looks at each around it."""
+        """Are there rules in this folder, or were there? Mostly not, and every decision looks at all around it."""
         try:
             os.stat(f"{folder}/.yourcall/{NAME}")
         except (FileNotFoundError, NotADirectoryError):

@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from yourcall.core.effects import NOWHERE, Facts, Part, Ref
-from yourcall.core.rules import Scene
+from yourcall.core.rules import Scene, exactly, is_project
 from yourcall.model import Prompt
 from yourcall.rulebook.patterns import matching
 
@@ -142,7 +142,38 @@ def machine() -> str:
     return socket.gethostname()
 
 
-def scene_of(prompt: Prompt, root: str, home: str, at: float, used: dict[str, int], started_in: str = "") -> Scene:
+def called(patterns: Iterable[str], root: str, home: str) -> frozenset[str]:
+    """Which of what rules write for a project means this one by way of a link; looked up each time, for a link may
+    lead elsewhere by now."""
+    found: set[str] = set()
+    for pattern in patterns if root else ():
+        written = home + pattern[1:] if pattern == "~" or pattern.startswith("~/") else pattern
+        plain = re.match(r"[^*?\[]*", written)
+        folder = plain[0] if plain else ""
+        try:
+            if folder == written:
+                same = os.path.samefile(written, root)
+            else:  # `~/work/*`: the folder in front of the star may be a link
+                folder = folder[: folder.rfind("/") + 1]
+                same = bool(folder) and is_project(
+                    exactly(os.path.realpath(folder)) + "/" + written[len(folder) :], root
+                )
+        except (OSError, ValueError):
+            continue
+        if same:
+            found.add(pattern)
+    return frozenset(found)
+
+
+def scene_of(
+    prompt: Prompt,
+    root: str,
+    home: str,
+    at: float,
+    used: dict[str, int],
+    started_in: str = "",
+    projects: Iterable[str] = (),
+) -> Scene:
     try:
         here = os.path.realpath(prompt.cwd)
     except (OSError, ValueError):
@@ -160,4 +191,5 @@ def scene_of(prompt: Prompt, root: str, home: str, at: float, used: dict[str, in
         day=local.tm_wday,
         used=used,
         away=bool(started_in) and here not in (root, os.path.realpath(started_in)),
+        called=called(projects, root, home),
     )
