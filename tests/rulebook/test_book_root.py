@@ -128,3 +128,28 @@ def test_a_project_that_is_called_by_a_link_is_that_project(tmp_path: Path) -> N
     (tmp_path / "shop").unlink()
     (tmp_path / "shop").symlink_to(disk / "other")
     assert book.test("touch x", str(disk / "shop"), "codex").do == "ask"
+
+
+def test_what_restricts_in_a_folder_does_so_in_all_that_lies_in_it(tmp_path: Path) -> None:
+    """A folder of projects, and a folder within one, are no project: a deny for them stopped nothing."""
+    home, mono = tmp_path / "yourcall", tmp_path / "work" / "mono"
+    for folder in (mono / ".git", mono / "pkg" / "src", mono / "other", home):
+        folder.mkdir(parents=True)
+    (tmp_path / "link").symlink_to(mono / "pkg")
+    for project, in_pkg, in_other in (
+        ("work", "deny", "deny"),
+        ("wo?k", "deny", "deny"),
+        ("work/mono/pkg", "deny", "ask"),
+        ("link", "deny", "ask"),
+        ("wor", "ask", "ask"),
+        ("wo\\u0000rk", "ask", "ask"),
+        ("wo\\u0000rk/*", "ask", "ask"),
+    ):
+        where = f'project = "{tmp_path}/{project}"\n'
+        (home / "rules.toml").write_text(f'[no]\ndo = "deny"\ncommand = "touch"\n{where}')
+        book = Rulebook(home, _Empty(), {"codex": CODEX}.get, lambda: 0)
+        assert book.test("touch x", str(mono / "pkg" / "src"), "codex").do == in_pkg, project
+        assert book.test("touch x", str(mono / "other"), "codex").do == in_other, project
+        (home / "rules.toml").write_text(f'[yes]\ndo = "allow"\ncommand = "touch"\n{where}')
+        book = Rulebook(home, _Empty(), {"codex": CODEX}.get, lambda: 0)
+        assert book.test("touch x", str(mono / "pkg"), "codex").do == "ask", project

@@ -64,7 +64,8 @@ class Rule(Struct, frozen=True):
 class Scene(Struct, frozen=True):
     """When and where it is asked; `minute` and `day` by the user's own clock. `used`: how often a rule decided.
     `away`: it would run in another folder than the one its session was started in. `called`: what rules write for
-    a project and is this one, by way of a link."""
+    a project and is this one, by way of a link. `within`: the folder it was started in, the project, and what is
+    around them, for a rule that restricts; `called_within`: what rules write for one of those."""
 
     agent: str = ""
     root: str = ""
@@ -78,6 +79,8 @@ class Scene(Struct, frozen=True):
     used: Mapping[str, int] = {}
     away: bool = False
     called: frozenset[str] = frozenset()
+    within: tuple[str, ...] = ()
+    called_within: frozenset[str] = frozenset()
 
 
 def problem(rule: Rule) -> str:
@@ -136,7 +139,7 @@ def active(rule: Rule, scene: Scene) -> bool:
         return False
     if rule.agent and not _any(rule.agent, scene.agent):
         return False
-    if rule.project and not any(_project(each, scene) for each in rule.project):
+    if rule.project and not any(_project(each, scene, rule.do != "allow") for each in rule.project):
         return False
     if rule.machine and not _any(rule.machine, scene.machine):
         return False
@@ -257,7 +260,12 @@ def _mcp(patterns: tuple[str, ...], asked: Asked) -> bool:
     )
 
 
-def _project(pattern: str, scene: Scene) -> bool:
+def _project(pattern: str, scene: Scene, restricts: bool) -> bool:
+    """An allow is for that very project; what restricts in a folder does so in all that lies in it."""
+    if restricts and pattern in scene.called_within:
+        return True
+    if restricts and any(is_project(_at_home(pattern, scene), folder) for folder in scene.within):
+        return True
     if not scene.root:
         return False
     return pattern in scene.called or is_project(_at_home(pattern, scene), scene.root)

@@ -142,27 +142,34 @@ def machine() -> str:
     return socket.gethostname()
 
 
-def called(patterns: Iterable[str], root: str, home: str) -> frozenset[str]:
-    """Which of what rules write for a project means this one by way of a link; looked up each time, for a link may
-    lead elsewhere by now."""
+def called(patterns: Iterable[str], folders: tuple[str, ...], home: str) -> frozenset[str]:
+    """Which of what rules write for a project means one of these folders by way of a link; looked up each time,
+    for a link may lead elsewhere by now."""
     found: set[str] = set()
-    for pattern in patterns if root else ():
+    marks = {_mark(folder) for folder in folders} - {None} if patterns else set[object]()
+    for pattern in patterns:
         written = home + pattern[1:] if pattern == "~" or pattern.startswith("~/") else pattern
         plain = re.match(r"[^*?\[]*", written)
         folder = plain[0] if plain else ""
-        try:
-            if folder == written:
-                same = os.path.samefile(written, root)
-            else:  # `~/work/*`: the folder in front of the star may be a link
-                folder = folder[: folder.rfind("/") + 1]
-                same = bool(folder) and is_project(
-                    exactly(os.path.realpath(folder)) + "/" + written[len(folder) :], root
-                )
-        except (OSError, ValueError):
-            continue
+        if "\0" in written:
+            continue  # no folder is called so
+        if folder == written:
+            same = _mark(written) in marks
+        else:  # `~/work/*`: the folder in front of the star may be a link
+            folder = folder[: folder.rfind("/") + 1]
+            led = exactly(os.path.realpath(folder)) + "/" + written[len(folder) :] if folder else written
+            same = any(is_project(led, each) for each in folders)
         if same:
             found.add(pattern)
     return frozenset(found)
+
+
+def _mark(folder: str) -> tuple[int, int] | None:
+    try:
+        seen = os.stat(folder)
+    except (OSError, ValueError):
+        return None
+    return seen.st_dev, seen.st_ino
 
 
 def scene_of(
@@ -179,6 +186,8 @@ def scene_of(
     except (OSError, ValueError):
         here = ""  # no folder has such a name, so no rule is about it
     local = time.localtime(at)
+    projects = tuple(projects)
+    within = _within(root, started_in or here) if projects else ()
     return Scene(
         agent=prompt.agent,
         root=root,
@@ -191,5 +200,13 @@ def scene_of(
         day=local.tm_wday,
         used=used,
         away=bool(started_in) and here not in (root, os.path.realpath(started_in)),
-        called=called(projects, root, home),
+        called=called(projects, (root,) if root else (), home),
+        within=within,
+        called_within=called(projects, within, home),
     )
+
+
+def _within(root: str, started_in: str) -> tuple[str, ...]:
+    """The folder a session was started in, its project, and every folder around those."""
+    first = [os.path.realpath(each) for each in (started_in, root) if each]
+    return tuple(dict.fromkeys(str(each) for folder in first for each in (folder, *Path(folder).parents)))
