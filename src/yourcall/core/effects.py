@@ -95,10 +95,14 @@ _SECRET = re.compile(rf"(?:^|/)(?:{_KEPT_NAMES}|{_KEPT_PLACES})$", re.IGNORECASE
 # Somewhere below these lie keys too: environments, other people's homes, what a container was given.
 _KEEPS = re.compile(r"/(?:proc|root|home|Users|run)(?:/|$)")
 
-# Written to, these run or decide something later: not what "in the project" means to anybody.
+# Written to, these run or decide something later, here or, with the project's keys, where it is built: not what
+# "in the project" means to anybody.
 _RESERVED = re.compile(
     r"(?:^|/)(?:\.git|\.hg|\.svn|\.yourcall|\.claude|\.codex|\.gemini|\.agents|\.cursor|\.vscode|\.zed|\.idea|\.husky|\.lefthook"
-    r"|\.devcontainer|\.cargo|\.mvn|\.yarn|\.mise|\.direnv|\.git-?hooks|\.opencode|\.qwen|\.kilo(?:code)?)(?:/|$)"
+    r"|\.devcontainer|\.cargo|\.mvn|\.yarn|\.mise|\.direnv|\.git-?hooks|\.opencode|\.qwen|\.kilo(?:code)?"
+    r"|\.github|\.gitlab|\.gitea|\.forgejo|\.circleci|\.buildkite|\.woodpecker|\.teamcity|\.semaphore)(?:/|$)"
+    r"|(?:^|/)(?:\.(?:gitlab-ci|travis|drone|woodpecker|appveyor|cirrus)\.ya?ml|(?:azure|bitbucket)-pipelines\.ya?ml|appveyor\.ya?ml"
+    r"|cloudbuild\.(?:ya?ml|json)|buildspec\.ya?ml|Jenkinsfile)$"
     r"|(?:^|/)(?:\.envrc|\.mcp\.json|\.claude\.json|\.gitconfig|\.gitmodules|\.devcontainer\.json|\.pre-commit-config\.ya?ml"
     r"|\.?lefthook(?:-local)?\.ya?ml|\.yarnrc(?:\.yml)?|\.pnp\.[a-z.]+|\.pnpmfile\.[a-z]+|\.?bunfig\.toml|rust-toolchain(?:\.toml)?"
     r"|(?:opencode|kilo)\.jsonc?|\.tool-versions|\.?mise\.toml|\.ripgreprc|\.bazelrc|\.exrc|\.n?vimrc|\.(?:bash|zsh)[a-z_]*|\.z?profile|\.zlog(?:in|out))$",
