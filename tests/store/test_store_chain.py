@@ -74,6 +74,7 @@ TAMPERED = {
     "what was asked taken off a prompt": "UPDATE prompts SET request = 'x' WHERE id = 'p2'",
     "a row put in": "INSERT INTO prompts SELECT 'p9', 999, at, state, live, session_id, opened_at, closed_at,"
     " request, row FROM prompts LIMIT 1",
+    "what was asked taken out": "DELETE FROM bodies",
     "a link to a place that is none": "UPDATE chain SET seq = -1 WHERE n = 2",
     "a link that is text": "UPDATE chain SET link = 'x' WHERE n = 2",
     "a seal that is text": "UPDATE chain SET digest = 'x' WHERE n = 2",

@@ -169,6 +169,10 @@ def _rows(db: sqlite3.Connection) -> Iterator[str]:
     for name, data in db.execute("SELECT id, data FROM bodies"):
         if sha256(_raw(data)).hexdigest() != name:
             yield f"what was asked ({name[:12]}…) was changed"
+    # Forgetting takes a body only once no prompt asks for it any more.
+    gone = "SELECT id FROM prompts WHERE request != '' AND request NOT IN (SELECT id FROM bodies)"
+    for (name,) in db.execute(gone):
+        yield f"what prompt {name} asked is missing"
 
 
 def _read(decoder: msgspec.json.Decoder[Any], row: object) -> object:
