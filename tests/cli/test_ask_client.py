@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import socketserver
 import sqlite3
 import sys
 import threading
@@ -11,6 +13,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -108,6 +111,49 @@ def test_whatever_ends_the_wait_withdraws_the_question(yc: Daemon, tmp_path: Pat
     for how in (cancelled, at_once):
         asyncio.run(how())
         assert yc.waiting() == []
+
+
+class Between(BaseHTTPRequestHandler):
+    """Something between a script and yourcall that passes all on, but lets nobody wait."""
+
+    def passed_on(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if self.path.endswith("/wait"):
+            status, said = 429, b'{"error": "Too many."}'
+        else:
+            status, told = self.server.beyond.http(self.command, self.path, json.loads(body) if body else None)
+            said = json.dumps(told).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+
+    do_POST = do_DELETE = passed_on
+
+    def address_string(self) -> str:
+        return "a socket"
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_a_question_that_may_not_be_waited_for_is_withdrawn(yc: Daemon, tmp_path: Path) -> None:
+    """With asyncio it stayed on every phone, and nobody waited for what was answered."""
+    with (
+        socketserver.UnixStreamServer(str(tmp_path / "api.sock"), Between) as between,
+        ThreadPoolExecutor() as pool,
+    ):
+        between.beyond = yc  # type: ignore[attr-defined]
+        serving = pool.submit(between.serve_forever, 0.01)
+        try:
+            with pytest.raises(Refused, match="Too many"):
+                asyncio.run(AsyncYourcall(tmp_path).ask("Anybody?", ["yes"]))
+            with pytest.raises(Refused, match="Too many"):
+                Yourcall(tmp_path).ask("Anybody?", ["yes"])
+        finally:
+            between.shutdown()
+            serving.result(10)
+    assert yc.waiting() == []
 
 
 def test_several_at_once_with_asyncio(yc: Daemon) -> None:

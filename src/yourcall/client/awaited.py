@@ -21,7 +21,6 @@ from yourcall.client.words import (
     News,
     NotAnswered,
     NotRunning,
-    Refused,
     Withdrawn,
 )
 
@@ -66,7 +65,7 @@ class AsyncYourcall:
                         break
             # Not within the time: whoever answered is told that we have it, so we must.
             return await asyncio.to_thread(self.blocking.take, asked)
-        except (Withdrawn, Refused):
+        except Withdrawn:
             raise
         except TimeoutError as error:
             await self._withdraw(raising)
