@@ -339,6 +339,16 @@ def test_nothing_is_written_outside_the_home(machine: Machine) -> None:
     assert os.stat(elsewhere).st_mode & 0o777 == 0o700
 
 
+def test_rules_are_told_in_a_folder_whose_name_is_no_text(machine: Machine) -> None:
+    odd = Path(os.fsdecode(os.fsencode(machine.person) + b"/\xff"))
+    odd.mkdir()
+    assert machine.run("up", "--detach", "--port", "0").code == 0
+    said = machine.run("rules", cwd=odd)
+    assert (said.code, "There are no rules" in said.out) == (0, True), said
+    assert machine.run("rules", "test", "ls", cwd=odd).code == 4
+    assert machine.run("rules", "test", "ls", "--dir", str(odd)).code == 4
+
+
 def test_from_a_folder_that_is_gone_everything_still_works(machine: Machine) -> None:
     machine.program("claude", "echo '2.1.325 (Claude Code)'")
     machine.program("gemini", "echo 0.61.0")
@@ -359,6 +369,12 @@ def test_from_a_folder_that_is_gone_everything_still_works(machine: Machine) -> 
     doctor = run("doctor")
     assert "does not call yourcall" in doctor.out, doctor
     assert "failed itself" not in doctor.out
+    rules = run("rules")
+    assert (rules.code, "There are no rules" in rules.out) == (0, True), rules
+    for more in ((), ("--dir", "src")):
+        tested = run("rules", "test", "ls", *more)
+        assert (tested.code, "Say which one is meant: --dir" in tested.err) == (1, True), tested
+    assert run("rules", "test", "ls", "--dir", str(machine.person)).code == 4
     assert run("setup").code == 0
     project = run("setup", "claude", "--scope", "project", "--yes")
     assert project.code == 1

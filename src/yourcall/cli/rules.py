@@ -101,7 +101,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
 @pass_place
 def list_command(place: Place, as_json: bool) -> None:
     """The rules in words: yours, and those of the project in this folder."""
-    data = get(place.home, "/api/rules", query={"cwd": os.getcwd()})
+    data = get(place.home, "/api/rules", query={"cwd": _here()})
     if as_json:
         click.echo(json.dumps(data, indent=2))
         return
@@ -164,7 +164,10 @@ def check_command(place: Place, file: str | None, project: bool) -> None:
 @pass_place
 def test_command(place: Place, shell_command: str, folder: str | None, agent: str, as_json: bool) -> None:
     """What the rules would say to COMMAND, part by part. Exits 0 if it is allowed, 3 if denied, 4 if asked."""
-    body = {"command": shell_command, "cwd": os.path.abspath(folder or os.getcwd()), "agent": agent}
+    where = os.path.normpath(os.path.join(_here(), os.fsencode(folder or "").decode("utf-8", "replace")))
+    if not where.startswith("/"):
+        raise Problem("The folder you are in is gone. Say which one is meant: --dir FOLDER")
+    body = {"command": shell_command, "cwd": where, "agent": agent}
     _say(place, _sent(place, "POST", "/api/rules/test", body), as_json)
 
 
@@ -177,9 +180,17 @@ def explain_command(place: Place, prompt_id: str, as_json: bool) -> None:
     _say(place, _sent(place, "GET", f"/api/prompts/{quote(prompt_id, safe='')}/ruling"), as_json)
 
 
+def _here() -> str:
+    """The folder we are in; one that was removed under us is no project's."""
+    try:
+        return os.getcwdb().decode("utf-8", "replace")  # as agents tell it: a name may be no text
+    except FileNotFoundError:
+        return ""
+
+
 def _besides(place: Place) -> None:
     """What else decides now: a mistake in the file, the brake."""
-    found = read(get(place.home, "/api/rules", query={"cwd": os.getcwd()}), Rules)
+    found = read(get(place.home, "/api/rules", query={"cwd": _here()}), Rules)
     for problem in found.problems:
         click.echo(style("No rule allows anything: ", "red") + safe(problem), err=True)
     if found.paused:
