@@ -13,6 +13,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+# To come back to a folder it need not be readable; where the system knows no such handle, it must be.
+_WAY_BACK = getattr(os, "O_PATH", os.O_RDONLY)
 LONGEST = 100  # a Unix socket's path has room for some 104 bytes
 
 
@@ -36,7 +38,7 @@ def made_private(folder: Path) -> str:
 
 @contextmanager
 def inside(folder: Path) -> Generator[None]:
-    before = os.open(".", os.O_RDONLY)
+    before = os.open(".", _WAY_BACK)
     try:
         os.chdir(folder)
         yield
