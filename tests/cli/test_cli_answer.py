@@ -233,30 +233,44 @@ def test_an_error_of_yourcalls_own_is_unsure_and_the_prompt_is_kept(yc: Yourcall
     assert yc.show(prompt)["state"] == "open"
 
 
+def broken_off(yc: Yourcall, *words: str, typed: str) -> tuple[int, str]:
+    """The command, ended by Ctrl-C when it has sent what it read, and nothing of it can have been taken."""
+    command = subprocess.Popen(
+        [str(COMMAND), *words],
+        env=yc.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        until(lambda: _reads_its_input(command.pid), 30, what=f"{words[0]} to read its input")
+        yc.signal(signal.SIGSTOP)  # from here on nothing can be taken
+        assert command.stdin is not None
+        command.stdin.write(typed)
+        command.stdin.close()
+        command.stdin = None
+        until(lambda: is_connected(command.pid), 30, what=f"{words[0]} to send")
+        command.send_signal(signal.SIGINT)
+        _, said = command.communicate(timeout=30)
+    finally:
+        command.kill()
+        command.wait(10)
+        yc.signal(signal.SIGCONT)
+    return command.returncode, said
+
+
 def test_ctrl_c_before_a_reply_does_not_say_that_it_was_given(yc: Yourcall, claude: ScriptedClaude) -> None:
     _, prompt = ask(claude, yc)
-    words = [str(COMMAND), "answer", prompt, "allow", "--input", "-"]
-    answer = subprocess.Popen(
-        words, env=yc.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    try:
-        until(lambda: _reads_its_input(answer.pid), 30, what="answer to read its input")
-        yc.signal(signal.SIGSTOP)  # from here on nothing can be taken
-        assert answer.stdin is not None
-        answer.stdin.write('{"command": "true"}')
-        answer.stdin.close()
-        answer.stdin = None
-        until(lambda: is_connected(answer.pid), 30, what="answer to send")
-        answer.send_signal(signal.SIGINT)
-        _, said = answer.communicate(timeout=30)
-    finally:
-        answer.kill()
-        answer.wait(10)
-        yc.signal(signal.SIGCONT)
-    assert answer.returncode == 130, said
+    code, said = broken_off(yc, "answer", prompt, "allow", "--input", "-", typed='{"command": "true"}')
+    assert code == 130, said
     assert "was given" not in said
     assert "may or may not" in said
     assert f"show {prompt}" in said
+
+
+def test_ctrl_c_before_a_reply_does_not_say_that_it_was_sent(yc: Yourcall, claude: ScriptedClaude) -> None:
+    ask(claude, yc)
+    code, said = broken_off(yc, "send", claude.session_id[:8], "-", typed="Now run the tests.")
+    assert code == 130, said
+    assert said.startswith("Unsure: nobody waited"), said
+    assert "look at the session's own terminal" in said
 
 
 def _reads_its_input(pid: int) -> bool:
