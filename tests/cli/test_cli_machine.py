@@ -113,6 +113,24 @@ def test_the_service_takes_the_place_of_what_runs_and_leaves_others_units_alone(
     assert [each.name for each in machine.unit.parent.iterdir()] == ["other.service"]
 
 
+def test_a_service_that_is_there_already_takes_the_place_of_what_was_started_by_hand(machine: Machine) -> None:
+    """The unit was as it should be, so nothing was stopped: the service failed, was started again, and failed."""
+    machine.program("systemctl", '[ "$2" = is-active ] && echo active')
+    assert machine.run("service", "install", "--yes").code == 0
+    assert machine.run("up", "--detach", "--port", "0").code == 0
+    said = machine.run("service", "install", "--yes")  # what runs is the service's own, as far as systemd knows
+    assert (said.code, "Stopped" in said.out) == (0, False), said
+    assert machine.run("status").code == 0
+    for state in ("inactive", "activating"):
+        machine.program("systemctl", f'[ "$2" = is-active ] && echo {state} && exit 3')
+        said = machine.run("service", "install", "--yes")
+        assert (said.code, "Stopped the yourcall that was running here" in said.out) == (0, True), said
+        assert machine.run("status").code != 0
+        assert machine.run("up", "--detach", "--port", "0").code == 0
+    machine.program("systemctl", 'echo "Failed to connect to bus" >&2; exit 1')
+    assert "Stopped" not in machine.run("service", "install", "--yes").out
+
+
 def test_without_systemd_the_command_is_printed(machine: Machine) -> None:
     said = machine.run("service", "install", "--yes")
     assert said.code == 0

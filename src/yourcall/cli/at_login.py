@@ -57,6 +57,7 @@ def install(place: Place, yes: bool, port: int | None, bind: str | None, public_
         raise Problem(str(error)) from error
     if path.is_file() and path.read_text(errors="replace") == text:
         click.echo(f"{path} is already as it should be.")
+        takes_over = _rests(path)
     else:
         click.echo(f"{'Replace' if path.exists() else 'Write'} {path}:\n\n{safe(text, lines=True)}")
         if not yes and not click.confirm("Write it?", default=True):
@@ -67,9 +68,10 @@ def install(place: Place, yes: bool, port: int | None, bind: str | None, public_
         except OSError as error:
             raise Problem(f"{path} cannot be written ({error.strerror}); another tool may manage it.") from error
         click.echo(f"Wrote {path}.")
-        # Two cannot run in one home: without this, the service would fail, and be started again, and fail.
-        if stop(place.home):
-            click.echo("Stopped the yourcall that was running here; the service takes its place.")
+        takes_over = True
+    # Two cannot run in one home: without this, the service would fail, and be started again, and fail.
+    if takes_over and stop(place.home):
+        click.echo("Stopped the yourcall that was running here; the service takes its place.")
     for line in _start_commands(path):
         _run(line)
     if not _mac():
@@ -175,6 +177,20 @@ def plist(words: list[str], home: Path) -> str:
         "ProcessType": "Background",
     }
     return plistlib.dumps(settings, sort_keys=False).decode()
+
+
+def _rests(path: Path) -> bool:
+    """Is it sure that the service itself is not what runs? It is not stopped only to be started again."""
+    line = ["systemctl", "--user", "is-active", path.name]
+    if _mac():
+        line = ["launchctl", "print", f"gui/{os.getuid()}/{path.stem}"]
+    try:
+        done = subprocess.run(line, capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    if _mac():
+        return done.returncode == 0 and "state = running" not in done.stdout
+    return done.stdout.strip() in ("inactive", "failed", "activating")
 
 
 def _start_commands(path: Path) -> list[list[str]]:
