@@ -342,6 +342,18 @@ def test_claude_may_keep_its_settings_elsewhere(desk: Desk) -> None:
     assert not desk.settings.exists()
 
 
+@pytest.mark.parametrize("theirs", ["", "a", "a/b"])
+def test_folders_that_were_made_for_them_go_with_them(desk: Desk, theirs: str) -> None:
+    """Of those that were missing on the way there, only the last went again."""
+    there = desk.root / "deep" / theirs
+    there.mkdir(parents=True)
+    env = {"CLAUDE_CONFIG_DIR": str(desk.root / "deep" / "a" / "b" / "c")}
+    desk.run("claude", "--yes", env=env)
+    assert (desk.root / "deep" / "a" / "b" / "c" / "settings.json").exists()
+    desk.run("claude", "--undo", "--yes", env=env)
+    assert list(there.iterdir()) == []
+
+
 # --- versions
 
 

@@ -25,13 +25,15 @@ from yourcall.model import Refused
 
 
 class Change(Struct, frozen=True):
-    """`was`: what we found in the place of the file. `folder`: we also made the folder around it."""
+    """`was`: what we found in the place of the file. `folder`: we also made the folder around it, and so many more
+    `above` that one."""
 
     agent: str
     scope: Scope
     path: str
     was: Literal["absent", "blank", "filled"]
     folder: bool = False
+    above: int = 0
 
 
 class State(Struct, frozen=True):
@@ -83,7 +85,8 @@ def remember(home: Path, found: Found, agent: str, scope: Scope) -> None:
     if path in known and holds_ours(found):
         return
     was = "absent" if found.text is None else "blank" if is_blank(found.text) else "filled"
-    known[path] = Change(agent, scope, path, was, folder=not found.target.parent.exists())
+    missing = [folder for folder in found.target.parents if not folder.exists()]
+    known[path] = Change(agent, scope, path, was, bool(missing), max(0, len(missing) - 1))
     _keep(home, list(known.values()))
 
 
@@ -98,15 +101,26 @@ def forget(home: Path, path: Path) -> None:
     gone = [change for change in all_changes if change.path == str(path)]
     if not gone:
         return
-    passes_on = any(change.folder for change in gone)
-    left = [
-        msgspec.structs.replace(
-            change, folder=change.folder or (passes_on and Path(change.path).parent == path.parent)
-        )
-        for change in all_changes
-        if change not in gone
-    ]
+    left = [change for change in all_changes if change not in gone]
+    made = next((change for change in gone if change.folder), None)
+    if made is not None:
+        left = [
+            msgspec.structs.replace(change, folder=True, above=max(change.above, made.above))
+            if Path(change.path).parent == path.parent
+            else change
+            for change in left
+        ]
     _keep(home, left)
+
+
+def remove_folders(home: Path, path: Path, target: Path) -> None:
+    """What we made around a file of ours, unless something else came to lie in it."""
+    made = next((change for change in noted(home) if change.path == str(path) and change.folder), None)
+    for folder in list(target.parents)[: made.above + 1] if made else []:
+        try:
+            folder.rmdir()
+        except OSError:
+            return
 
 
 def states(home: Path, versions: list[setup.Version]) -> list[State]:

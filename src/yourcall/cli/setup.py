@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from contextlib import suppress
 from difflib import unified_diff
 from pathlib import Path
 from typing import get_args
@@ -218,12 +217,10 @@ def _undone(asked: Asked, found: Found) -> Edited | Refused:
 
 def _apply(asked: Asked, found: Found, text: str | None) -> None:
     if asked.undo:
-        made_folder = any(each.folder for each in changes.noted(asked.home) if each.path == str(found.path))
         _replace(asked, found, text)
+        if text is None:
+            changes.remove_folders(asked.home, found.path, found.target)
         changes.forget(asked.home, found.path)
-        if made_folder and text is None:
-            with suppress(OSError):  # it stays if anything else came to lie in it
-                found.target.parent.rmdir()
         return
     # First what the hooks call, then the hooks: at no moment do they point at nothing.
     _make_launcher(asked)
