@@ -282,6 +282,43 @@ def test_an_id_that_is_no_word_is_sent_as_it_came() -> None:
     assert line["result"]["outcome"]["optionId"] == 'say "yes"\n'
 
 
+def test_a_name_that_we_give_an_option_is_no_other_options_own() -> None:
+    """Two of one name could be chosen by nobody, and there is no desk."""
+    odd = [
+        {"optionId": "o2", "name": "No", "kind": "reject_once"},
+        {"optionId": "once, please", "name": "Yes", "kind": "allow_once"},
+        {"optionId": "o2x", "name": "Always", "kind": "allow_always"},
+    ]
+    for number, wanted in enumerate(odd):
+        played = working()
+        prompt = raises(played.hear(asks(options=odd)))
+        (option,) = [o for o in prompt.questions[0].options if o.label == wanted["name"]]
+        (line,) = played.answer(prompt, {"decision": option.id})
+        assert line["result"]["outcome"]["optionId"] == odd[number]["optionId"]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "offered"),
+    [
+        (("reject_once", "allow_once"), ["allow_once"]),
+        (("allow_once", "allow_always"), ["allow_always"]),
+        (("allow_once", "from_the_future"), ["allow_always"]),
+        (("reject_once", "reject_once"), ["deny"]),
+    ],
+)
+def test_of_options_with_one_id_only_the_most_that_it_could_mean_is_offered(
+    kinds: tuple[str, ...], offered: list[str]
+) -> None:
+    """A no that is spelt like a yes would be taken for one, and `once` for `always`."""
+    played = working()
+    alike = [{"optionId": "same", "name": kind, "kind": kind} for kind in kinds]
+    prompt = raises(played.hear(asks(options=alike)))
+    assert [o.effect for o in prompt.questions[0].options] == [*offered, "stop"]
+    if offered != ["deny"]:
+        (line,) = played.answer(prompt, {"decision": prompt.questions[0].options[0].id})
+        assert line["result"]["outcome"]["optionId"] == "same"
+
+
 @pytest.mark.parametrize(
     "goes_on", [text("Then not."), asks(1, "c2"), {"id": 3, "result": {"stopReason": "end_turn"}}]
 )

@@ -7,6 +7,7 @@ concluded from the order of options, and nothing is answered by kind.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from hashlib import sha256
 from typing import cast
 
@@ -34,6 +35,8 @@ SHORT_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 # A field of this name beside another is that one's free text (claude-agent-acp's questions).
 CUSTOM = "_custom"
 
+# How much a choice grants; more than all of these: one of a kind that nobody knows.
+WIDTHS = {"reject_once": 0, "reject_always": 0, "allow_once": 1, "allow_always": 2}
 ORDER: tuple[Effect, ...] = ("allow_once", "allow_session", "allow_always", "deny", "stop")
 
 CANCELLED = {"outcome": {"outcome": "cancelled"}}
@@ -140,14 +143,24 @@ def _tool(row: Row, call: Call, question: Question) -> Shown:
 
 
 def _named(choices: list[Choice]) -> list[tuple[Choice, str]]:
-    """Each choice with the id it goes by here: its own, unless that is no word or another one has it, too."""
-    counted = [choice.optionId for choice in choices]
+    """Each choice with the id it goes by here: its own, unless that is no word. Of several with one id only the
+    widest: an agent may take the answer for that one, whichever was meant."""
+    widest: dict[str, Choice] = {}
+    for choice in choices:
+        before = widest.setdefault(choice.optionId, choice)
+        if WIDTHS.get(choice.kind, len(WIDTHS)) > WIDTHS.get(before.kind, len(WIDTHS)):
+            widest[choice.optionId] = choice
     return [
-        (choice, choice.optionId)
-        if SHORT_ID.fullmatch(choice.optionId) and counted.count(choice.optionId) == 1 and choice.optionId != STOP
-        else (choice, f"o{number}")
-        for number, choice in enumerate(choices, 1)
+        (choice, own if SHORT_ID.fullmatch(own) and own != STOP else _free_name(number, widest))
+        for number, (own, choice) in enumerate(widest.items(), 1)
     ]
+
+
+def _free_name(number: int, taken: Collection[str]) -> str:
+    name = f"o{number}"
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _option(row: Row, choice: Choice, id: str) -> Option:
