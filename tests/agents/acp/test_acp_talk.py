@@ -394,6 +394,33 @@ def test_an_interrupt_is_granted_when_the_turn_is_over() -> None:
     assert (played.open.kind, played.open.body) == ("ready", "The turn was stopped.")
 
 
+def test_a_wish_to_stop_between_two_turns_does_not_hang_over_the_next_one() -> None:
+    """After a problem nothing runs that could be stopped; the next turn can be, and its error is told."""
+    played = working()
+    ended(played, "max_tokens")
+    assert isinstance(played.talk.ask("interrupt", ""), Refused)
+    played.say("Go on.")
+    assert isinstance(played.talk.ask("interrupt", ""), tuple)
+    played = working()
+    ended(played, "max_tokens")
+    played.talk.ask("interrupt", "")
+    played.say("Go on.")
+    played.hear({"id": played.last("session/prompt")["id"], "error": {"code": -32603, "message": "No credit"}})
+    assert (played.open.kind, played.open.title) == ("problem", "No credit")
+
+
+def test_to_deny_and_stop_between_two_turns_does_not_hang_over_the_next_one() -> None:
+    """A sub-agent may ask when the turn is over."""
+    played = working()
+    ended(played)
+    prompt = raises(played.hear(asks(1, session="another")))
+    played.answer(prompt, {"decision": "stop"})
+    assert played.talk.ask("interrupt", "") == Refused("It rests: there is no turn to stop.")
+    line = played.talk.say("Go on.", False)
+    assert isinstance(line, bytes)
+    assert isinstance(played.talk.ask("interrupt", ""), tuple)
+
+
 def test_a_call_that_cannot_be_read_is_asked_for_all_the_same() -> None:
     played = working()
     prompt = raises(played.hear(asks(tool={"title": 7, "content": "?"})))

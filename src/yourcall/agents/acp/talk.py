@@ -123,11 +123,13 @@ class AcpTalk:
         if result != asks.CANCELLED:
             return line
         # A request that is answered with "cancelled" is a part of a turn that is cancelled.
-        self._stopping = self._stopping or "stop"
+        self._stopping = self._stopping or ("stop" if self._turns else "")
         return line + self._cancel()
 
     def ask(self, wish: str, value: str) -> tuple[str, bytes] | Refused:
         if wish == "interrupt":
+            if not self._turns:  # the wish would stay, and be taken for one about the next turn
+                return Refused("It rests: there is no turn to stop.")
             if self._stopping:
                 return Refused("It is being stopped already.")
             self._stopping = f"stop-{self._peer.count}"
