@@ -57,6 +57,7 @@ GONE_S = 20.0  # a server that is started anew is back in two seconds; after thi
 SETTLED_S = 3.0  # what is still asked is told again 0.1 s after the replies to what we asked first
 REPLIES_S = 60.0  # a server on a machine that is busy, or just woken, takes its time
 REPLY_LOOK_S = 0.2
+OPENS_S = 5.0  # it answers in milliseconds, unless it is stopped
 GRANTED_S = 10.0
 WRITTEN_S = 10.0
 LONGEST = 256 << 20  # a diff is text; a picture in a conversation is some megabytes
@@ -109,9 +110,9 @@ class CodexServers:
             while True:
                 try:
                     for place in map(str, self._places()):
-                        if place not in self._followed:
-                            self._followed.add(place)
-                            self._spawn(self._follow(place))
+                        if (real := _real(place)) not in self._followed:
+                            self._followed.add(real)
+                            self._spawn(self._follow(place, real))
                 except Exception:  # the rest of yourcall does without; the next look may go well
                     log.exception("looking for Codex's sockets failed")
                 await asyncio.sleep(LOOK_S)
@@ -126,7 +127,7 @@ class CodexServers:
 
     # --- one place ------------------------------------------------------------------------------------------
 
-    async def _follow(self, place: str) -> None:
+    async def _follow(self, place: str, real: str) -> None:
         """Connect, listen to the end, look again; until nothing is there and nobody waits for it."""
         lost_at = time.monotonic()
         while True:
@@ -139,7 +140,7 @@ class CodexServers:
             gone = time.monotonic() - lost_at > GONE_S
             await self._lost(place, ended=gone)
             if gone and not self._sessions(place) and not _is_ours(place):
-                self._followed.discard(place)
+                self._followed.discard(real)
                 return
             await asyncio.sleep(LOOK_S)
 
@@ -155,7 +156,7 @@ class CodexServers:
             talk.before.add(prompt, self._teller.body(prompt.request) or b"")
         try:
             connect = unix_connect(
-                _target(place), "ws://localhost/", compression=None, max_size=LONGEST, open_timeout=5
+                _target(place), "ws://localhost/", compression=None, max_size=LONGEST, open_timeout=OPENS_S
             )
             async with connect as socket:
                 live = self._live[place] = Connection(socket, talk)
@@ -167,7 +168,9 @@ class CodexServers:
                         await self._heard(live, data.encode() if isinstance(data, str) else data)
         except (OSError, TimeoutError, ConnectionClosed, InvalidHandshake, EOFError) as error:
             log.debug("no connection to %s: %s", place, error)
-            return place in self._live
+            # One that is stopped, and a machine without a file to spare, are no sign that it is gone.
+            gone = isinstance(error, ConnectionError | FileNotFoundError | InvalidHandshake | EOFError)
+            return place in self._live or not gone
         finally:
             live = self._live.pop(place, None)
             for waiting in live.asked.values() if live else ():
@@ -247,8 +250,8 @@ class CodexServers:
     # --- what is lost ---------------------------------------------------------------------------------------
 
     def _sessions(self, place: str) -> list[Session]:
-        every = self._teller.state.sessions.values()
-        return [s for s in every if any(link.kind == LINK and link.server == place for link in s.links)]
+        every, real = self._teller.state.sessions.values(), _real(place)
+        return [s for s in every if any(link.kind == LINK and _real(link.server) == real for link in s.links)]
 
     def _prompts(self, place: str) -> list[Prompt]:
         mine = {session.id for session in self._sessions(place)}
@@ -339,8 +342,15 @@ class CodexServers:
 
     def _of(self, session_id: str) -> Connection | None:
         session = self._teller.state.sessions.get(session_id)
-        places = [link.server for link in session.links if link.kind == LINK] if session else []
-        return next((self._live[place] for place in places if place in self._live), None)
+        places = {_real(link.server) for link in session.links if link.kind == LINK} if session else set[str]()
+        return next((live for place, live in self._live.items() if _real(place) in places), None)
+
+
+def _real(place: str) -> str:
+    """The one name of a socket in a home that is known by several: behind a link, or as Codex itself names it. A
+    second connection to one server would not know what was answered through the first."""
+    folder, name = os.path.split(place)
+    return os.path.join(os.path.realpath(folder), name)
 
 
 def _target(place: str) -> str:

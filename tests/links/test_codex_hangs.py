@@ -1,0 +1,144 @@
+"""A Codex server that is there and does not speak, or is known by two names: nothing is lost, or said twice."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import json
+import socket
+from pathlib import Path
+
+import pytest
+from test_links_codex import Desk, listening, pending, place, serve_pending
+from websockets.asyncio.server import ServerConnection, unix_serve
+
+from yourcall.agents.codex.agent import CODEX
+from yourcall.events import AnswerGiven
+from yourcall.links.codex import CodexServers
+from yourcall.model import Answer
+
+__all__ = ["place"]  # the fixture
+
+
+class Hung:
+    """The system takes the calls of a program that is stopped, and nobody says anything."""
+
+    def __init__(self, place: Path) -> None:
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.bind(str(place))
+        self._socket.listen(50)
+        self._socket.setblocking(False)
+        self._calls: list[socket.socket] = []
+
+    def called(self) -> int:
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                self._calls.append(self._socket.accept()[0])
+        return len(self._calls)
+
+    def close(self) -> None:
+        for each in (self._socket, *self._calls):
+            each.close()
+
+
+def test_a_server_that_hangs_for_a_while_keeps_its_sessions(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is stopped, or the machine swaps: what it asked is asked still when it comes back."""
+    monkeypatch.setattr("yourcall.links.codex.GONE_S", 0.2)
+    monkeypatch.setattr("yourcall.links.codex.OPENS_S", 0.3)
+
+    async def scene() -> None:
+        desk = Desk()
+        async with listening(desk, place):
+            async with unix_serve(serve_pending, str(place)):
+                await desk.until(lambda: [p for p in desk.rows.values() if p.held])
+            (prompt,) = desk.rows.values()
+            await asyncio.to_thread(place.unlink, missing_ok=True)
+            hung = Hung(place)
+            await desk.until(lambda: hung.called() > 2)
+            hung.close()
+            assert desk.rows[prompt.id].state == "open"
+            await asyncio.to_thread(place.unlink, missing_ok=True)
+            async with unix_serve(serve_pending, str(place)):
+                await desk.until(lambda: desk.rows[prompt.id].held)
+
+    asyncio.run(scene())
+
+
+def test_without_a_file_to_spare_no_session_is_called_over(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("yourcall.links.codex.GONE_S", 0.2)
+
+    async def scene() -> None:
+        desk = Desk()
+        talking: list[ServerConnection] = []
+
+        async def serve(connection: ServerConnection) -> None:
+            talking.append(connection)
+            await serve_pending(connection)
+
+        async with listening(desk, place), unix_serve(serve, str(place)):
+            await desk.until(lambda: [p for p in desk.rows.values() if p.held])
+            (prompt,) = desk.rows.values()
+            made, tries = socket.socket, 0
+
+            def scarce(*given: object, **named: object) -> socket.socket:
+                nonlocal tries
+                tries += 1
+                if tries < 4:
+                    raise OSError(errno.EMFILE, "Too many open files")
+                return made(*given, **named)  # type: ignore[arg-type]
+
+            monkeypatch.setattr(socket, "socket", scarce)
+            await talking[0].close()
+            await desk.until(lambda: len(talking) == 2 and desk.rows[prompt.id].held)
+            monkeypatch.undo()
+            assert tries >= 4
+            assert "held again" in [moment.detail for moment in desk.rows[prompt.id].history]
+
+    asyncio.run(scene())
+
+
+def test_a_server_by_two_names_is_joined_once(tmp_path: Path) -> None:
+    """A home behind a link: Codex names its records by the folder itself, and that is a second way to its socket.
+    The second connection knew nothing of our answer, and what that did was told as the desk's."""
+    folder = tmp_path / "codex"
+    folder.mkdir()
+    link = tmp_path / "link"
+    link.symlink_to(folder)
+    names = [link / "control.sock", folder / "control.sock"]
+    talking: list[tuple[ServerConnection, list[dict[str, object]]]] = []
+    thread, _, asked = pending()
+    call = asked["params"]["itemId"]  # type: ignore[index]
+
+    async def serve(connection: ServerConnection) -> None:
+        talking.append((connection, heard := []))
+        await serve_pending(connection, heard)
+
+    async def scene() -> None:
+        desk = Desk()
+        servers = CodexServers(desk, CODEX, lambda: names)
+        desk.links.append(servers)
+        task = asyncio.create_task(servers.run())
+        async with unix_serve(serve, str(names[1])):
+            await desk.until(lambda: [p for p in desk.rows.values() if p.held])
+            await asyncio.sleep(0.3)  # a second connection would be there by now
+            (prompt,) = desk.rows.values()
+            await desk.post(AnswerGiven(2.0, prompt.id, Answer("a1", "phone", "http", {"decision": ("allow",)})))
+            await desk.until(lambda: desk.rows[prompt.id].state == "sent")
+            item = {"type": "commandExecution", "id": call, "status": "completed", "exitCode": 0}
+            for message in (
+                {
+                    "method": "serverRequest/resolved",
+                    "params": {"threadId": thread["id"], "requestId": asked["id"]},
+                },
+                {"method": "item/completed", "params": {"threadId": thread["id"], "item": item}},
+            ):
+                for connection, _ in sorted(talking, key=lambda each: any("result" in m for m in each[1])):
+                    await connection.send(json.dumps(message))
+            await desk.until(lambda: desk.rows[prompt.id].outcome)
+            assert desk.rows[prompt.id].state == "confirmed"
+            assert len(talking) == 1
+        task.cancel()
+        await asyncio.wait([task])
+
+    asyncio.run(scene())
