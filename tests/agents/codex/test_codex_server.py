@@ -178,6 +178,22 @@ def test_words_go_along_with_a_no() -> None:
     assert words["params"]["input"] == [{"type": "text", "text": "Use the build folder."}]
 
 
+@pytest.mark.parametrize(("name", "said"), [("cmd-cancel", True), ("cmd-accept", False), ("cmd-decline", False)])
+def test_words_that_go_with_a_stop_are_said_after_it_and_only_then(name: str, said: bool) -> None:
+    """If the desk was first, its turn goes on; words of an answer that came too late are no next instruction."""
+    desk, written = Desk(), list[Any]()
+    desk.server.open()
+    for way, message in captured(name):
+        if way == "recv":
+            written += [json.loads(line) for line in desk.hear(message)]
+        if desk.asking():
+            desk.answer({"decision": ("stop",)}, {"decision": "Do it otherwise."})
+    assert desk.the("permission").state == ("confirmed" if said else "desk")
+    assert [m["params"]["input"][0]["text"] for m in written if m["method"] == "turn/start"] == (
+        ["Do it otherwise."] if said else []
+    )
+
+
 def test_the_rollout_tells_how_a_question_was_answered() -> None:
     output = '{"answers":{"db":{"answers":["user_note: use DuckDB\\nplease"]}}}'
     payload = {"type": "function_call_output", "call_id": "call_297", "output": output}

@@ -322,9 +322,9 @@ class Server:
         known.items.clear()
         self.speaking.pop(thread.id, None)
         lines: list[bytes] = []
-        if known.afterwards:
-            lines.append(self._calls.turn(known.thread, known.afterwards))
-            known.afterwards = ""
+        afterwards, known.afterwards = known.afterwards, ""
+        if afterwards and turn.status == "interrupted":  # else somebody was before us, and it went on
+            lines.append(self._calls.turn(known.thread, afterwards))
         elif not thread.parentThreadId:
             pause = pauses.ended(thread, turn, last, self._link, at)
             known.pause = pause.id
