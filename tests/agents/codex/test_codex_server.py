@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from yourcall.agents.codex.read import read_line, settled
 from yourcall.agents.codex.server import Server
 from yourcall.agents.codex.talk import HEADLESS
+from yourcall.agents.codex.wire import Thread
 from yourcall.agents.talk import Child, Wish
 from yourcall.core.state import State
 from yourcall.core.step import step
@@ -488,3 +489,22 @@ def test_a_mode_that_would_not_hold_is_refused_while_it_runs(begun: str, mode: s
     talk = HEADLESS.talk(Wish("/tmp", "x", begun), Child(7, "1", "/tmp"))
     assert isinstance(talk.ask("mode", mode), Refused)
     assert isinstance(HEADLESS.talk(Wish("/tmp", "x"), Child(7, "1", "/tmp")).ask("mode", "dontAsk"), tuple)
+
+
+@pytest.mark.parametrize("message", ["Which region?", "Which zone?"])
+def test_a_form_outside_of_a_turn_is_not_taken_for_one_of_an_earlier_server(message: str) -> None:
+    """`turnId` may be null, and a server counts its requests from 0: what was answered in an earlier life of this
+    thread had the same number, and the new form was shown to nobody, or answered with what the old one asked."""
+    lines = [message for way, message in captured("mcp-form-accept") if way == "recv"]
+    asked = next(m for m in lines if m.get("method") == "mcpServer/elicitation/request")
+    thread = Thread(asked["params"]["threadId"], cwd="/tmp")
+    rows: list[Prompt] = []
+    for pid, words in ((7, "Which region?"), (8, message)):
+        desk = Desk(Server("stdio", "", Child(pid, f"s{pid}", "/tmp")))
+        desk.server.own(thread, 1.0)
+        params = {**asked["params"], "turnId": None, "message": words}
+        for _ in range(2):  # and what is told again is the same
+            desk.hear({**asked, "params": params})
+        rows += desk.asking()
+    first, second = rows
+    assert first.id != second.id

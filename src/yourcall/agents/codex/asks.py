@@ -142,17 +142,26 @@ class Request(Struct, frozen=True):
 
 
 def raised(
-    thread: Thread, number: Id, method: str, given: Raw, items: Mapping[str, Item], link: str, at: float
+    thread: Thread,
+    number: Id,
+    method: str,
+    given: Raw,
+    items: Mapping[str, Item],
+    link: str,
+    at: float,
+    server: str = "",
 ) -> tuple[PromptRaised, dict[str, bytes]] | None:
-    """The prompt of a request; None if it is not one for a person."""
+    """The prompt of a request; None if it is not one for a person. `server`: which process asks, if it is ours."""
     if method not in METHODS:
         return None
     params = decoded(Params, given)
     shown = UNREADABLE if params is None else show(method, params, items)
     params = params or Params(threadId=thread.id)
     turn = params.turnId or ""
-    # A turn does not outlive its server, so the server's own number of the request is unique within it.
-    named = (thread.id, turn, method, params.itemId, params.approvalId or "", str(number))
+    # A turn does not outlive its server, so the server's own number of the request is unique within it. Outside
+    # of one (an MCP server's form) that number may have been another request's, of an earlier server.
+    outside = () if turn else (server, sha256(given).hexdigest())
+    named = (thread.id, turn, method, params.itemId, params.approvalId or "", str(number), *outside)
     kept = {"method": method, "params": given, "tool_name": shown.tool, "tool_input": shown.input}
     body = msgspec.json.encode(kept)
     prompt = Prompt(

@@ -19,7 +19,7 @@ from yourcall.agents.codex.calls import NOTHING, Calls, Reply
 from yourcall.agents.codex.plan import plan
 from yourcall.agents.codex.proof import Requests
 from yourcall.agents.codex.threads import SAFE_ID, STATES, Known
-from yourcall.agents.codex.wire import Id, Item, Note, Thread, Turn, decoded
+from yourcall.agents.codex.wire import Id, Item, Note, Thread, Turn, Whose, decoded
 from yourcall.agents.talk import Child, Speaking, Spoke
 from yourcall.core.step import PAUSES
 from yourcall.events import (
@@ -342,11 +342,14 @@ class Server:
     # --- requests -------------------------------------------------------------------------------------------
 
     def _requested(self, message: wire.Message, number: Id, at: float) -> Spoke:
-        note = decoded(Note, message.params)
-        known = self._threads.get(note.threadId) if note else None
+        whose = decoded(Whose, message.params)
+        known = self._threads.get(whose.threadId) if whose else None
         raised = None
         if known is not None:
-            raised = asks.raised(known.thread, number, message.method, message.params, known.items, self._link, at)
+            server = f"{self._child.pid} {self._child.started}" if self._child else ""
+            raised = asks.raised(
+                known.thread, number, message.method, message.params, known.items, self._link, at, server
+            )
         if known is None or raised is None:
             # With others at the desk it is for them; with nobody else, silence would leave Codex waiting for ever.
             return Spoke(lines=(wire.refusal(number, NOT_OURS),)) if self._alone else NOTHING

@@ -148,6 +148,12 @@ class Note(Struct, frozen=True):
     delta: str = ""
 
 
+class Whose(Struct, frozen=True):
+    """Whose request it is: all that must be readable of one, for it to be shown."""
+
+    threadId: str = ""
+
+
 class NewThread(Struct, frozen=True):
     thread: Thread
 
