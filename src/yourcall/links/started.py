@@ -49,6 +49,9 @@ UNASKED = frozenset({"bypassPermissions", "auto"})
 MODES = ("default", "manual", "acceptEdits", "plan", "dontAsk", "auto", "bypassPermissions")
 
 
+RUNS_ALREADY = Refused("That session is running. Speak to it, or stop it before you resume it.")
+
+
 class Policy(Struct, frozen=True):
     """What the local config says about sessions that are started here."""
 
@@ -70,8 +73,8 @@ class Teller(Protocol):
 class Running:
     """One session: its program, its talk, and what is under way between the two."""
 
-    def __init__(self, piped: Piped, talk: Talk) -> None:
-        self.piped, self.talk = piped, talk
+    def __init__(self, piped: Piped, talk: Talk, resumes: str = "") -> None:
+        self.piped, self.talk, self.resumes = piped, talk, resumes
         self.known: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.over = asyncio.Event()
         self.gave_up = ""
@@ -123,6 +126,8 @@ class Started:
         if self._closing:
             return Refused("yourcall is being stopped: nothing is started any more.")
         program, env, wish = ready
+        if wish.resume and any(wish.resume == (each.talk.session_id or each.resumes) for each in self._running):
+            return RUNS_ALREADY  # begun by somebody else while our own start was prepared
         name, *arguments = wish.command or (known.headless.program, *known.headless.arguments(wish))
         cwd = Path(wish.cwd)
         try:
@@ -133,7 +138,7 @@ class Started:
         if self._records is not None:
             recorded = self._records.has(wish.resume)
             child = replace(child, records=str(self._records.folder), recorded=recorded)
-        running = Running(piped, known.headless.talk(wish, child))
+        running = Running(piped, known.headless.talk(wish, child), wish.resume)
         self._running.add(running)
         for line in running.talk.open():
             piped.send(line)
@@ -171,7 +176,16 @@ class Started:
         talk, piped = running.talk, running.piped
         try:
             async for line in piped.lines():
+                if running.gave_up and not talk.session_id:
+                    continue
                 spoke = talk.hear(line, time.time())
+                if not running.known.done() and self._taken(running):
+                    running.gave_up = (
+                        f"it calls its session {talk.session_id}, and another one that runs has this name"
+                    )
+                    talk.session_id = ""  # which is the other one's: nothing of this one is told
+                    self._spawn(piped.stop())
+                    continue
                 for listener in tuple(self.listeners):
                     listener(talk.session_id, line)
                 for reply in spoke.lines:
@@ -333,6 +347,11 @@ class Started:
             running.asked.pop(request_id, None)
         return Verdict("refused", error) if error else Verdict("confirmed", "granted")
 
+    def _taken(self, new: Running) -> bool:
+        """Is there one of that name already? An answer to the one would go to the other."""
+        named = new.talk.session_id
+        return bool(named) and any(each.talk.session_id == named for each in self._running if each is not new)
+
     def _of(self, session_id: str) -> Running | None:
         return next((each for each in self._running if each.talk.session_id == session_id), None)
 
@@ -360,7 +379,7 @@ class Started:
         if wish.model.startswith("-") or wish.resume.startswith(("-", ".")) or "/" in wish.resume:
             return Refused("A model does not begin with a dash, and a session id is one word.")
         if wish.resume in self._teller.state.sessions:
-            return Refused("That session is running. Speak to it, or stop it before you resume it.")
+            return RUNS_ALREADY
         return self._objection_to_mode(agent, wish.permission_mode, remote) if wish.permission_mode else None
 
     def _objection_to_mode(self, agent: str, mode: str, remote: bool) -> Refused | None:
