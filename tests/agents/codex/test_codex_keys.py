@@ -174,6 +174,13 @@ def test_a_menu_is_no_draft() -> None:
     assert on.draft((CORPUS / "v0.166.0-menu-model-80x24" / "screen.txt").read_text()) is None
 
 
+@pytest.mark.parametrize("screen", ["", "\n" * 23, "\x1b]2;codex\x07" + "\n" * 23, " \n \n"])
+def test_an_empty_screen_has_no_draft(screen: str) -> None:
+    """Codex empties it between two pages, such as after the trust of a folder."""
+    assert on.draft(screen) is None
+    assert on.read(screen).reading.state == "idle"
+
+
 def test_a_draft_is_read_and_a_grey_hint_is_not() -> None:
     screen = (CORPUS / "idle-draft-multiline-80x24" / "screen.txt").read_text()
     assert on.draft(screen) == "line one\nline two — ünï\n\n  indented 4"

@@ -65,7 +65,7 @@ def field_open(text: str) -> bool:
 
 
 def _find(lines: list[str]) -> Block | None:
-    limit = max(_NARROWEST, *map(columns, lines))
+    limit = max([_NARROWEST, *map(columns, lines)])
     rows = picking.find_rows(lines, limit)
     under = picking.below(lines, rows.end) if rows else None
     if rows is None or under is None or not under.footer:
