@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -15,9 +17,10 @@ from kit.poll import until
 from yourcall.agents.claude.agent import CLAUDE
 from yourcall.agents.talk import Wish
 from yourcall.config import Config
-from yourcall.links import lodging
+from yourcall.links import lodging, processes
 from yourcall.links.lodgers import Lodgers
 from yourcall.links.lodging import Lodged
+from yourcall.model import Link, Session, Verdict
 from yourcall.sockets import short_folder
 from yourcall.store.sqlite import Store
 from yourcall.switchboard import Switchboard
@@ -72,3 +75,63 @@ def test_a_session_whose_starter_left_is_looked_after(tmp_path: Path, monkeypatc
         for left in folder.glob("claude-*"):
             lodging.end(left)
         store.close()
+
+
+def test_to_look_for_a_session_makes_no_home() -> None:
+    with tempfile.TemporaryDirectory(prefix="yc-") as short:  # or its sockets would be in a folder elsewhere
+        assert lodging.named(Path(short, "home"), "claude-abcd") is None
+        assert not Path(short, "home").exists()
+
+
+ENV = {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"}
+
+
+def lodged_in(tmp_path: Path, script: str) -> tuple[Lodged, Session]:
+    """A program in a private tmux, and the session that it is."""
+    lodged = lodging.start(tmp_path, ["/bin/sh", "-c", script], {**ENV, "HOME": str(tmp_path)}, tmp_path)
+    assert isinstance(lodged, Lodged), lodged
+    pid = int(lodging.tmux(lodged.socket, "list-panes", "-a", "-F", "#{pane_pid}").stdout)
+    link = Link("tmux", lodged.pane, str(lodged.socket))
+    return lodged, Session("s1", "claude", "/p", links=(link,), pid=pid, pid_started=processes.started(pid))
+
+
+def stopped(tmp_path: Path, session: Session) -> Verdict:
+    """What is said to who wants this session to end."""
+
+    async def act(daemon: Switchboard) -> Verdict:
+        async with asyncio.timeout(60):
+            return await daemon.lodgers.stop(session)
+
+    store = Store.open(tmp_path / "yourcall.db")
+    try:
+        return asyncio.run(act(Switchboard(store, Config(), lambda: None, tmp_path)))
+    finally:
+        store.close()
+
+
+def test_a_tmux_that_is_stopped_is_not_said_to_have_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever wanted it to end waited for ever, and so did yourcall itself when it was to leave."""
+    monkeypatch.setattr(lodging, "ANSWERS_S", 0.5)
+    lodged, session = lodged_in(tmp_path, "exec sleep 600")
+    server = int(lodging.tmux(lodged.socket, "display-message", "-p", "#{pid}").stdout)
+    os.kill(server, signal.SIGSTOP)
+    try:
+        said = stopped(tmp_path, session)
+        assert (said.result, lodged.socket.is_socket()) == ("refused", True), said
+        assert not processes.gone(session.pid, session.pid_started)
+        assert lodging.named(tmp_path, lodged.name) == lodged.socket
+    finally:
+        os.kill(server, signal.SIGCONT)
+        lodging.end(lodged.socket)
+
+
+def test_what_does_not_hear_that_its_terminal_closed_is_ended_too(tmp_path: Path) -> None:
+    """It was told as ended, and ran on with nobody to see it."""
+    _, session = lodged_in(tmp_path, f"trap '' HUP; touch '{tmp_path}/ready'; while :; do sleep 1; done")
+    until((tmp_path / "ready").exists, 20)
+    try:
+        assert stopped(tmp_path, session).result == "confirmed"
+        assert processes.gone(session.pid, session.pid_started)
+    finally:
+        if not processes.gone(session.pid, session.pid_started):
+            os.kill(session.pid, signal.SIGKILL)

@@ -108,7 +108,9 @@ def stop(place: Place, session: str) -> None:
     """End SESSION, which yourcall started, and all that it runs. To end only its turn: yourcall interrupt."""
     socket = lodging.named(place.home, session)
     if socket is not None:
-        lodging.end(socket)
+        wrong = lodging.end(socket)
+        if wrong is not None:
+            raise Problem(wrong.reason)
         click.echo(f"{session} has ended.")
         return
     found = _session(place, session)

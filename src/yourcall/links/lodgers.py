@@ -108,7 +108,9 @@ class Lodgers:
         socket = self._socket(session)
         if socket is None:
             return Verdict("refused", "This session was not started by yourcall, or it has ended.")
-        await asyncio.to_thread(lodging.end, socket)
+        wrong = await asyncio.to_thread(lodging.end, socket)
+        if wrong is not None:
+            return Verdict("refused", wrong.reason)
         await self._teller.post(SessionEnded(time.time(), session.id, "it was stopped"))
         return Verdict("confirmed", "the session has ended")
 

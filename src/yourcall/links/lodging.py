@@ -6,8 +6,11 @@ configuration: a plugin that restores sessions would restore them in here.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import secrets
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -15,10 +18,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from yourcall.links import processes
 from yourcall.model import Refused
 from yourcall.sockets import made_private, short_folder
 
 ENDS_AT_ONCE_S = 1.0
+ENDS_S = 3.0  # an agent is gone a moment after its terminal was closed
+ANSWERS_S = 10.0  # tmux does within milliseconds, unless it is stopped, or the machine stands still
+SILENT = 124  # how a question to tmux ended that got no answer: it may be carried out later
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 COLUMNS, ROWS = 200, 50
 
@@ -77,31 +84,53 @@ def start(home: Path, argv: Sequence[str], env: Mapping[str, str], folder: Path)
 
 
 def lives(socket: Path) -> bool:
-    return tmux(socket, "has-session").returncode == 0
+    """One that says nothing is there all the same."""
+    return tmux(socket, "has-session").returncode in (0, SILENT)
 
 
 def named(home: Path, name: str) -> Path | None:
     """The socket of one that lives."""
-    place = sockets(home)
-    if isinstance(place, Refused) or not name or "/" in name or name.startswith("."):
+    if not name or "/" in name or name.startswith("."):
         return None
-    socket = place / name
-    return socket if socket.is_socket() and lives(socket) else None
+    socket = short_folder(home, "tmux") / name
+    if not socket.is_socket() or isinstance(sockets(home), Refused):
+        return None
+    return socket if lives(socket) else None
 
 
-def end(socket: Path) -> None:
+def end(socket: Path) -> Refused | None:
+    """End it and what runs in it, also what does not heed that its terminal is closed."""
+    listed = tmux(socket, "list-panes", "-a", "-F", "#{pane_pid}")
+    if listed.returncode == SILENT:
+        return Refused("Its tmux does not answer: nothing was ended. See to it at the machine.")
+    runs = {pid: processes.started(pid) for pid in map(int, listed.stdout.split())}
     tmux(socket, "kill-server")
     socket.unlink(missing_ok=True)  # its server may leave it
+    asked_at = time.monotonic()
+    while left := [pid for pid, began in runs.items() if began and not processes.gone(pid, began)]:
+        if time.monotonic() > asked_at + 2 * ENDS_S:
+            return Refused("It could not be ended. See to it at the machine.")
+        if time.monotonic() > asked_at + ENDS_S:
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(pid, signal.SIGKILL)  # it leads the group of its terminal
+        time.sleep(0.02)
+    return None
 
 
 def tmux(socket: Path, *words: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     # For tmux a word that ends with a semicolon ends a command, unless that is escaped.
     plain = [f"{word[:-1]}\\;" if word.endswith(";") else word for word in words]
-    return subprocess.run(
-        ["tmux", "-S", str(socket), "-f", "/dev/null", *plain],
-        env=dict(env) if env is not None else None,
-        capture_output=True,
-        text=True,
-        check=False,
-        stdin=subprocess.DEVNULL,
-    )
+    argv = ["tmux", "-S", str(socket), "-f", "/dev/null", *plain]
+    try:
+        return subprocess.run(
+            argv,
+            env=dict(env) if env is not None else None,
+            capture_output=True,
+            text=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            timeout=ANSWERS_S,
+        )
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(argv, SILENT, "", "it does not answer")
