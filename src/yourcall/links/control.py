@@ -79,7 +79,7 @@ class Control:
             async with asyncio.timeout(PATIENCE_S):
                 await stdin.drain()
                 return await request.done
-        except (OSError, TimeoutError) as error:
+        except (OSError, TimeoutError, RuntimeError) as error:  # the last is uvloop's, for a pipe that is closed
             self._end()  # the rest of what it says could no longer be told apart
             raise Silent("its tmux server does not answer") from error
 
