@@ -17,6 +17,7 @@ from kit.full_screen import FullScreen, Step
 from kit.poll import until
 from kit.terminal import Pty, alive
 from kit.yourcall import COMMAND, Yourcall
+from yourcall.links import lodging
 from yourcall.sockets import short_folder
 
 if TYPE_CHECKING:
@@ -276,6 +277,23 @@ def test_it_may_be_told_to_survive_its_terminal(start: Start, yourcall: Yourcall
 
 def _sockets(yourcall: Yourcall) -> list[Path]:
     return list(short_folder(yourcall.home, "tmux").iterdir())
+
+
+def test_a_terminal_that_tells_no_size_is_read_as_programs_take_it(yourcall: Yourcall, tmp_path: Path) -> None:
+    """Over a serial line, or in a container, it is 0 by 0, and every program draws for 80 by 24 then."""
+    words = [str(COMMAND), "run", "--", "sh", "-c", "printf 'Do you want to proceed?'; exec sleep 60"]
+    env = {**yourcall.env, "TERM": "xterm-256color"}
+    pty = Pty(words, cwd=tmp_path, env=env, cols=0, rows=0)
+    try:
+        until(lambda: pty.shows("proceed?"), PATIENCE)
+
+        def shows() -> str:
+            shadows = short_folder(yourcall.home, "pty").glob("sh-*.tmux")
+            return "".join(lodging.tmux(shadow, "capture-pane", "-p").stdout for shadow in shadows)
+
+        until(lambda: "Do you want to proceed?" in shows(), PATIENCE, show=shows)
+    finally:
+        pty.close()
 
 
 def test_nothing_is_left_behind(start: Start, yourcall: Yourcall) -> None:

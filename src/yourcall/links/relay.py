@@ -316,8 +316,7 @@ class Relay:
         """First the shadow, then the program: what it draws for its new size finds the shadow of that size."""
         size = _size(0)
         if size != self._size:
-            rows, columns, *_ = struct.unpack("HHHH", size)
-            self.shadow.resize(max(columns, 1), max(rows, 1))
+            self.shadow.resize(*_drawn_for(size))
             self._resizes = True
 
     def _resize_program(self) -> None:
@@ -330,8 +329,7 @@ class Relay:
         self._size = _size(0)
         with contextlib.suppress(OSError):
             fcntl.ioctl(self._master, termios.TIOCSWINSZ, self._size)
-        rows, columns, *_ = struct.unpack("HHHH", self._size)
-        return max(columns, 1), max(rows, 1)
+        return _drawn_for(self._size)
 
     def _hang_up(self) -> None:
         """The terminal is gone: the program gets the hang-up that it would have got from it."""
@@ -392,6 +390,12 @@ def _size(fd: int) -> bytes:
         return fcntl.ioctl(fd, termios.TIOCGWINSZ, bytes(8))
     except OSError:
         return struct.pack("HHHH", 24, 80, 0, 0)
+
+
+def _drawn_for(size: bytes) -> tuple[int, int]:
+    """Columns and rows that a program draws for on such a terminal: one that tells none is taken for 80 by 24."""
+    rows, columns, *_ = struct.unpack("HHHH", size)
+    return columns or 80, rows or 24
 
 
 def _end_as(status: int) -> NoReturn:
