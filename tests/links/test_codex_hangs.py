@@ -7,6 +7,7 @@ import contextlib
 import errno
 import json
 import socket
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -140,5 +141,42 @@ def test_a_server_by_two_names_is_joined_once(tmp_path: Path) -> None:
             assert len(talking) == 1
         task.cancel()
         await asyncio.wait([task])
+
+    asyncio.run(scene())
+
+
+def test_a_server_that_is_overloaded_is_asked_again(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`Server overloaded; retry later.`: what it asked in that thread was told to nobody, until it was over."""
+    monkeypatch.setattr("yourcall.links.codex.AGAIN_S", 0.2)
+    refused = 0
+
+    class Overloaded:
+        """The same connection, whose server takes the third request to listen to a thread."""
+
+        def __init__(self, connection: ServerConnection) -> None:
+            self._connection = connection
+
+        async def __aiter__(self) -> AsyncIterator[str | bytes]:
+            nonlocal refused
+            async for data in self._connection:
+                message = json.loads(data)
+                if message.get("method") == "thread/resume" and refused < 2:
+                    refused += 1
+                    error = {"code": -32001, "message": "Server overloaded; retry later."}
+                    await self._connection.send(json.dumps({"id": message["id"], "error": error}))
+                else:
+                    yield data
+
+        async def send(self, message: str) -> None:
+            await self._connection.send(message)
+
+    async def serve(connection: ServerConnection) -> None:
+        await serve_pending(Overloaded(connection))  # type: ignore[arg-type]
+
+    async def scene() -> None:
+        desk = Desk()
+        async with listening(desk, place), unix_serve(serve, str(place)):
+            await desk.until(lambda: [p for p in desk.rows.values() if p.held])
+        assert refused == 2
 
     asyncio.run(scene())

@@ -57,6 +57,7 @@ GONE_S = 20.0  # a server that is started anew is back in two seconds; after thi
 SETTLED_S = 3.0  # what is still asked is told again 0.1 s after the replies to what we asked first
 REPLIES_S = 60.0  # a server on a machine that is busy, or just woken, takes its time
 REPLY_LOOK_S = 0.2
+AGAIN_S = 2.0  # between two tries to listen to a thread, of a server that was too busy for the first
 OPENS_S = 5.0  # it answers in milliseconds, unless it is stopped
 GRANTED_S = 10.0
 WRITTEN_S = 10.0
@@ -163,6 +164,7 @@ class CodexServers:
                 for message in talk.open():
                     await live.write(message)
                 self._spawn(self._settle(place, live))
+                self._spawn(self._again(place, live))
                 async for data in socket:
                     async with live.turn:
                         await self._heard(live, data.encode() if isinstance(data, str) else data)
@@ -212,6 +214,18 @@ class CodexServers:
                 return  # it was too short to tell anything
             for event in live.talk.before.give_up(time.time()):
                 await self._teller.post(event)
+
+    async def _again(self, place: str, live: Connection) -> None:
+        """Now and then, as long as it is there: what it refused because it was too busy."""
+        while self._live.get(place) is live:
+            async with live.turn:
+                try:
+                    for message in live.talk.again():
+                        await live.write(message)
+                except Exception as error:  # it is gone: who listens to it notices
+                    log.debug("nothing more can be asked of %s: %s", place, error)
+                    return
+            await asyncio.sleep(AGAIN_S)
 
     async def _whose(self, prompt_id: str, said: Outcome) -> None:
         """A form that closed after our answer, and at whose desk nobody has touched a key since: it was ours."""

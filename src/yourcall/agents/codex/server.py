@@ -145,8 +145,23 @@ class Server:
 
     @property
     def awaits_replies(self) -> bool:
-        """Is anything that we asked still without a reply?"""
-        return self._calls.unanswered
+        """Is anything that we asked still without a reply, or to be asked again?"""
+        return self._calls.unanswered or bool(self._unheard())
+
+    def again(self) -> list[bytes]:
+        """What was refused by a server that was too busy: to be asked now and then."""
+        return [self._resume(known) for known in self._unheard()]
+
+    def _unheard(self) -> list[Known]:
+        """Threads that are at work and that we do not listen to."""
+        active = [known for known in self._threads.values() if known.thread.status.type == "active"]
+        return [known for known in active if not known.subscribed and not known.thread.ephemeral]
+
+    def _resume(self, known: Known) -> bytes:
+        known.subscribed = True
+        page = {"limit": 1, "itemsView": "full"}
+        params = {"threadId": known.thread.id, "excludeTurns": True, "initialTurnsPage": page}
+        return self.call("thread/resume", params, self._resumed(known.thread.id))
 
     # --- what we hear ---------------------------------------------------------------------------------------
 
@@ -215,10 +230,7 @@ class Server:
         if status.type == "notLoaded":
             return self._closed(thread.id, at)
         if status.type == "active" and not known.subscribed:
-            known.subscribed = True
-            page = {"limit": 1, "itemsView": "full"}
-            params = {"threadId": thread.id, "excludeTurns": True, "initialTurnsPage": page}
-            return Spoke(tuple(events), lines=(self.call("thread/resume", params, self._resumed(thread.id)),))
+            return Spoke(tuple(events), lines=(self._resume(known),))
         if status.type != "active":
             events += self._resting(known, at)
         return Spoke(tuple(events))
@@ -239,7 +251,7 @@ class Server:
             known = self._threads.get(thread_id)
             if known is None:
                 return NOTHING
-            if told is None:  # before its first turn is on disk; the next change of its state asks again
+            if told is None:  # before its first turn is on disk, or the server is too busy: it is asked again
                 known.subscribed = False
                 return NOTHING
             known.thread = replace(told.thread, status=known.thread.status)
