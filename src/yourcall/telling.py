@@ -28,9 +28,10 @@ from yourcall.channels.push import Push
 from yourcall.channels.runner import Condition, Runner
 from yourcall.channels.secrets import Secrets, read_secrets, secrets_of
 from yourcall.config import Config, read_config
+from yourcall.core.escalate import name_of
 from yourcall.core.taps import hash_of, offer_of
 from yourcall.links.presence import Presence
-from yourcall.loop import Loop
+from yourcall.loop import Loop, to_its_end
 from yourcall.model import Answer, Option, Prompt, Question, Refused, Verdict
 from yourcall.store.sqlite import Store
 
@@ -190,9 +191,10 @@ class Telling:
 
     async def tap(self, token: str) -> Verdict:
         """Whoever has this token answers with it, once."""
-        key = hash_of(token)
-        # Looked for first: a guess must not cost a write.
-        tap = await self._store.take_tap(key) if self._store.has_tap(key) else None
+        return await to_its_end(self._tap(hash_of(token)))
+
+    async def _tap(self, key: str) -> Verdict:
+        tap = self._store.tap(key)
         if tap is None:
             return Verdict("too_late", "This button was used before, or what it answered is over.")
         if tap.prompt_id in self._tests:
@@ -201,9 +203,13 @@ class Telling:
         prompt = self._store.prompt(tap.prompt_id)
         if prompt is None or offer_of(prompt) != tap.offer:
             return Verdict("refused", "What is asked has changed since. Look at it again in the app.")
-        by = f"{tap.channel} button"
-        answer = Answer(secrets.token_hex(12), by, "tap", {tap.question: (tap.option,)})
+        # By the same id each time, so that it is one answer however often it comes; another one when it came back.
+        name = hash_of(f"{key} {name_of(prompt)}")[:24]
+        answer = Answer(name, f"{tap.channel} button", "tap", {tap.question: (tap.option,)})
         verdict, _ = await self._loop.answer(tap.prompt_id, answer, TAP_WAIT_S)
+        if verdict.result not in ("refused", "too_late"):
+            # Only now: what was not taken has answered nothing, and its button is all that the person has.
+            await self._store.drop_tap(key)
         return verdict
 
     # --- the command line ----------------------------------------------------------------------------------------

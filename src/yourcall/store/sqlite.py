@@ -239,12 +239,13 @@ class Store:
         """Single-use answers, each by the hash of its token."""
         await self._write(lambda tx: told.put_taps(tx, taps))
 
-    def has_tap(self, token_hash: str) -> bool:
-        return bool(self._rows(told.HAS_TAP, token_hash))
+    def tap(self, token_hash: str) -> Tap | None:
+        """The answer behind this token."""
+        found = self._rows(told.TAP, token_hash)
+        return Tap(*found[0]) if found else None
 
-    async def take_tap(self, token_hash: str) -> Tap | None:
-        """The answer behind this token, which is used up by this."""
-        return await self._write(lambda tx: told.take_tap(tx, token_hash))
+    async def drop_tap(self, token_hash: str) -> None:
+        await self._write(lambda tx: told.drop_tap(tx, token_hash))
 
     async def drop_taps(self, prompt_id: str) -> None:
         await self._write(lambda tx: told.drop_taps(tx, prompt_id))

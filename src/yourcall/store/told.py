@@ -1,6 +1,6 @@
 """What was told to whom, the single-use answers that went with it, and the channels' own small facts.
 
-Rule: of a single-use answer only the hash of its token is kept, and taking it is one transaction: it works once.
+Rule: of a single-use answer only the hash of its token is kept.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ _COLUMNS = "notice, channel, target, prompts, state, at, times, receipt, face, w
 ALL = f"SELECT {_COLUMNS} FROM receipts ORDER BY at"  # noqa: S608
 _PUT = f"INSERT OR REPLACE INTO receipts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
 FACTS = "SELECT key, value FROM channel_facts WHERE channel = ?"
-HAS_TAP = "SELECT 1 FROM taps WHERE hash = ?"
-_TAP = "prompt_id, question, option, offer, channel, at"
+TAP = "SELECT prompt_id, question, option, offer, channel, at FROM taps WHERE hash = ?"
 
 _ids = msgspec.json.Decoder(tuple[str, ...])
 
@@ -45,9 +44,8 @@ def put_taps(tx: Transaction, taps: Sequence[tuple[str, Tap]]) -> None:
         tx.db.execute("INSERT INTO taps VALUES (?, ?, ?, ?, ?, ?, ?)", values)
 
 
-def take_tap(tx: Transaction, token_hash: str) -> Tap | None:
-    row = tx.db.execute(f"DELETE FROM taps WHERE hash = ? RETURNING {_TAP}", (token_hash,)).fetchone()  # noqa: S608
-    return None if row is None else Tap(*row)
+def drop_tap(tx: Transaction, token_hash: str) -> None:
+    tx.db.execute("DELETE FROM taps WHERE hash = ?", (token_hash,))
 
 
 def drop_taps(tx: Transaction, prompt_id: str) -> None:

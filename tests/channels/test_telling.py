@@ -1,0 +1,50 @@
+"""What joins people to prompts, over a real store and loop: single-use answers, and a configuration that changes."""
+
+from __future__ import annotations
+
+from channel_house import Board, House, Lives
+
+from yourcall.channels.buttons import with_tokens
+from yourcall.channels.needs import Desk
+from yourcall.channels.notices import notice
+from yourcall.config import Config
+from yourcall.events import HolderConnected, HolderLost
+from yourcall.links.presence import Presence
+from yourcall.links.servers import Servers
+from yourcall.telling import Telling
+
+
+def telling(house: House) -> Telling:
+    presence = Presence(lambda: [], Servers())
+    desk = Desk(house.loop, None, None)  # type: ignore[arg-type]
+    return Telling(house.folder, house.loop, house.store, Config(), presence, desk, "")
+
+
+async def tokens(house: House) -> dict[str, str]:
+    """The buttons that a notice of the prompt has just been sent with, by their labels."""
+    prompt = house.store.prompt("p1")
+    assert prompt is not None
+    body = house.store.body(prompt.request)
+    made = notice("p1", [prompt], url="http://desk.example.net", body=body)
+    shown = await with_tokens(made, Board(buttons=3), prompt, house.store, house.clock())
+    return {button.label: button.token for button in shown.buttons}
+
+
+def test_a_button_that_could_not_answer_is_not_used_up(lives: Lives) -> None:
+    """A hook is away for a moment while yourcall starts anew: who taps then may tap again."""
+
+    async def story(house: House) -> None:
+        told = telling(house)
+        await house.ask()
+        allow = (await tokens(house))["Allow"]
+        await house.post(HolderLost(house.clock(), "p1", "its hook has left"))
+        refused = await told.tap(allow)
+        assert refused.result == "refused"
+        assert "desk" in refused.detail
+        await house.post(HolderConnected(house.clock(), "p1"))
+        said = await told.tap(allow)
+        assert (said.result, said.detail) == ("taken", "on its way")
+        again = await told.tap(allow)
+        assert again.result == "too_late"
+
+    lives(story)
