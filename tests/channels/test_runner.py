@@ -290,6 +290,50 @@ def test_an_answer_that_came_back_is_told_again_where_the_notice_was_taken_away(
     lives(story)
 
 
+def test_an_answer_that_comes_back_while_its_notice_is_taken_away_is_told_again(lives: Lives) -> None:
+    async def story(house: House) -> None:
+        board = Board(withdraw=True)
+        house.start(board, notify=Notify(repeats=0))
+        await house.ask()
+        await house.until(lambda: board.shown)
+        slow = asyncio.Event()
+        board.next.append(slow)
+        await house.answer()
+        await house.until(lambda: board.deeds[-1][0] == "withdraw")
+        await house.bounce()
+        house.later(1)
+        await house.until(lambda: not house.runner._wake.is_set(), what="looked at")
+        slow.set()
+        await house.until(lambda: [notice.id for notice in board.shown.values()] == ["p1-1"], 5, what="told again")
+
+    lives(story)
+
+
+def test_an_answer_that_came_back_before_anybody_saw_it_leave_is_told_again(lives: Lives) -> None:
+    """A restart in the middle, say. Whoever tapped has put the phone away, and their button works no more."""
+
+    async def story(house: House) -> None:
+        board, chat = Board(withdraw=True), Board("chat", edit=True)
+        house.start(board, chat, notify=Notify(repeats=0))
+        await house.ask()
+        await house.until(lambda: board.shown and chat.shown)
+        await house.settled()
+        await house.stop()
+        await house.answer()
+        await house.bounce()
+        house.start(board, chat, notify=Notify(repeats=0))
+        house.later(1)
+        await house.until(lambda: [notice.id for notice in board.shown.values()] == ["p1-1"], 5, what="told again")
+        await house.settled()
+        assert [deed for deed, _, _ in board.deeds] == ["send", "withdraw", "send"]
+        assert chat.sends == 1, "the same message, with its buttons back"
+        await house.at_the_desk()
+        await house.until(lambda: not house.store.receipts())
+        assert not board.shown
+
+    lives(story)
+
+
 def test_reminders_replace_what_was_there(lives: Lives) -> None:
     async def story(house: House) -> None:
         board, chat = Board(withdraw=True), Board("chat", edit=True)

@@ -25,7 +25,7 @@ from yourcall.channels.buttons import with_tokens
 from yourcall.channels.channel import Carried, Channel, Failed, Gone, Later, Notice, Sent, TwoWay, Unclear
 from yourcall.channels.needs import Desk, Ledger, Loop
 from yourcall.channels.notices import face, notice, standing
-from yourcall.core.escalate import Notify, Post, Scene, Told, due
+from yourcall.core.escalate import Notify, Post, Scene, Told, due, name_of
 from yourcall.model import Prompt, Receipt
 
 log = logging.getLogger(__name__)
@@ -291,6 +291,9 @@ class Runner:
         if channel is None or made is None:
             return "close"
         able = channel.abilities
+        if able.withdraw and not able.edit and made.standing == "open" and self._came_back_since(row):
+            # What it says was answered, and its buttons are used up: it goes, and is told anew.
+            return "withdraw" if row.receipt or row.state != "due" else "close"
         if row.state == "due" or (row.state == "trying" and able.replaces):
             # A reminder that came too late leaves what it should have replaced.
             if made.standing == "open":
@@ -302,6 +305,10 @@ class Runner:
         if able.withdraw:
             return "withdraw"
         return "close" if made.standing == "over" else None
+
+    def _came_back_since(self, row: Receipt) -> bool:
+        first = self._prompts.get(row.prompts[0])
+        return len(row.prompts) == 1 and first is not None and row.notice not in (name_of(first), name_of(first, True))
 
     async def _do(self, deed: Deed, row: Receipt, made: Notice | None) -> Carried:
         channel = self.channels.get(row.channel)
@@ -414,6 +421,8 @@ class Runner:
         row = self._rows[key]
         prompts = [self._prompts[id] for id in row.prompts if id in self._prompts]
         if row.state not in ("over", "failed") or (prompts and standing(prompts) != "over"):
+            if row.state == "over":
+                self._wake.set()  # its prompt may have come back meanwhile, and is not told any more
             return
         await self._ledger.drop_receipts([key])
         self._rows.pop(key, None)
