@@ -19,7 +19,7 @@ from yourcall.channels.telegram_book import Chat
 from yourcall.channels.telegram_progress import BEGINNING, Follow, Progress
 from yourcall.core.escalate import Notify
 from yourcall.daemon import AGENTS
-from yourcall.events import AnswerNotWritten, SessionEnded, SessionSeen
+from yourcall.events import AnswerNotWritten, HolderLost, SessionEnded, SessionSeen
 from yourcall.links.conversations import Conversations
 from yourcall.links.started import Policy, Started
 from yourcall.model import Option, Question, Session, Verdict
@@ -173,6 +173,36 @@ def test_an_answer_that_came_back_is_told_aloud_and_its_buttons_are_back(acts: A
         assert "✅ Allow" in stage.server.labels(message)
         aloud = await stage.see(lambda: [m for m in stage.server.shown() if m["text"].endswith("above again.")])
         assert aloud[0]["reply_parameters"]["message_id"] == message
+
+    acts(story)
+
+
+def test_an_answer_that_came_back_with_a_restart_is_told_aloud_once(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        def aloud() -> int:
+            return sum(m["text"].endswith("above again.") for m in stage.server.shown())
+
+        stage.life()
+        await stage.pair()
+        await stage.house.ask()
+        message = await stage.prompt()
+        stage.server.tap(message, "✅ Allow")
+        await stage.see(lambda: "Sending (Ada" in stage.text(message))
+        await stage.house.settled()
+        await stage.house.stop()
+        answer = stage.row().answer
+        assert answer is not None
+        await stage.house.post(AnswerNotWritten(stage.house.clock(), "p1", answer.id, "the hook has left"))
+        stage.life()
+        await stage.see(lambda: "An answer came back: the hook has left" in stage.text(message))
+        await stage.see(lambda: aloud() == 1, "told aloud")
+        await stage.house.settled()
+        await stage.house.stop()
+        await stage.house.post(HolderLost(stage.house.clock(), "p1", "its hook has left"))
+        stage.life()
+        await stage.see(lambda: "only be answered at the desk" in stage.text(message))
+        await stage.house.settled()
+        assert aloud() == 1
 
     acts(story)
 

@@ -1,4 +1,4 @@
-"""What joins people to prompts, over a real store and loop: single-use answers, and a configuration that changes."""
+"""What joins people to prompts, over a real store and loop: single-use answers, and another configuration."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from yourcall.telling import Telling
 
 
 def telling(house: House) -> Telling:
-    presence = Presence(lambda: [], Servers())
+    presence = Presence(list, Servers())
     desk = Desk(house.loop, None, None)  # type: ignore[arg-type]
     return Telling(house.folder, house.loop, house.store, Config(), presence, desk, "")
 

@@ -72,7 +72,7 @@ class Notice(Struct, frozen=True):
     plain text of others' making: whoever renders markup escapes it. `prompts` are the rows behind it, masked as
     well, for channels that show more: one, or several in a digest. `input`: the tool's input, masked, as JSON
     text. `reminder` counts how often this was told before; `version` grows whenever something happens to its
-    prompts. `danger`: why a yes has to be said twice, in our own words.
+    prompts. `danger`: why a yes has to be said twice, in our own words. `back`: how many answers to it came back.
     """
 
     id: str
@@ -91,6 +91,7 @@ class Notice(Struct, frozen=True):
     reminder: int = 0
     version: int = 0
     danger: str = ""
+    back: int = 0
 
 
 class Sent(Struct, frozen=True):

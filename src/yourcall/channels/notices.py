@@ -21,7 +21,7 @@ from yourcall.core.lifecycle import CLOSED, IN_FLIGHT
 from yourcall.core.redact import masked, masked_json, masked_prompt
 from yourcall.core.safety import chosen
 from yourcall.core.taps import offered
-from yourcall.model import Kind, Prompt, PromptState
+from yourcall.model import Kind, Moment, Prompt, PromptState
 
 # What a lock screen shows at most; channels that have more room look into `prompts`.
 LONGEST_TITLE = 120
@@ -70,6 +70,7 @@ def notice(
         reminder=reminder,
         danger=danger_of(first, body) if first.state == "open" else "",
         version=sum(len(prompt.history) for prompt in prompts),
+        back=len(_returns(first)) if len(prompts) == 1 else 0,
     )
     if made.standing != "open" or len(prompts) > 1:
         return made
@@ -128,11 +129,15 @@ def outcome(prompt: Prompt, titles_only: bool = False) -> str:
 
 def came_back(prompt: Prompt, titles_only: bool = False) -> str:
     """That an answer was given and did not get through, and why; empty if it waits for its first."""
-    again = [two for one, two in pairwise(prompt.history) if one.state != "open" and two.state == "open"]
+    again = _returns(prompt)
     if not again:
         return ""
     why = "" if titles_only else _short(masked(again[-1].detail.removeprefix("bounced: ")), 200)
     return f"An answer came back{f': {why}' if why else ''}"
+
+
+def _returns(prompt: Prompt) -> list[Moment]:
+    return [two for one, two in pairwise(prompt.history) if one.state != "open" and two.state == "open"]
 
 
 def danger_of(prompt: Prompt, body: bytes | None) -> str:

@@ -307,8 +307,8 @@ class Runner:
         return "close" if made.standing == "over" else None
 
     def _came_back_since(self, row: Receipt) -> bool:
-        first = self._prompts.get(row.prompts[0])
-        return len(row.prompts) == 1 and first is not None and row.notice not in (name_of(first), name_of(first, True))
+        first = self._prompts.get(row.prompts[0]) if len(row.prompts) == 1 else None
+        return first is not None and row.notice not in (name_of(first), name_of(first, True))
 
     async def _do(self, deed: Deed, row: Receipt, made: Notice | None) -> Carried:
         channel = self.channels.get(row.channel)

@@ -133,7 +133,7 @@ class Telegram:
             chat = self.book.chat(target) or chat  # a group may have got another id on the way
             self._notices[str(chat.id), end] = notice
             session = first.session_id if first and len(notice.prompts) == 1 else ""
-            placed = Placed(tuple(prompt.id for prompt in notice.prompts), session, notice.id)
+            placed = Placed(tuple(prompt.id for prompt in notice.prompts), session, notice.id, back=notice.back)
             await self.book.place(str(chat.id), end, placed)
         try:
             async with asyncio.timeout_at(until):
@@ -154,11 +154,10 @@ class Telegram:
         if not receipt.isdecimal():
             return Sent(receipt)
         target, message_id = str(chat.id), int(receipt)
-        before = self._notices.get((target, message_id))
         self._notices[target, message_id] = notice
         end = await self.show(chat, message_id)
-        if end is None and before is not None and (before.standing, notice.standing) == ("moving", "open"):
-            await self._came_back(chat, message_id, notice)
+        if end is None and notice.standing == "open":
+            end = await self._came_back(chat, message_id, notice)
         if notice.standing == "over" and end is None:
             self._notices.pop((target, message_id), None)
             self._locks.pop((target, message_id), None)
@@ -184,12 +183,20 @@ class Telegram:
         if notice.standing == "over" and (str(chat.id), message_id) not in self._notices:
             await self.edit(chat, message_id, told(notice)[0])
 
-    async def _came_back(self, chat: Chat, message_id: int, notice: Notice) -> None:
+    async def _came_back(self, chat: Chat, message_id: int, notice: Notice) -> Later | None:
         """An edit makes no sound, and whoever tapped has put the phone away."""
+        placed = self.book.placed(chat.id, message_id) or Placed()
+        if notice.back <= placed.back:
+            return None
         spans = [Span(notice.outcome or "An answer came back", "code"), Span(". Answer the message above again.")]
         end = await self.say(chat, compose(spans), reply_to=message_id)
+        if isinstance(end, Later):
+            return end
+        told = replace(placed, back=notice.back)
+        await self.book.place(str(chat.id), message_id, told)
         if isinstance(end, int):
-            await self.book.place(str(chat.id), end, self.book.placed(chat.id, message_id) or Placed())
+            await self.book.place(str(chat.id), end, told)
+        return None
 
     def renew(self, chat: Chat, message_id: int, prompt: Prompt) -> None:
         """What is asked has changed without a word that others show: the message is to show it."""

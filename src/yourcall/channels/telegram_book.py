@@ -45,12 +45,13 @@ class Chat(Struct, frozen=True):
 
 
 class Placed(Struct, frozen=True):
-    """What one message is about."""
+    """What one message is about. `back`: how many answers to it were told to have come back."""
 
     prompts: tuple[str, ...] = ()
     session: str = ""
     notice: str = ""
     at: float = 0.0
+    back: int = 0
 
 
 class Undone(Struct, frozen=True):
