@@ -6,8 +6,9 @@ import asyncio
 import threading
 from typing import Any
 
+import msgspec
 import pytest
-from channel_house import DENY, House, Lives
+from channel_house import DENY, House, Keep, Lives
 from msgspec.structs import replace
 from telegram_stage import Acts, Stage
 
@@ -464,5 +465,41 @@ def test_a_turn_that_begins_while_the_one_before_is_told_to_be_over_is_shown(liv
             server.goes_on.set()
             await looking
             assert [(each.at > before.at, each.message_id) for each in progress._all()] == [(True, 0)]
+
+    lives(story)
+
+
+def test_a_turn_that_cannot_be_read_or_forgotten_hides_no_other(lives: Lives) -> None:
+    """A disk that is busy for a moment, or a row of another version: the others are shown all the same."""
+
+    async def story(house: House) -> None:
+        with TelegramServer() as server:
+            stage = Stage(house, server)
+            server.chats[7] = {"type": "private", "forum": False}
+            now = house.clock()
+            await house.post(SessionSeen(now, Session("s1", "claude", "/home/me/shop", state="idle", seen_at=now)))
+            world = house.world({"token": server.token})
+
+            class Busy(Keep):
+                async def put(self, key: str, value: bytes | None, /) -> None:
+                    if key == "f:gone:7" and len(failed) < 2:
+                        failed.append(key)
+                        raise OSError("the disk is busy")
+                    await super().put(key, value)
+
+            failed: list[str] = []
+            keep = Busy()
+            channel = Telegram("telegram", Settings(server=server.url), replace(world, keep=keep))
+            await channel.book.put_chat(Chat(7))
+            progress = Progress(channel, desk_of(stage))
+            keep.facts["f:odd:7"] = b'{"chat": "x"}'
+            keep.facts["f:gone:7"] = msgspec.json.encode(Follow(7, "gone", now))
+            running = asyncio.create_task(progress.run())
+            await house.until(lambda: running.done() or len(failed) == 2, what="one that could not be forgotten")
+            await progress.follow(Chat(7), "s1", 0, BEGINNING)
+            await progress._put(Follow(7, "s1", now - 60, begun=True))
+            await house.until(lambda: running.done() or server.shown(7), what="the turn is shown")
+            assert not running.done()
+            running.cancel()
 
     lives(story)

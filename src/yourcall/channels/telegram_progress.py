@@ -7,6 +7,7 @@ most every few seconds; a reply to it goes to the session. Its end is the agent'
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -93,7 +94,8 @@ class Progress:
                     await self._look(each)
                 except Exception as error:
                     log.error("%s: a turn could not be shown: %s", self._telegram.name, type(error).__name__)
-                    await self._drop(each)
+                    with suppress(Exception):  # a busy disk, say; the other turns, and later ones, are still shown
+                        await self._drop(each)
             await self._telegram.world.sleep(EVERY_S)
 
     async def _look(self, follow: Follow) -> None:
@@ -187,7 +189,7 @@ class Progress:
 
     def _all(self) -> list[Follow]:
         found = [data for name, data in self._telegram.world.keep.all().items() if name.startswith("f:")]
-        return [msgspec.json.decode(data, type=Follow) for data in found]
+        return [each for data in found if (each := _read(data)) is not None]
 
     def _name(self, follow: Follow) -> str:
         return f"f:{follow.session}:{follow.chat}"
@@ -199,7 +201,8 @@ class Progress:
     def _still(self, follow: Follow) -> bool:
         """Nobody has spoken to it since: a newer turn goes by the same name, and must not end with this one."""
         data = self._telegram.world.keep.get(self._name(follow))
-        return data is not None and msgspec.json.decode(data, type=Follow).at == follow.at
+        known = _read(data) if data is not None else None
+        return known is not None and known.at == follow.at
 
     async def _drop(self, follow: Follow) -> None:
         if not self._still(follow):
@@ -207,6 +210,13 @@ class Progress:
         self._shown.pop(self._name(follow), None)
         self._last.pop(self._name(follow), None)
         await self._telegram.world.keep.put(self._name(follow), None)
+
+
+def _read(data: bytes) -> Follow | None:
+    try:
+        return msgspec.json.decode(data, type=Follow)
+    except msgspec.DecodeError:
+        return None  # of another version
 
 
 def _line(action: Action) -> str:
