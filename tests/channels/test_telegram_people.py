@@ -503,3 +503,50 @@ def test_a_turn_that_cannot_be_read_or_forgotten_hides_no_other(lives: Lives) ->
             running.cancel()
 
     lives(story)
+
+
+def test_a_start_without_a_network_does_not_make_the_bot_deaf_to_its_own_name(acts: Acts) -> None:
+    """In a group, Telegram's own menu puts the bot's name behind each command."""
+
+    async def story(stage: Stage) -> None:
+        stage.server.faults += ["drop", "drop"]
+        stage.life()
+        await stage.pair(chat=-100, kind="supergroup")
+        assert stage.server.methods()[:2] == ["getMe", "setMyCommands"]
+        assert not stage.server.commands
+        stage.server.say("/list@Somebody_elses_bot", chat=-100, kind="supergroup")
+        stage.server.say("/list@my_yourcall_bot", chat=-100, kind="supergroup")
+        await stage.see(lambda: any("Nothing runs" in m["text"] for m in stage.server.shown(-100)), "heard")
+        assert stage.server.commands
+        assert sum("Nothing runs" in m["text"] for m in stage.server.shown(-100)) == 1
+
+    acts(story)
+
+
+def test_who_unpairs_while_a_session_is_started_stays_unpaired(acts: Acts) -> None:
+    class Slow:
+        begun, goes_on = asyncio.Event(), asyncio.Event()
+
+        async def offers(self) -> list[str]:
+            return ["claude"]
+
+        async def start(self, agent: str, wish: Any, /, *, remote: bool) -> str:
+            self.begun.set()
+            await self.goes_on.wait()
+            return "s1"
+
+    async def story(stage: Stage) -> None:
+        slow = Slow()
+        stage.desk = replace(desk_of(stage), starting=slow)
+        stage.life(progress=False)
+        await stage.pair()
+        stage.server.say("/start /home/me/shop fix it")
+        await slow.begun.wait()
+        stage.server.say("/unpair")
+        await stage.see(lambda: not stage.channel.targets(), "forgotten")
+        slow.goes_on.set()
+        await stage.see(lambda: any("Started" in m["text"] for m in stage.server.shown()))
+        await stage.see(lambda: not any(name.startswith("u:") for name in stage.keep.facts), "done")
+        assert not stage.channel.targets()
+
+    acts(story)

@@ -226,6 +226,8 @@ class Listener:
         heard = replace(heard, text=heard.text or heard.caption)
         name, _, rest = heard.text.partition(" ") if heard.text.startswith("/") else ("", "", "")
         command, _, addressed = name.split("\n")[0].removeprefix("/").partition("@")
+        if addressed and not self._me:
+            await self._introduce()  # there was no network when we began
         if addressed and addressed.lower() != self._me.lower():
             return
         chat, by = self._book.chat(where.id), self._book.sender(sender.id)
