@@ -177,7 +177,9 @@ class Commands:
         return _ended(verdict)
 
     async def _attend(self, chat: Chat, session_id: str, thread: int, mark: Mark) -> None:
-        newest = self._telegram.book.chat(chat.id) or chat
+        newest = self._telegram.book.chat(chat.id)
+        if newest is None:
+            return  # it was unpaired while this was under way, and stays so
         await self._telegram.book.put_chat(replace(newest, current=session_id))
         await self._progress.follow(chat, session_id, thread, mark)
 
