@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import threading
 from typing import Any
 
@@ -17,12 +18,14 @@ from yourcall.channels.needs import Desk
 from yourcall.channels.runner import Condition
 from yourcall.channels.telegram import Settings, Telegram
 from yourcall.channels.telegram_book import Chat
+from yourcall.channels.telegram_poll import AGAIN_S
 from yourcall.channels.telegram_progress import BEGINNING, Follow, Progress
 from yourcall.core.escalate import Notify
 from yourcall.daemon import AGENTS
 from yourcall.events import AnswerNotWritten, HolderLost, SessionEnded, SessionSeen
 from yourcall.links.conversations import Conversations
 from yourcall.links.started import Policy, Started
+from yourcall.loop import Loop
 from yourcall.model import Option, Question, Session, Verdict
 from yourcall.server.uploads import Uploads
 
@@ -548,5 +551,68 @@ def test_who_unpairs_while_a_session_is_started_stays_unpaired(acts: Acts) -> No
         await stage.see(lambda: any("Started" in m["text"] for m in stage.server.shown()))
         await stage.see(lambda: not any(name.startswith("u:") for name in stage.keep.facts), "done")
         assert not stage.channel.targets()
+
+    acts(story)
+
+
+def broken_disk(stage: Stage) -> sqlite3.Connection:
+    """Nothing can be written to the log until it is closed."""
+    disk = sqlite3.connect(stage.house.store.path, isolation_level=None)
+    disk.execute("CREATE TRIGGER no BEFORE INSERT ON log BEGIN SELECT RAISE(ABORT, 'no room'); END")
+    return disk
+
+
+def mended(disk: sqlite3.Connection) -> None:
+    disk.execute("DROP TRIGGER no")
+    disk.close()
+
+
+def test_a_tap_that_met_a_full_disk_is_taken_by_the_next_life(
+    acts: Acts, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A daemon that the disk fails is started again by its service."""
+
+    async def story(stage: Stage) -> None:
+        house, short = stage.house, stage.house.nap
+
+        async def nap(seconds: float) -> None:
+            await (asyncio.Event().wait() if seconds == AGAIN_S else short(seconds))  # it leaves before that
+
+        monkeypatch.setattr(house, "nap", nap)
+        stage.life()
+        await stage.pair()
+        await house.ask()
+        message = await stage.prompt()
+        await house.settled()
+        disk = broken_disk(stage)
+        stage.server.tap(message, "✅ Allow")
+        await stage.see(lambda: "could not be handled" in caplog.text, "it failed")
+        await house.stop()
+        mended(disk)
+        house.loop = Loop(house.store, lambda _: None)
+        stage.life()
+        await stage.see(lambda: stage.row().state == "answering", "the answer")
+        answer = stage.row().answer
+        assert answer is not None
+        assert answer.choices == {"decision": ("allow",)}
+
+    acts(story)
+
+
+def test_what_cannot_be_done_at_all_is_said_and_ends(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair()
+        await stage.house.ask()
+        message = await stage.prompt()
+        await stage.house.settled()
+        disk = broken_disk(stage)
+        stage.server.tap(message, "✅ Allow")
+        await stage.see(
+            lambda: any("not known whether" in m["text"] for m in stage.server.shown()), "that it failed"
+        )
+        stage.server.say("/list")
+        await stage.see(lambda: any("1. shop" in m["text"] for m in stage.server.shown()), "the next one")
+        mended(disk)
 
     acts(story)

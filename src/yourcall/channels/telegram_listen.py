@@ -56,6 +56,7 @@ STALE_S = 900.0
 MOST_STRANGERS = 1000
 
 
+FAILED = "Something went wrong here, and it is not known whether this was done. Look, and do it again if not."
 RESTARTED = "I was restarted in the middle of this, and did not do it again. Say it again if it was not done."
 
 
@@ -82,7 +83,7 @@ class Listener:
             await self._book.tidy()
             await self._own_up()
             await self._introduce()
-            await poll(self._telegram, self._do)
+            await poll(self._telegram, self._do, self._failed)
         finally:
             for task in self._tasks:
                 task.cancel()
@@ -129,6 +130,14 @@ class Listener:
             begun = self._book.number("doing") == update.update_id
             await self._book.put_number("doing", update.update_id)
             await self._hear(update.update_id, update.message, begun)
+
+    def _failed(self, update: Update) -> None:
+        """Whoever is heard here is told: it said that it is being sent."""
+        tapped, heard = update.callback_query, update.message
+        where, sender = (tapped.message, tapped.sender) if tapped else (heard, heard.sender if heard else None)
+        chat = self._book.chat(where.chat.id) if where else None
+        if where is not None and chat is not None and sender is not None and self._book.sender(sender.id):
+            self._tell(chat, where.message_id, where.message_thread_id if where.is_topic_message else 0, FAILED)
 
     # --- taps ----------------------------------------------------------------------------------------------------
 

@@ -26,24 +26,31 @@ CONFLICT_S = 30.0
 WRONG_TOKEN_S = 60.0
 PAUSE_S = 2.0
 
+# Longer than it takes to leave for a daemon that the disk has failed: what it could not do, the next one does.
+AGAIN_S = 10.0
+
 # One reply holds a hundred updates; a number further back than some of them is no repetition.
 COUNTS_ON = 1000
 
 CONFLICT = "another program reads this bot's messages, or a webhook is set: use a bot of its own"
 
 
-async def poll(to: Telegram, do: Callable[[Update], Awaitable[None]]) -> None:
-    """Until cancelled."""
-    reader = _Reader(to, do)
+async def poll(to: Telegram, do: Callable[[Update], Awaitable[None]], failed: Callable[[Update], None]) -> None:
+    """Until cancelled. `failed`: an update that could not be handled, twice."""
+    reader = _Reader(to, do, failed)
     while True:
         await reader.read()
 
 
 class _Reader:
-    def __init__(self, to: Telegram, do: Callable[[Update], Awaitable[None]]) -> None:
+    def __init__(
+        self, to: Telegram, do: Callable[[Update], Awaitable[None]], failed: Callable[[Update], None]
+    ) -> None:
         self._to = to
         self._do = do
+        self._failed = failed
         self._conflict = False
+        self._again = 0
 
     async def read(self) -> None:
         offset = self._to.book.number("offset")
@@ -58,7 +65,11 @@ class _Reader:
                 end = Later("it answered something that is not the Bot API")
             else:
                 self._complain("")
-                taken = [await self._take(raw) for raw in news]
+                try:
+                    taken = [await self._take(raw) for raw in news]
+                except _OnceMore:
+                    await self._to.world.sleep(AGAIN_S)
+                    return
                 if news and not any(taken):
                     await self._to.world.sleep(PAUSE_S)  # the same again and again must not keep us busy
                 return
@@ -94,11 +105,25 @@ class _Reader:
             return False
         try:
             update = msgspec.json.decode(raw, type=Update)
-            await self._do(update)
         except msgspec.DecodeError:
             log.info("%s: an update of an unknown shape was passed over", self._to.name)
-        except Exception as error:
-            # One that cannot be handled must not come again and again. No words: somebody else wrote them.
-            log.error("%s: an update could not be handled: %s", self._to.name, type(error).__name__)
+        else:
+            await self._done(update)
         await self._to.book.put_number("offset", number + 1)
         return True
+
+    async def _done(self, update: Update) -> None:
+        try:
+            await self._do(update)
+        except Exception as error:
+            # No words: somebody else wrote them.
+            log.error("%s: an update could not be handled: %s", self._to.name, type(error).__name__)
+            if self._again != update.update_id:
+                self._again = update.update_id
+                raise _OnceMore from error
+            # One that cannot be handled must not come again and again.
+            self._failed(update)
+
+
+class _OnceMore(Exception):
+    """An update failed for the first time: perhaps it was the disk, and the next try, or daemon, can do it."""
