@@ -616,3 +616,22 @@ def test_what_cannot_be_done_at_all_is_said_and_ends(acts: Acts) -> None:
         mended(disk)
 
     acts(story)
+
+
+def test_a_command_that_fails_in_the_middle_is_said(acts: Acts) -> None:
+    class Hoarse(Ear):
+        async def send(self, session: Session, text: str, as_command: bool, /) -> Any:
+            raise OSError("no file handle is left")
+
+    async def story(stage: Stage) -> None:
+        stage.desk = desk_of(stage, Hoarse())
+        stage.life(progress=False)
+        await stage.pair()
+        session = Session("s1", "claude", "/home/me/shop", state="idle", started_at=1)
+        await stage.house.post(SessionSeen(stage.house.clock(), session))
+        said = stage.server.say("/steer shop go on")
+        (told,) = await stage.see(lambda: [m for m in stage.server.shown() if "not known whether" in m["text"]])
+        assert told["reply_parameters"]["message_id"] == said
+        assert "file handle" not in told["text"]
+
+    acts(story)

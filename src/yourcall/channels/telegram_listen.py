@@ -113,6 +113,7 @@ class Listener:
             try:
                 await work
             except Exception:
+                self._tell(chat, message_id, thread, FAILED)
                 await self._book.put_undone(number, None)
                 raise
             await self._book.put_undone(number, None)
