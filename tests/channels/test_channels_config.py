@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,8 @@ from msgspec import Struct
 from yourcall.channels import ntfy, push
 from yourcall.channels.configured import Configured, with_push
 from yourcall.channels.secrets import read_secrets, secrets_of, variable, write_secret
-from yourcall.config import Config, parse
+from yourcall.cli.channels import put_channel
+from yourcall.config import Config, parse, read_config
 from yourcall.core.escalate import When
 from yourcall.model import Refused
 
@@ -115,3 +118,29 @@ def test_secrets_that_cannot_be_read_are_not_repeated(tmp_path: Path, text: str)
     assert isinstance(refused, Refused)
     assert "cannot be understood" in refused.reason
     assert "= hush" not in refused.reason
+
+
+def test_channels_that_are_added_at_once_are_all_there(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text("# mine\n")
+    names = [f"n{number}" for number in range(8)]
+    begin = threading.Barrier(len(names))
+
+    def add(name: str) -> None:
+        begin.wait()
+        put_channel(tmp_path, name, "ntfy", {"topic": name}, {"token": f"tk-{name}"})
+
+    with ThreadPoolExecutor(len(names)) as pool:
+        list(pool.map(add, names))
+    config = read_config(tmp_path)
+    assert isinstance(config, Config)
+    assert set(config.channels) == set(names)
+    kept = read_secrets(tmp_path)
+    assert kept == {name: {"token": f"tk-{name}"} for name in names}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["config.toml", "secrets.toml"]
+
+
+def test_the_first_channel_may_come_before_the_first_start(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    put_channel(home, "phone", "ntfy", {"topic": "abc"}, {"token": "tk"})
+    assert read_secrets(home) == {"phone": {"token": "tk"}}
+    assert home.stat().st_mode & 0o777 == 0o700

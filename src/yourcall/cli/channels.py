@@ -7,11 +7,14 @@ it is touched. Secrets go into `secrets.toml` and are never printed.
 from __future__ import annotations
 
 import base64
+import fcntl
 import json
+import os
 import re
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import click
@@ -207,23 +210,29 @@ def put_channel(home: Path, name: str, kind: str, values: dict[str, str], hidden
     from yourcall.config import Config, parse
     from yourcall.model import Refused
 
-    text = _text(home)
-    before = parse(text)
-    if isinstance(before, Refused):
-        raise Problem(before.reason)
-    if name in before.channels:
-        raise Problem(f"There is a channel {name!r} already. Remove it first, or use --name.", 2)
-    lines = [f"[channels.{name}]", f'type = "{kind}"', *(f"{key} = {_toml(said)}" for key, said in values.items())]
-    end = _line_end(text)
-    new = (text.rstrip("\r\n") + end * 2 if text.strip() else "") + end.join(lines) + end
-    after = parse(new, "This")
-    if not isinstance(after, Config):
-        raise Problem(re.sub(r"^This, line \d+: ", "", after.reason), 2)
-    for key, value in hidden.items():
-        refused = write_secret(home, name, key, value) if value else None
-        if refused is not None:
-            raise Problem(refused.reason)
-    _write(home, new)
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _alone(home):
+        text = _text(home)
+        before = parse(text)
+        if isinstance(before, Refused):
+            raise Problem(before.reason)
+        if name in before.channels:
+            raise Problem(f"There is a channel {name!r} already. Remove it first, or use --name.", 2)
+        lines = [
+            f"[channels.{name}]",
+            f'type = "{kind}"',
+            *(f"{key} = {_toml(said)}" for key, said in values.items()),
+        ]
+        end = _line_end(text)
+        new = (text.rstrip("\r\n") + end * 2 if text.strip() else "") + end.join(lines) + end
+        after = parse(new, "This")
+        if not isinstance(after, Config):
+            raise Problem(re.sub(r"^This, line \d+: ", "", after.reason), 2)
+        for key, value in hidden.items():
+            refused = write_secret(home, name, key, value) if value else None
+            if refused is not None:
+                raise Problem(refused.reason)
+        _write(home, new)
 
 
 def _toml(value: str) -> str:
@@ -237,21 +246,24 @@ def remove(place: Place, name: str) -> None:
     """Take a channel out of the configuration, and its secrets with it."""
     from yourcall.channels.secrets import write_secret
 
-    text = _text(place.home)
-    lines = text.splitlines(keepends=True)
-    first = next((n for n, line in enumerate(lines) if _header(line) == f"channels.{name}"), None)
-    if first is None:
+    if not place.home.is_dir():
         raise Problem(f"There is no channel {name!r} in {place.home / 'config.toml'}.", 2)
-    last = next((n for n in range(first + 1, len(lines)) if _header(lines[n])), len(lines))
-    while last > first + 1 and lines[last - 1].lstrip().startswith("#"):
-        last -= 1  # a comment right above the next section is the next section's
-    rest = "".join(lines[:first]).rstrip("\r\n") + _line_end(text) * 2 + "".join(lines[last:])
-    rest = rest.lstrip("\r\n")
-    _only_without(name, text, rest)
-    _write(place.home, rest)
-    refused = write_secret(place.home, name, "", None) if (place.home / "secrets.toml").exists() else None
-    if refused is not None:
-        raise Problem(refused.reason)
+    with _alone(place.home):
+        text = _text(place.home)
+        lines = text.splitlines(keepends=True)
+        first = next((n for n, line in enumerate(lines) if _header(line) == f"channels.{name}"), None)
+        if first is None:
+            raise Problem(f"There is no channel {name!r} in {place.home / 'config.toml'}.", 2)
+        last = next((n for n in range(first + 1, len(lines)) if _header(lines[n])), len(lines))
+        while last > first + 1 and lines[last - 1].lstrip().startswith("#"):
+            last -= 1  # a comment right above the next section is the next section's
+        rest = "".join(lines[:first]).rstrip("\r\n") + _line_end(text) * 2 + "".join(lines[last:])
+        rest = rest.lstrip("\r\n")
+        _only_without(name, text, rest)
+        _write(place.home, rest)
+        refused = write_secret(place.home, name, "", None) if (place.home / "secrets.toml").exists() else None
+        if refused is not None:
+            raise Problem(refused.reason)
     click.echo(f"Removed {name}.")
     _reload(place)
 
@@ -315,6 +327,19 @@ def _reload(place: Place) -> None:
         raise refusal(reply)
 
 
+@contextmanager
+def _alone(home: Path) -> Generator[None]:
+    """Two commands at once would each write what they read, and one change would be lost. It is the folder that is
+    locked, by the kernel: nothing is left behind."""
+    folder = os.open(home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):  # not every file system knows locks
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
 def _text(home: Path) -> str:
     try:
         return (home / "config.toml").read_bytes().decode("utf-8")  # with the line ends that it has
@@ -325,5 +350,4 @@ def _text(home: Path) -> str:
 
 
 def _write(home: Path, text: str) -> None:
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
     private.write(home / "config.toml", text.encode())
