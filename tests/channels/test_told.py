@@ -243,9 +243,11 @@ def _doctors(yc: Daemon) -> list[dict[str, Any]]:
 def test_secrets_that_others_can_read_leave_the_phone_app_alone(ntfy: NtfyService, yc: Daemon, port: int) -> None:
     (yc.home / "secrets.toml").write_text('[phone]\ntoken = "hush"\n')
     (yc.home / "secrets.toml").chmod(0o644)
+    before = (yc.home / "config.toml").read_text()
     said = yc.run("channels", "remove", "phone")
     assert said.code != 0
     assert "chmod 600" in said.err
+    assert (yc.home / "config.toml").read_text() == before, "all of it, or nothing"
     yc.stop()
     yc.start_on(port)
     assert [one["name"] for one in yc.run("channels", "--json").json] == ["push"]

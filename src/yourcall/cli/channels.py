@@ -244,7 +244,8 @@ def _toml(value: str) -> str:
 @pass_place
 def remove(place: Place, name: str) -> None:
     """Take a channel out of the configuration, and its secrets with it."""
-    from yourcall.channels.secrets import write_secret
+    from yourcall.channels.secrets import read_secrets, write_secret
+    from yourcall.model import Refused
 
     if not place.home.is_dir():
         raise Problem(f"There is no channel {name!r} in {place.home / 'config.toml'}.", 2)
@@ -260,6 +261,9 @@ def remove(place: Place, name: str) -> None:
         rest = "".join(lines[:first]).rstrip("\r\n") + _line_end(text) * 2 + "".join(lines[last:])
         rest = rest.lstrip("\r\n")
         _only_without(name, text, rest)
+        kept = read_secrets(place.home)
+        if isinstance(kept, Refused):  # found out afterwards, half of it would be done, and the daemon not told
+            raise Problem(kept.reason)
         _write(place.home, rest)
         refused = write_secret(place.home, name, "", None) if (place.home / "secrets.toml").exists() else None
         if refused is not None:
