@@ -190,6 +190,18 @@ def test_a_clock_that_was_set_back_keeps_nobody_waiting() -> None:
     assert channels(look(later, now=NOW + 60, told=told)) == ["chat"]
 
 
+def test_what_was_told_by_a_clock_that_was_set_back_since_keeps_nobody_waiting() -> None:
+    """Told an hour from now, it seems: then it was told long enough ago for the chat, and for a reminder."""
+    told = (receipt("desktop", NOW + 3600, "p1"), receipt("phone", NOW + 3600, "p1"))
+    for at in (NOW + 3599, NOW - 300):
+        assert "chat" in channels(look(asked(at=at), told=told)), at
+    told = (*told, receipt("chat", NOW + 3660, "p1"))
+    assert channels(look(asked(at=NOW - 901), told=told)) == ["phone", "chat"]
+    again = tuple(replace(each, at=NOW, times=2) for each in told[1:])
+    assert not channels(look(asked(at=NOW - 901), now=NOW + 1, told=(told[0], *again)))
+    assert channels(look(asked(at=NOW + 3599), told=told[1:2], posts=(PHONE,))) == ["phone"]
+
+
 def test_a_notice_is_named_for_devices_whatever_the_id() -> None:
     assert name_of(asked("k3fqk3fqab")) == "k3fqk3fqab"
     strange = [name_of(asked(id)) for id in ("a b", "ä", "x" * 100, "x" * 99, "\ud800")]

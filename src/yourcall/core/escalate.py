@@ -18,6 +18,7 @@ from hashlib import sha256
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from yourcall.model import Kind, Prompt
 
@@ -164,7 +165,8 @@ def _plans(prompt: Prompt, scene: Scene, notify: Notify, receipts: Sequence[Told
     for each in receipts:
         # One device of a channel that is gone says nothing about the others: what still shows it counts.
         if (each.live or each.at >= since) and (each.live or each.channel not in told):
-            told[each.channel] = each
+            # Told by a clock that was set back since: how long ago, nobody knows; long enough.
+            told[each.channel] = replace(each, at=0.0) if each.at > scene.now + SET_BACK_S else each
     push = [post.channel for post in posts if post.rung == "push"]
     starts = {"desk": since + GRACE_S, "push": pushed_at, "chat": pushed_at}
     if push:
