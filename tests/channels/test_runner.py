@@ -118,6 +118,19 @@ def test_what_fails_for_now_is_tried_again_and_told_once(lives: Lives) -> None:
     lives(story)
 
 
+def test_patience_that_was_asked_for_ends_with_a_clock_that_is_set_back(lives: Lives) -> None:
+    async def story(house: House) -> None:
+        board = Board(withdraw=True)
+        board.next += [Later("busy", 30.0)]
+        house.start(board)
+        await house.ask()
+        await house.until(lambda: house.naps > 3, what="some patience")
+        house.later(-86_400)
+        await house.until(lambda: board.shown, 5, what="told today, not tomorrow")
+
+    lives(story)
+
+
 def test_while_a_channel_is_down_nothing_is_sent_for_what_is_over(lives: Lives) -> None:
     async def story(house: House) -> None:
         board = Board(withdraw=True)

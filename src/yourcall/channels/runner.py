@@ -89,7 +89,7 @@ class Runner:
         self._by_prompt: dict[str, set[Key]] = {}
         self._tasks: dict[Key, asyncio.Task[None]] = {}
         self._changed: dict[Key, asyncio.Event] = {}
-        self._not_before: dict[str, float] = {}
+        self._patience: dict[str, tuple[float, float]] = {}  # since when, and for how long
         self._room = {name: asyncio.Semaphore(AT_ONCE) for name in self.channels}
         self._wake = asyncio.Event()
 
@@ -240,7 +240,9 @@ class Runner:
             deed = self._next(row, made)
             if deed is None:
                 break
-            wait = self._not_before.get(row.channel, 0.0) - self._clock()
+            since, seconds = self._patience.get(row.channel, (0.0, 0.0))
+            # A clock that was set back says nothing of how long it has been: whoever is asked too early says so.
+            wait = since + seconds - self._clock() if self._clock() >= since else 0.0
             if deed != "close" and wait > 0:
                 await self._pause(key, wait)
                 continue
@@ -251,7 +253,7 @@ class Runner:
                     await self._write(replace(self._rows[key], state="over", why=done.why))
                     continue
                 if done.after_s > 0:
-                    self._not_before[row.channel] = self._clock() + done.after_s
+                    self._patience[row.channel] = (self._clock(), done.after_s)
                 await self._pause(key, max(pause, done.after_s))
                 pause = min(pause * 2, LONGEST_PAUSE_S)
             else:
