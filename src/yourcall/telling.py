@@ -200,7 +200,7 @@ class Telling:
         if tap.prompt_id in self._tests:
             self._tests[tap.prompt_id].set()
             return Verdict("confirmed", "This was a test, and it works.")
-        prompt = self._store.prompt(tap.prompt_id)
+        prompt = self._loop.prompt(tap.prompt_id)  # on disk may be what was asked before
         if prompt is None or offer_of(prompt) != tap.offer:
             return Verdict("refused", "What is asked has changed since. Look at it again in the app.")
         # By the same id each time, so that it is one answer however often it comes; another one when it came back.

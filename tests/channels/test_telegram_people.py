@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from channel_house import DENY, House, Keep, Lives
+from channel_house import ALLOW, DENY, House, Keep, Lives
 from msgspec.structs import replace
 from telegram_stage import Acts, Stage
 
@@ -22,7 +22,7 @@ from yourcall.channels.telegram_poll import AGAIN_S
 from yourcall.channels.telegram_progress import BEGINNING, Follow, Progress
 from yourcall.core.escalate import Notify
 from yourcall.daemon import AGENTS
-from yourcall.events import AnswerNotWritten, HolderLost, SessionEnded, SessionSeen
+from yourcall.events import AnswerNotWritten, DialogReached, HolderLost, SessionEnded, SessionSeen
 from yourcall.links.conversations import Conversations
 from yourcall.links.started import Policy, Started
 from yourcall.loop import Loop
@@ -633,5 +633,33 @@ def test_a_command_that_fails_in_the_middle_is_said(acts: Acts) -> None:
         (told,) = await stage.see(lambda: [m for m in stage.server.shown() if "not known whether" in m["text"]])
         assert told["reply_parameters"]["message_id"] == said
         assert "file handle" not in told["text"]
+
+    acts(story)
+
+
+def test_questions_that_are_only_being_written_down_are_not_answered_by_an_old_button(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        house = stage.house
+        stage.life()
+        await stage.pair()
+        await house.ask()
+        message = await stage.prompt()
+        await house.settled()
+        data = stage.server.keyboard(message)[0][0]["callback_data"]
+        await house.post(HolderLost(house.clock(), "p1", "its hook has left"))
+        await house.settled()
+        disk = sqlite3.connect(house.store.path, isolation_level=None)
+        disk.execute("BEGIN IMMEDIATE")
+        other = Question("decision", "Delete everything?", (replace(ALLOW, label="Delete"), DENY))
+        writing = asyncio.create_task(house.post(DialogReached(house.clock(), "p1", "screen", (other,), "r")))
+        await house.until(lambda: house.store.busy, what="it is being written")
+        stage.server.press(message, data)
+        await stage.see(
+            lambda: any("Not sent: what is asked has changed" in m["text"] for m in stage.server.shown()),
+        )
+        disk.execute("ROLLBACK")
+        disk.close()
+        await writing
+        assert stage.row().state == "open"
 
     acts(story)

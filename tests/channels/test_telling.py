@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from channel_house import Board, House, Lives
+import asyncio
+import sqlite3
+
+from channel_house import ALLOW, DENY, Board, House, Lives
+from msgspec.structs import replace
 
 from yourcall.channels.buttons import with_tokens
 from yourcall.channels.needs import Desk
 from yourcall.channels.notices import notice
 from yourcall.config import Config
-from yourcall.events import HolderConnected, HolderLost
+from yourcall.events import DialogReached, HolderConnected, HolderLost
 from yourcall.links.presence import Presence
 from yourcall.links.servers import Servers
+from yourcall.model import Question
 from yourcall.telling import Telling
 
 
@@ -46,5 +51,31 @@ def test_a_button_that_could_not_answer_is_not_used_up(lives: Lives) -> None:
         assert (said.result, said.detail) == ("taken", "on its way")
         again = await told.tap(allow)
         assert again.result == "too_late"
+
+    lives(story)
+
+
+def test_a_button_is_no_answer_to_questions_that_are_only_being_written_down(lives: Lives) -> None:
+    """On disk is what was asked before, and the very same name stands for something else by now."""
+
+    async def story(house: House) -> None:
+        told = telling(house)
+        await house.ask()
+        allow = (await tokens(house))["Allow"]
+        await house.post(HolderLost(house.clock(), "p1", "its hook has left"))
+        disk = sqlite3.connect(house.store.path, isolation_level=None)
+        disk.execute("BEGIN IMMEDIATE")
+        other = Question("decision", "Delete everything?", (replace(ALLOW, label="Delete"), DENY))
+        writing = asyncio.create_task(house.post(DialogReached(house.clock(), "p1", "screen", (other,), "r")))
+        await house.until(lambda: house.store.busy, what="it is being written")
+        tapped = asyncio.create_task(told.tap(allow))
+        await asyncio.wait({tapped}, timeout=0.5)
+        disk.execute("ROLLBACK")
+        disk.close()
+        await writing
+        assert (await tapped).result == "refused"
+        row = house.store.prompt("p1")
+        assert row is not None
+        assert row.state == "open"
 
     lives(story)

@@ -219,6 +219,10 @@ class Listener:
         answer = Answer(f"{name}{number}-{row.id}"[:64], by, name, choices, texts, sure=sure)
         goes_on = row.kind in ("ready", "problem")
         mark = await self.progress.mark(row.session_id) if goes_on else BEGINNING
+        now = self._desk.loop.prompt(row.id)  # what is on disk may have been asked before
+        if now is not None and now.questions != row.questions:
+            self._tell(chat, message_id, thread, "Not sent: what is asked has changed since. Read it again.")
+            return
         verdict, _ = await self._desk.loop.answer(row.id, answer, 0)
         if verdict.result in ("refused", "too_late", "unsure"):
             # It may repeat the agent's own words.
