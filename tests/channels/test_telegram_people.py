@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from telegram_stage import Acts, Stage
 
 from kit.telegram_server import TelegramServer
+from yourcall.agents.talk import Wish
 from yourcall.channels.needs import Desk
 from yourcall.channels.runner import Condition
 from yourcall.channels.telegram import Settings, Telegram
@@ -661,5 +662,43 @@ def test_questions_that_are_only_being_written_down_are_not_answered_by_an_old_b
         disk.close()
         await writing
         assert stage.row().state == "open"
+
+    acts(story)
+
+
+@pytest.mark.parametrize(
+    ("words", "started"),
+    [
+        ("opencode /home/me/shop fix it", ("opencode", "/home/me/shop", "fix it")),
+        ("Opencode /home/me/shop fix it", ("opencode", "/home/me/shop", "fix it")),
+        ("opencode /home/me/my shop\nfix it", ("opencode", "/home/me/my shop", "fix it")),
+        ("Codex /home/me/shop fix it", ("codex", "/home/me/shop", "fix it")),
+        ("/home/me/opencode fix it", ("claude", "/home/me/opencode", "fix it")),
+        ("/home/me/shop opencode it", ("claude", "/home/me/shop", "opencode it")),
+    ],
+)
+def test_an_agent_over_acp_is_started_by_its_name_however_a_phone_writes_it(
+    acts: Acts, words: str, started: tuple[str, str, str]
+) -> None:
+    class Starting:
+        def __init__(self) -> None:
+            self.begun: list[tuple[str, str, str]] = []
+
+        async def offers(self) -> list[str]:
+            return ["claude", "opencode"]
+
+        async def start(self, agent: str, wish: Wish, /, *, remote: bool) -> str:
+            assert remote
+            self.begun.append((agent, wish.cwd, wish.prompt))
+            return "s1"
+
+    async def story(stage: Stage) -> None:
+        starting = Starting()
+        stage.desk = replace(desk_of(stage), starting=starting)
+        stage.life(progress=False)
+        await stage.pair()
+        stage.server.say(f"/start {words}")
+        await stage.see(lambda: any("Started: s1" in m["text"] for m in stage.server.shown()))
+        assert starting.begun == [started]
 
     acts(story)

@@ -110,8 +110,9 @@ class Commands:
     async def _start(self, said: str, chat: Chat, thread: int) -> list[Span]:
         agent, rest = "claude", said
         first, _, more = said.partition(" ")
-        if first.lower() in AGENTS or (more and "/" not in first and first in await self._desk.starting.offers()):
-            agent, rest = first.lower(), more.strip()
+        name = first.lower()  # a phone begins with a capital letter
+        if name in AGENTS or (more and "/" not in name and name in await self._desk.starting.offers()):
+            agent, rest = name, more.strip()
         # A folder on a line of its own may have spaces in it.
         line, _, below = rest.partition("\n")
         folder, what = (line.strip(), below.strip()) if below.strip() else _two(line)
