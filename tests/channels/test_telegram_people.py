@@ -702,3 +702,33 @@ def test_an_agent_over_acp_is_started_by_its_name_however_a_phone_writes_it(
         assert starting.begun == [started]
 
     acts(story)
+
+
+def test_words_for_a_question_that_is_over_are_told_to_be_late_and_said_to_nobody(acts: Acts) -> None:
+    """Somebody was faster: a *yes* that was meant for that question is no instruction."""
+
+    async def story(stage: Stage) -> None:
+        ear = Ear()
+        stage.desk = desk_of(stage, ear)
+        stage.life(Notify(digest_s=0), progress=False)
+        await stage.pair()
+        asked = Question("q1", "Which colour?", (Option("r", "Red", "choose"),), free_text=True)
+        await stage.house.ask(kind="question", title="Which colour?", questions=(asked,))
+        message = await stage.prompt()
+        await stage.house.at_the_desk()
+        said = stage.server.say("yes", reply_to=message)
+        late = await stage.see(
+            lambda: [m for m in stage.server.shown() if m.get("reply_parameters", {}).get("message_id") == said]
+        )
+        assert late[0]["text"].startswith("Not sent (")
+        assert late[0]["text"].endswith("already answered at the desk")
+        assert not ear.heard
+        # A session that was ready and is not any more: what is said to it is an instruction all the same.
+        nexts = (Question("next", "What next?", free_text=True),)
+        await stage.house.ask("r1", kind="ready", title="Ready", body="Done.", questions=nexts)
+        await stage.see(lambda: len(stage.prompts()) == 2)
+        await stage.house.at_the_desk("r1")
+        stage.server.say("now the docs", reply_to=stage.prompts()[1]["message_id"])
+        await stage.see(lambda: ear.heard == [("s1", "now the docs")], "said to the session")
+
+    acts(story)

@@ -315,6 +315,12 @@ class Listener:
         if row is not None and row.state == "open" and replied is not None:
             await self._reply(number, heard, chat, by, row, thread)
             return
+        late = too_late(row) if row is not None and row.kind not in ("ready", "problem") else None
+        if late is not None and replied is not None:
+            # Meant for that prompt: typed to the agent, a yes would be an answer to something else.
+            words = "Not sent (to speak to the session, say /steer): "
+            self._tell(chat, heard.message_id, thread, words, late.detail)
+            return
         work = self._say_to(placed.session, heard, chat, by, thread)
         await self._begin(number, chat, heard.message_id, thread, work)
 
