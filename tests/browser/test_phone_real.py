@@ -163,6 +163,38 @@ def test_a_session_is_started_steered_ended_and_resumed_from_a_phone(
         page.close()
 
 
+# The reply to what is sent comes when the test says so.
+SLOW = """
+  window.fetch = ((asks) => async (path, ...more) => {
+    const reply = await asks(path, ...more);
+    if (/send$/.test(path)) await new Promise((go) => (window.arrives = go));
+    return reply;
+  })(window.fetch.bind(window))
+"""
+
+
+def test_a_file_that_is_attached_while_a_message_is_on_its_way_stays_for_the_next_one(
+    built: None, tmp_path: Path, claude_home: ClaudeHome, claude_bin: Path, model: ModelServer, chromium: Chromium
+) -> None:
+    with drive(tmp_path, claude_home, claude_bin, model) as driven:
+        page = enter(chromium, driven.yourcall)
+        session = driven.start([text("Hello.")])
+        page.js(f"location.hash = '#/s/{session}'")
+        page.sees("Hello.", 60)
+        page.js(SLOW)
+        tell(page, model.script("again", [text("Good morning.")]))
+        until(lambda: page.js("Boolean(window.arrives)"), 30, what="the message to arrive")
+        attach(page, ICON)
+        (kept,) = until(lambda: list((driven.yourcall.home / "uploads").glob("*.png")), what="the upload")
+        page.js("window.arrives()")
+        page.sees("Good morning.", 30)
+        until(lambda: page.js("document.querySelector('.composer textarea').value") == "", what="an empty box")
+        tell(page, model.script("look", [text("Seen.")]))
+        until(lambda: any(str(kept) in said for said in model.user_texts()), 30, what="the file to be told")
+        assert not page.errors
+        page.close()
+
+
 def test_a_session_that_is_cleared_goes_on_in_the_open_page_with_its_prompt(
     built: None, scene: Scene, chromium: Chromium
 ) -> None:

@@ -215,6 +215,48 @@ def test_a_file_is_uploaded_privately_and_told_as_a_path(
         until(lambda: page.box("Send") is None, what="nothing to be sent")
 
 
+# Uploads that wait for the test's word.
+UPLOADS = """
+  window.uploads = [];
+  window.fetch = ((asks) => async (path, ...more) => {
+    if (/uploads/.test(path)) await new Promise((go) => window.uploads.push(go));
+    return asks(path, ...more);
+  })(window.fetch.bind(window))
+"""
+
+
+def test_files_that_are_chosen_while_others_are_uploaded_are_all_uploaded(
+    tmp_path: Path, yc: Yourcall, tmux: Tmux, opens: Opens
+) -> None:
+    names = ["first.txt", "second.txt", "third.txt"]
+    for name in names:
+        (tmp_path / name).write_text(name)
+    idle = (CORPUS / "idle-empty-80x24" / "screen.txt").read_text()
+    pane = Drawn(tmp_path, {"idle": idle}, {}).start(tmux, 80, 24)
+    page = opens()
+    with Agent(tmp_path, yc, pane=pane) as agent:
+        agent.begins()
+        talk(page, agent, "kite-shop")
+        until(lambda: page.js("Boolean(document.querySelector('input[type=file]'))"), what="the composer")
+        page.js(UPLOADS)
+        page.call("DOM.enable")
+        root = page.call("DOM.getDocument")["root"]["nodeId"]
+        node = page.call("DOM.querySelector", nodeId=root, selector="input[type=file]")["nodeId"]
+        for chosen in (names[:1], names[1:]):
+            page.call("DOM.setFileInputFiles", nodeId=node, files=[str(tmp_path / name) for name in chosen])
+        until(lambda: page.js("uploads.length") == 2, what="both choices to be uploaded")
+        page.js("uploads.shift()()")
+        ready = "document.querySelector('.files li .sub').textContent === ''"
+        until(lambda: page.js(ready), what="the first one to be there")
+        page.js("uploads.shift()()")
+        until(
+            lambda: page.js("uploads.shift()?.(), true") and page.box("Send"), what="all of them", show=page.text
+        )
+        told = "[...document.querySelectorAll('.files .once')].map((one) => one.textContent)"
+        assert sorted(page.js(told)) == sorted(names)
+        assert len(list((yc.home / "uploads").iterdir())) == len(names)
+
+
 def test_the_terminal_is_mirrored_and_takes_keys_the_safe_way(
     tmp_path: Path, yc: Yourcall, tmux: Tmux, opens: Opens
 ) -> None:
