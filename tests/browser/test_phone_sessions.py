@@ -21,7 +21,7 @@ from kit.terminal import Tmux
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from chromium import Page
+    from chromium import Chromium, Page
     from phone_scene import Opens
 
     from kit.yourcall import Yourcall
@@ -186,6 +186,43 @@ def test_a_draft_survives_and_commands_and_history_are_at_hand(
         page.key("Enter", 13)
         assert page.js("document.querySelector('.composer textarea').value").startswith("/compact")
         assert "no sign" not in page.text().lower()
+
+
+def test_two_tabs_keep_each_others_drafts(
+    tmp_path: Path, yc: Yourcall, tmux: Tmux, opens: Opens, chromium: Chromium
+) -> None:
+    idle = (CORPUS / "idle-empty-80x24" / "screen.txt").read_text()
+    (tmp_path / "two").mkdir()
+    panes = [Drawn(folder, {"idle": idle}, {}).start(tmux, 80, 24) for folder in (tmp_path, tmp_path / "two")]
+    page = opens()
+    twin = chromium.beside(page, f"{yc.url}/")
+    twin.sees("Live")
+    value = "document.querySelector('.composer textarea')?.value"
+    with (
+        Agent(tmp_path, yc, pane=panes[0]) as agent,
+        Agent(tmp_path, yc, "weather-api", pane=panes[1]) as other,
+    ):
+        for tab, mine in ((page, agent), (twin, other)):
+            mine.begins()
+            tab.js(f"location.hash = '#/s/{mine.session_id}'")
+            until(lambda: tab.js(value) == "", what="the composer", show=tab.text)  # noqa: B023
+            tab.call("Page.bringToFront")
+            tab.js("document.querySelector('.composer textarea').focus()")
+            tab.call("Input.insertText", text=f"for {mine.project.name}")
+        # What is typed in one is what the other shows for the same session, without a reload, and stays.
+        page.js(f"location.hash = '#/s/{other.session_id}'")
+        until(lambda: page.js(value) == "for weather-api", what="the twin's draft", show=lambda: page.js(value))
+        twin.reload()
+        until(lambda: twin.js(value) == "for weather-api", what="its own draft", show=lambda: twin.js(value))
+        twin.js(f"location.hash = '#/s/{agent.session_id}'")
+        until(lambda: twin.js(value) == "for kite-shop", what="the first tab's draft", show=lambda: twin.js(value))
+        # One that is emptied is empty in both: what was sent from one tab is not offered again by the other.
+        twin.js("document.querySelector('.composer textarea').select()")
+        twin.key("Backspace", 8)
+        until(lambda: twin.js(value) == "", what="an empty box")
+        page.js(f"location.hash = '#/s/{agent.session_id}'")
+        until(lambda: page.js(value) == "", what="an empty box", show=lambda: page.js(value))
+        assert not twin.errors
 
 
 def test_a_file_is_uploaded_privately_and_told_as_a_path(

@@ -1,7 +1,7 @@
 // What was typed for a session and not sent yet: it survives a look elsewhere, and a phone that closed the app.
 
 import { SvelteMap } from "svelte/reactivity";
-import { drafts as kept, forgets, keepDrafts } from "./kept";
+import { drafts as kept, forgets, keepDraft, whenDrafted } from "./kept";
 
 class Drafts extends SvelteMap<string, string> {
   /** Whose words are on their way right now, which they are, and what a session goes by since. */
@@ -34,20 +34,26 @@ class Drafts extends SvelteMap<string, string> {
     this.delete(id);
   }
 
-  override set(id: string, text: string): this {
+  /** As it is kept already. */
+  heard(id: string, text: string): void {
     if (text) super.set(id, text);
     else super.delete(id);
-    keepDrafts([...this]);
+  }
+
+  override set(id: string, text: string): this {
+    this.heard(id, text);
+    keepDraft(id, text);
     return this;
   }
 
   override delete(id: string): boolean {
     const had = super.delete(id);
-    keepDrafts([...this]);
+    keepDraft(id, "");
     return had;
   }
 }
 
 export const drafts = new Drafts();
-for (const [id, text] of kept()) drafts.set(id, text);
+for (const [id, text] of kept()) drafts.heard(id, text);
+whenDrafted((id, text) => drafts.heard(id, text));
 forgets.push(() => drafts.clear());

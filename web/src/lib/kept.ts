@@ -61,7 +61,22 @@ export function whenForgotten(forgotten: (id: string) => void): void {
 }
 
 export const drafts = (): [string, string][] => read<[string, string][]>(DRAFTS, []);
-export const keepDrafts = (all: [string, string][]): void => write(DRAFTS, all.slice(-MOST));
+
+/** Only this one: another tab of this phone may have written others meanwhile. */
+export function keepDraft(id: string, text: string): void {
+  const others = drafts().filter(([each]) => each !== id);
+  write(DRAFTS, text ? [...others, [id, text]].slice(-MOST) : others);
+}
+
+/** What another tab of this phone has made of its drafts. */
+export function whenDrafted(drafted: (id: string, text: string) => void): void {
+  globalThis.addEventListener?.("storage", ({ key, oldValue, newValue }) => {
+    if (key !== DRAFTS) return;
+    const now = new Map(parsed<[string, string][]>(newValue, []));
+    for (const [id] of parsed<[string, string][]>(oldValue, [])) if (!now.has(id)) drafted(id, "");
+    for (const [id, text] of now) drafted(id, text);
+  });
+}
 
 /** What was sent, the latest first. */
 export const sent = (): string[] => read<string[]>(SENT, []);
