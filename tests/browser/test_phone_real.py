@@ -163,6 +163,55 @@ def test_a_session_is_started_steered_ended_and_resumed_from_a_phone(
         page.close()
 
 
+# From here on no time passes for the page: what comes now has come just now, however busy this machine is.
+STILL = "performance.now = ((now) => () => now)(performance.now())"
+CHOOSE = """((mode) => {
+    const modes = document.querySelector(".steer select");
+    modes.value = mode;
+    modes.dispatchEvent(new Event("change", { bubbles: true }));
+})"""
+# What is chosen is one that a device may not set.
+WORSE = """
+  window.fetch = ((asks) => (path, init) =>
+    asks(path, /mode$/.test(path) ? { ...init, body: init.body.replace("plan", "bypassPermissions") } : init)
+  )(window.fetch.bind(window))
+"""
+
+
+def test_steering_shows_the_mode_that_is_so_and_a_double_tap_ends_nothing(
+    built: None, tmp_path: Path, claude_home: ClaudeHome, claude_bin: Path, model: ModelServer, chromium: Chromium
+) -> None:
+    with drive(tmp_path, claude_home, claude_bin, model) as driven:
+        page = enter(chromium, driven.yourcall)
+        session = driven.start([text("Hello.")])
+        page.js(f"location.hash = '#/s/{session}'")
+        page.sees("Hello.", 60)
+        page.tap("Mode, model and end")
+        shown = "document.querySelector('.steer select').value"
+        page.js(WORSE)
+        page.js(f"{CHOOSE}('plan')")
+        page.sees("you are not asked any more")
+        until(lambda: page.js(shown) == "default", what="the mode that is so", show=lambda: page.js(shown))
+        page.line(False)
+        page.js(f"{CHOOSE}('acceptEdits')")
+        page.sees("It is not known whether this arrived.")
+        until(lambda: page.js(shown) == "default", what="the mode as it was last heard of")
+        page.line(True)
+        until(lambda: page.js("document.querySelector('header .lamp') === null"), 30, what="the line")
+
+        box = page.find("End this session")
+        page.js(STILL)
+        page.touch(box, 0.01)
+        for name in ("Let it run", "End it now"):
+            page.touch(until(lambda: page.box(name), what=name, show=page.text), 0.01)  # noqa: B023
+        until(lambda: page.box("End it now"), what="it still to ask", show=page.text)
+        page.js("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        assert not [url for url in page.asked if url.endswith("/stop")]
+        assert driven.session(session)
+        assert not page.errors
+        page.close()
+
+
 # The reply to what is sent comes when the test says so.
 SLOW = """
   window.fetch = ((asks) => async (path, ...more) => {
