@@ -445,6 +445,50 @@ def test_an_answer_on_the_only_card_that_came_through_is_sent_when_the_line_is_b
     until(lambda: "barelyaaa2" not in page.js("JSON.stringify(localStorage)"), what="it to be forgotten")
 
 
+# An answer arrives, but neither the reply to it nor anything else does: the line broke in between.
+BROKE = """
+  window.bad = true;
+  window.fetch = ((asks) => async (path, init) => {
+    if (!window.bad) return asks(path, init);
+    if (/answer$/.test(path)) await asks(path, init);
+    throw new TypeError("no line");
+  })(window.fetch.bind(window));
+  window.WebSocket = ((Line) => class extends Line {
+    constructor(where) { super(window.bad ? where.replace("/api/live", "/api/nowhere") : where); }
+  })(window.WebSocket);
+"""
+
+
+@pytest.mark.parametrize("closed", [False, True], ids=["open", "closed"])
+def test_an_answer_that_did_arrive_before_the_desk_won_is_not_said_to_be_unsent(
+    yc: Yourcall, agent: Agent, opens: Opens, closed: bool
+) -> None:
+    page = opens()
+    held = agent.asks("Bash", command="npm test")
+    page.find("Allow")
+    page.js("navigator.serviceWorker.ready.then(() => true)")
+    until(lambda: page.js("navigator.serviceWorker.controller !== null"), what="the worker to be in charge")
+    page.js(BROKE)
+    for up in (False, True):  # the feed that is open breaks, too
+        page.line(up)
+    (waits,) = yc.waiting()
+    page.sees("No connection")
+    page.tap("Allow")
+    page.sees("waits, and is sent when the line is back.")
+    assert held.answer() is not None
+    if closed:
+        page.line(False)
+        page.reload()
+        page.sees("“Allow” waits for a connection")
+    agent.goes_on(held, source="user_temporary")
+    until(lambda: story(yc, waits["id"])["state"] == "desk", what="the desk to have won")
+    page.line(True)
+    page.js("window.bad = false")
+    page.sees("It is not known whether “Allow” arrived in time.", 30)
+    page.sees("Answered at the desk")
+    assert "was not sent" not in page.text()
+
+
 # An answer whose fate is the test's to decide.
 HELD = """
   window.fetch = ((asks) => (path, ...more) => /answer$/.test(path)

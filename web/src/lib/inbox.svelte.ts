@@ -9,7 +9,7 @@ import { empty, type Filled } from "./form";
 import { answers, forgetAll, forgetAnswer, keepAnswer, whenForgotten, type KeptAnswer } from "./kept";
 import type { AnswerReply, AnswerRequest, DeviceView, LiveNews, Page, PromptStory, PromptView, SessionView } from "./types";
 import { line } from "./visible";
-import { agentName, bounce, DONE, project, sentence, standing } from "./words";
+import { agentName, bounce, DONE, fate, project, sentence, standing } from "./words";
 
 export interface Mine {
   request: AnswerRequest;
@@ -241,7 +241,7 @@ class Inbox {
       card.doneAt = Date.now();
       const told = standing(prompt, this.me, Date.now() / 1000);
       const mine = card.mine;
-      if (mine?.stage === "waiting" && prompt.answered_by !== this.me) this.drop(card, mine, told.text);
+      if (mine?.stage === "waiting" && prompt.answered_by !== this.me) this.drop(card, mine);
       else this.say(`${this.short(card)}: ${told.text}`, told.tone === "good" ? "good" : "late");
       this.own(card, null);
     }
@@ -304,13 +304,13 @@ class Inbox {
       if (now.status === 401) return this.unpair("This device is not paired any more.");
       this.takeBackKept(kept);
       if (!now.ok) {
-        this.say(`“${kept.label}” was not sent: ${now.error}`, "late");
+        this.say(`${fate(kept.label, null, this.me)} ${now.error}`, "late");
         continue;
       }
       const card = this.find(kept.id) ?? new Card(now.data);
       const mine = now.data.answered_by === this.me && this.me !== "";
       const told = standing(now.data, this.me, Date.now() / 1000).text;
-      card.note = mine ? { text: `“${kept.label}” had arrived. ${told}`, tone: "good" } : { text: `“${kept.label}” was not sent. ${told}`, tone: "late" };
+      card.note = mine ? { text: `“${kept.label}” had arrived. ${told}`, tone: "good" } : { text: fate(kept.label, now.data, this.me), tone: "late" };
       card.slim = DONE.has(now.data.state);
       card.doneAt = Date.now();
       if (!this.cards.includes(card)) this.cards = [...this.cards, card];
@@ -333,7 +333,7 @@ class Inbox {
         const now = await get<PromptStory>(`/api/prompts/${part(card.prompt.id)}`);
         if (card.mine !== mine) continue; // taken back, or settled by the feed
         if (now.status === 401) return this.unpair("This device is not paired any more.");
-        if (!now.ok) this.drop(card, mine, now.error);
+        if (!now.ok) this.drop(card, mine, now);
         else if (now.data.state === "open" && now.data.held) {
           const again: Mine = { ...mine, stage: "sending" };
           this.own(card, again);
@@ -342,7 +342,7 @@ class Inbox {
           this.update(card, now.data);
           if (card.mine !== mine) continue; // told already
           if (now.data.answered_by === this.me) this.own(card, { ...mine, stage: "told" });
-          else this.drop(card, mine, standing(now.data, this.me, Date.now() / 1000).text);
+          else this.drop(card, mine);
         }
       } catch {
         clearTimeout(this.retry);
@@ -352,10 +352,12 @@ class Inbox {
     }
   }
 
-  private drop(card: Card, mine: Mine, why: string): void {
+  /** It is not sent any more; why not is said by how the prompt stands, if that is known. */
+  private drop(card: Card, mine: Mine, gone: { error: string } | null = null): void {
     this.own(card, null);
-    card.note = { text: `“${mine.label}” was not sent. ${why}`, tone: "late" };
-    this.say(`Not sent: ${this.short(card)}`, "late");
+    const text = fate(mine.label, gone ? null : card.prompt, this.me);
+    card.note = { text: gone ? `${text} ${gone.error}` : text, tone: "late" };
+    this.say(`${text} ${this.short(card)}`, "late");
   }
 
   dismiss(card: Card): void {

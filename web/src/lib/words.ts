@@ -184,6 +184,12 @@ export function standing(prompt: PromptStory | PromptView, me: string, now: numb
   }
 }
 
+/** What is known of an answer that got no reply and did not decide. Whatever arrived, late or not, is on record. */
+export function fate(label: string, prompt: PromptStory | PromptView | null, me: string): string {
+  const unsent = me !== "" && prompt !== null && "history" in prompt && !prompt.history.some((moment) => moment.by === me);
+  return unsent ? `“${label}” was not sent.` : `It is not known whether “${label}” arrived in time.`;
+}
+
 /** Why an answer came back, if the last thing that happened is that it did. */
 export function bounce(prompt: PromptStory): string {
   const last = prompt.history.at(-1);
