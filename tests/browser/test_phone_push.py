@@ -186,11 +186,24 @@ def test_who_has_the_app_in_front_is_not_told_twice(worker: Worker) -> None:
     worker.page.call("Page.bringToFront")
     worker.page.call("Emulation.setFocusEmulationEnabled", enabled=True)
     until(lambda: worker.js("clients.matchAll({ type: 'window' }).then(([one]) => one.focused)"), 20, what="focus")
+    worker.page.js("window.asked = 0; navigator.serviceWorker.addEventListener('message', () => asked++); true")
     worker.push(word("frontaaaa2"))
+    until(lambda: worker.page.js("asked"), what="the page to say that it is live")
     away(worker)
     worker.push(word("secondaaa2"))
     until(worker.shown, 20, what="the second")
     assert [one["tag"] for one in worker.shown()] == ["secondaaa2"]
+
+
+def test_who_has_the_app_in_front_without_a_line_is_told(worker: Worker) -> None:
+    page = worker.page
+    page.call("Page.bringToFront")
+    page.call("Emulation.setFocusEmulationEnabled", enabled=True)
+    until(lambda: worker.js("clients.matchAll({ type: 'window' }).then(([one]) => one.focused)"), 20, what="focus")
+    page.line(False)
+    page.sees("No connection")
+    worker.push(word("unheardaa2"))
+    until(lambda: [one["tag"] for one in worker.shown()] == ["unheardaa2"], 20, what="a notification")
 
 
 def test_a_push_that_says_nothing_shows_nothing(worker: Worker) -> None:

@@ -4,7 +4,7 @@ import { mount } from "svelte";
 import "./app.css";
 import App from "./App.svelte";
 import { inbox } from "./lib/inbox.svelte";
-import { followTaps, tellInFront } from "./lib/push";
+import { hearWorker, tellInFront } from "./lib/push";
 
 // The code travels behind the #, which no server and no log ever sees; and it does not stay in the address bar.
 const code = new URLSearchParams(location.hash.slice(1)).get("pair") ?? "";
@@ -12,8 +12,9 @@ if (code) history.replaceState(null, "", location.pathname);
 
 mount(App, { target: document.getElementById("app")!, props: { code } });
 inbox.start();
-tellInFront(() => inbox.line === "live");
-followTaps();
+const live = (): boolean => inbox.line === "live";
+tellInFront(live);
+hearWorker(live);
 
 // Only where the browser trusts the line (https, or this machine itself).
 if ("serviceWorker" in navigator && import.meta.env.PROD) {

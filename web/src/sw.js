@@ -34,6 +34,8 @@ async function page(request) {
 
 // --- Notifications ---
 
+// A page that is looked at says at once how its line is, also on a busy phone; one that says nothing shows nothing.
+const REPLY = 5000;
 // Safari takes the subscription away from whoever is pushed to and shows nothing.
 const MUST_SHOW = /^((?!chrome|android|crios|fxios).)*safari/i.test(navigator.userAgent);
 
@@ -69,9 +71,8 @@ function read(data) {
 async function told(word) {
   if (word.withdraw) return over(word);
   if (!word.id) return;
-  // Who has the app in front of them sees it there; a test is for looking at.
-  const pages = await clients.matchAll({ type: "window" });
-  if (!MUST_SHOW && !String(word.id).startsWith("test-") && pages.some((page) => page.visibilityState === "visible" && page.focused)) return;
+  // Who has the app in front of them sees it there, unless its line is down; a test is for looking at.
+  if (!MUST_SHOW && !String(word.id).startsWith("test-") && (await inFront())) return;
   const prompt = String(word.prompt ?? "").startsWith("test-") ? "" : (word.prompt ?? "");
   const { buttons = [] } = word;
   await registration.showNotification(String(word.title), {
@@ -82,6 +83,18 @@ async function told(word) {
     badge: "/icon-192.png",
     data: { prompt, buttons },
     actions: buttons.map(({ label }, at) => ({ action: String(at), title: String(label) })),
+  });
+}
+
+async function inFront() {
+  const pages = await clients.matchAll({ type: "window" });
+  const page = pages.find((one) => one.visibilityState === "visible" && one.focused);
+  if (!page) return false;
+  const { port1, port2 } = new MessageChannel();
+  return new Promise((resolve) => {
+    port1.onmessage = ({ data }) => resolve(data === true);
+    setTimeout(() => resolve(false), REPLY);
+    page.postMessage({ live: true }, [port2]);
   });
 }
 

@@ -68,10 +68,11 @@ export function tellInFront(live: () => boolean): void {
   beat();
 }
 
-/** A tap on a notification, while the app is open, leads to its prompt. */
-export function followTaps(): void {
+/** A tap on a notification, while the app is open, leads to its prompt; and who asks hears how the line is. */
+export function hearWorker(live: () => boolean): void {
   if (!("serviceWorker" in navigator)) return;
-  navigator.serviceWorker.addEventListener("message", ({ data }: MessageEvent<{ go?: unknown }>) => {
+  navigator.serviceWorker.addEventListener("message", ({ data, ports }: MessageEvent<{ go?: unknown; live?: unknown }>) => {
     if (typeof data.go === "string" && data.go.startsWith("#/")) location.hash = data.go;
+    if (data.live) ports[0]?.postMessage(live());
   });
 }
