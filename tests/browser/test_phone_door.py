@@ -110,6 +110,38 @@ def test_where_nothing_can_be_started_nothing_is_asked_about_it(yc: Yourcall, op
     assert "How it asks" not in page.text()
 
 
+def test_what_is_answered_while_the_history_is_open_is_added_to_it(
+    yc: Yourcall, agent: Agent, other: Agent, opens: Opens
+) -> None:
+    """More than a page of it is there, of which none is lost or told twice."""
+    for n in range(32):
+        agent.bash(f"early{n:02}aa2", f"npm run early{n:02}")
+        until(lambda: yc.http("POST", f"/api/prompts/early{n:02}aa2/answer", {"option": "deny"})[0] == 202)  # noqa: B023
+    page = opens("phone")
+    page.js("location.hash = '#/history'")
+    page.sees("npm run early31")
+    page.tap("Earlier ones")
+    page.sees("npm run early00")
+    held = other.asks("Bash", command="npm run later")
+    waits = until(lambda: [p["id"] for p in yc.waiting() if p["title"] == "npm run later"], what="the prompt")
+    assert yc.http("POST", f"/api/prompts/{waits[0]}/answer", {"option": "allow"})[0] == 202
+    page.sees("npm run later")
+    assert held.answer() is not None
+    other.goes_on(held)
+    row = "document.querySelector('.log li')?.innerText ?? ''"
+    until(lambda: "allowed" in page.js(row), what="how it ended", show=lambda: page.js(row))
+    text = page.text()
+    assert [text.count(f"npm run early{n:02}") for n in range(32)] == [1] * 32
+    page.line(False)
+    page.sees("No connection. Trying again")
+    page.tap("Inbox", "nav")
+    page.tap("History", "nav")
+    page.sees("No connection to yourcall.")
+    page.line(True)
+    page.sees("npm run later")
+    page.loses("No connection to yourcall.")
+
+
 def test_the_history_says_who_answered_what(yc: Yourcall, agent: Agent, opens: Opens) -> None:
     page = opens("phone")
     held = agent.asks("Bash", command="npm test")

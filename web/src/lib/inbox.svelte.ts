@@ -66,6 +66,8 @@ class Inbox {
   loaded = $state(false);
   /** Nothing is decided by rule now; null until it is known. */
   paused: boolean | null = $state(null);
+  /** Goes up whenever the record of what was answered may have become another. */
+  moves = $state(0);
   /** Sessions that go by another id since this page was opened. */
   renamed: Record<string, string> = $state.raw({});
   /** Answers from before the app was closed, whose prompts have not been heard of yet. */
@@ -145,6 +147,7 @@ class Inbox {
       else this.take(prompt, this.loaded);
     }
     this.loaded = true;
+    this.moves++;
     for (const card of again) {
       const now = await get<PromptStory>(`/api/prompts/${part(card.prompt.id)}`);
       if (now.ok) this.update(card, now.data);
@@ -175,7 +178,10 @@ class Inbox {
   private news(message: Exclude<LiveNews, { type: "hello" }>): void {
     if (message.type === "entries") this.added(message.page, message.session_id);
     else if (message.type === "pause") this.paused = message.paused;
-    else if (message.type === "prompt") this.take(message.prompt, true);
+    else if (message.type === "prompt") {
+      this.take(message.prompt, true);
+      if (message.prompt.state !== "open") this.moves++;
+    }
     else if (message.type === "session") {
       const { id, goes_on_as: next } = message.session;
       const others = this.sessions.filter((session) => session.id !== id);
