@@ -155,7 +155,7 @@ def called(patterns: Iterable[str], folders: tuple[str, ...], home: str) -> froz
             continue  # no folder is called so
         if folder == written:
             same = _mark(written) in marks
-        else:  # `~/work/*`: the folder in front of the star may be a link
+        else:  # `~/code/*`: the folder in front of the star may be a link
             folder = folder[: folder.rfind("/") + 1]
             led = exactly(os.path.realpath(folder)) + "/" + written[len(folder) :] if folder else written
             same = any(is_project(led, each) for each in folders)
