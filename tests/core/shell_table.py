@@ -813,10 +813,12 @@ MASKED: dict[str, list[str]] = {
     ],
     "read secrets": [
         "grep -r key ~",
-        "grep -R key /",
         "rg key ~/.config",
-        "diff -r ~ src",
         "ps eww",
         "yq '.a = env(TOKEN)' f",
+    ],
+    "read secrets unknown": [
+        "grep -R key /",
+        "diff -r ~ src",
     ],
 }

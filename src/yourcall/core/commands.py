@@ -37,7 +37,8 @@ _GH_READS = table.words("view list status diff checks watch")
 _SWEEPS = table.words("grep egrep fgrep rg ag diff")
 _PS_TELLS = re.compile(r"-?[A-DF-Za-z]*[eE]|.*environ", re.IGNORECASE | re.DOTALL)
 _PS = table.words("-e -ef -eo -elf -eF -A --no-headers --sort")
-_ENV = re.compile(r"\b(?:str)?env(?:subst)?\b|\$ENV|input_filename|\bload|\b(?:include|import)\b")
+# yq spells it `load_str`, `str_load`, `strload`, `xml_load`.
+_ENV = re.compile(r"\b(?:str)?env(?:subst)?\b|\$ENV|input_filename|load|\b(?:include|import)\b")
 # The value of a variable that a program looks up a file by (a language, a zone) leads nowhere else.
 _SETTING = re.compile(r"(?!.*\.\.)(?:[\w@.+=,-][\w@.+=,:/-]*)?")
 _BASHISM = re.compile(r"\$'|\[\[|[<>]\(|&>|\|&|<<<")
@@ -210,6 +211,10 @@ class _Parts:
             case _ if name in table.READERS:
                 effects.add("read")
                 if says(args, table.READERS[name]) or (name in table.NO_PLUS and any(v[:1] == "+" for v in known)):
+                    effects.add("unknown")
+                if name == "strings" and any(v[:1] == "@" for v in known):
+                    effects.add("unknown")  # further words, so other files too, stand in that file
+                if says(args, table.FOLLOWERS.get(name, "")):
                     effects.add("unknown")
                 if name in ("jq", "yq") and any(_ENV.search(value) for value in known):
                     effects.add("secrets")

@@ -61,6 +61,8 @@ def _copies(args: list[Word], effects: set[Effect], refs: list[Ref], places: Pla
         effects.add("unknown")
         refs += refs_of(args, "write", places)
         return [None]
+    if deep and says(args, "-L --dereference"):
+        effects.add("unknown")  # what links below it lead to is copied, wherever that is
     *sources, last = plain
     landing = [last]
     for word in sources:

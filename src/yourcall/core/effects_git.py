@@ -169,7 +169,9 @@ def _of(name: str, rest: list[str]) -> set[Effect]:
         case "worktree":
             return {"read"} if plain[:1] == ["list"] else {"write_outside", "unknown"}
         case "bisect":
-            return {"write_inside", "unknown"} if {"run", "view", "visualize"} & set(plain) else {"write_inside"}
+            # Up to 2.30, git runs what stands in the file it replays.
+            runs = {"run", "view", "visualize", "replay"} & set(plain)
+            return {"write_inside", "unknown"} if runs else {"write_inside"}
         case "credential" | "credential-store" | "credential-cache":
             return {"secrets"}
         case _ if name in _REWRITE:

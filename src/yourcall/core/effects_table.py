@@ -52,6 +52,13 @@ READERS: dict[str, str] = {
     "tokei": "",
     "scc": "-o --output --format-multi",
 }
+# With these they follow every link that lies below a folder, wherever it leads.
+FOLLOWERS: dict[str, str] = {
+    **dict.fromkeys(words("grep egrep fgrep"), "-R -S --dereference-recursive"),
+    "rg": "-L --follow",
+    "ag": "-f --follow",
+    "diff": "-r --recursive",
+}
 # `+` in front of an argument gives a pager a command to run.
 NO_PLUS = frozenset({"less", "more"})
 # With a second file they write it.
