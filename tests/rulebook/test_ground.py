@@ -300,3 +300,25 @@ def test_a_deny_for_a_path_finds_it_in_capitals_too(home: Path) -> None:
         == "deny"
     )
     assert said(home, "rm -r SRC/x", deleting) == "ask"
+
+
+def test_a_folder_that_is_copied_into_may_hold_a_link(home: Path) -> None:
+    """`cp -r a out` writes out/a/f, which a project can bring as a link: ~/.bashrc was written in the project."""
+    shop = home / "shop"
+    (shop / "a" / "deep").mkdir(parents=True)
+    (shop / "a" / "deep" / "f").write_text("evil")
+    (shop / "out" / "a" / "deep").mkdir(parents=True)
+    assert effects(home, "cp -r a out") == "read write_inside"
+    assert effects(home, "cp -r a new") == "read write_inside"
+    (shop / "out" / "a" / "deep" / "f").symlink_to(home / ".bashrc")
+    assert "write_outside" in effects(home, "cp -r a out")
+    assert "write_outside" in effects(home, "cp -r a/deep out/a")
+    assert "write_outside" in effects(home, "cp -r ? out")
+    assert effects(home, "cp -r src out") == "read write_inside"
+    assert effects(home, "cp -r a new") == "read write_inside"
+
+
+def test_find_deletes_what_links_lead_to_only_by_leave(home: Path) -> None:
+    assert effects(home, "find src -name x -delete") == "delete read"
+    for command in ("find -L src -name x -delete", "find src -follow -delete"):
+        assert "write_outside" in effects(home, command), command

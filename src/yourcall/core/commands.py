@@ -265,6 +265,8 @@ class _Parts:
                 effects.add("delete")
                 here = [w for w in args[:at] if not (w.value or "").startswith("-")]
                 refs += refs_of(here or [Word(".", ".")], "weed", places)
+                if any(w.value in ("-L", "-follow") for w in args):
+                    effects.update(("write_outside", "unknown"))  # links are followed, wherever they lead
             elif value in _FIND_WRITES and at + 1 < len(args):
                 refs += [ref_of(args[at + 1], "write", place) for place in places]
             elif value in ("-files0-from",) or (args[at].glob and "." not in value):

@@ -77,5 +77,6 @@ def _copies(args: list[Word], effects: set[Effect], refs: list[Ref], places: Pla
     if deep and any((word.value or "").casefold().endswith(".git") for word in sources):
         effects.add("unknown")  # a repository of its own, with whatever settings it has
     refs += refs_of(landing, "write", places)
+    refs += refs_of(landing[1:], "merge", places) if deep else []
     grows = deep or says(args, _LINKS)
     return [under(place, last.value or "") for place in places] if grows else []

@@ -30,7 +30,8 @@ EFFECTS: tuple[Effect, ...] = get_args(Effect)
 # `sweep`: it reads everything below, too. `weed`: it deletes some of what lies below. `stand`: what it does
 # depends on the folder it runs in; `repo`: and on the repository that git finds from there. `remote`: a name that
 # git knows, unless there is a folder or a file of it here: that would be a repository, with programs to run.
-Use = Literal["read", "sweep", "write", "delete", "weed", "enter", "stand", "repo", "remote"]
+# `merge`: a folder is written into, file by file; a link that lies in it leads on.
+Use = Literal["read", "sweep", "write", "merge", "delete", "weed", "enter", "stand", "repo", "remote"]
 STANDS = ("stand", "repo", "remote")
 Effects = frozenset[Effect]
 NOTHING: Effects = frozenset()
@@ -163,7 +164,7 @@ def _lost(use: Use) -> set[Effect]:
     match use:
         case "read" | "sweep" | "enter":
             return {"unknown"}
-        case "write" | "stand" | "repo" | "remote":
+        case "write" | "merge" | "stand" | "repo" | "remote":
             return {"write_outside", "unknown"}
         case "delete" | "weed":
             return {"delete", "write_outside", "unknown"}
@@ -173,7 +174,7 @@ def _of_path(ref: Ref, path: str, facts: Facts) -> set[Effect]:
     ours = inside(path, facts.root)
     secret: set[Effect] = {"secrets"} if secret_path(path) or secret_path(ref.path or "") else set()
     match ref.use:
-        case "remote":
+        case "remote" | "merge":
             return set()
         case "enter":
             return set() if ours else {"unknown"}

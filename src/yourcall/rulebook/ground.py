@@ -24,6 +24,9 @@ MOST_PATHS = 400
 
 _ANCHORED = re.compile(r"(?:^|/)\./[^/]*[*?\[]")
 
+# Entries of a folder that is copied into; to look at them takes two milliseconds.
+MOST_LOOKS = 2_000
+
 # What these mean depends on who asks.
 _OURS = re.compile(r"//?(?:proc/(?:self|thread-self|\d+)/(?:cwd|root|fd|task|map_files)|dev/fd)(?:/|$)")
 
@@ -121,9 +124,29 @@ def _followed(ref: Ref, cwd: str, home: str) -> tuple[str, ...]:
             if ref.use == "write":  # a link is copied under its own name
                 pairs = [os.path.split(each) for each in found]
                 ends += [os.path.join(os.path.realpath(folder), name) for folder, name in pairs]
+        if ref.use == "merge" and any(_holds_links(end) for end in ends):
+            return ()
     except (OSError, ValueError):
         return ()
     return tuple(dict.fromkeys(ends))
+
+
+def _holds_links(folder: str) -> bool:
+    """Is there a link anywhere below, or too much to look at?"""
+    left = MOST_LOOKS
+    todo = [folder]
+    while todo:
+        try:
+            with os.scandir(todo.pop()) as found:
+                for entry in found:
+                    left -= 1
+                    if entry.is_symlink() or left < 0:
+                        return True
+                    if entry.is_dir():
+                        todo.append(entry.path)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+    return False
 
 
 def _odd_repository(folder: str) -> bool:
