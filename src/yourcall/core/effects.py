@@ -84,9 +84,16 @@ _KEPT_NAMES = (
     r"|id_(?:rsa|dsa|ecdsa|ed25519)[^/]*|[^/]*\.(?:pem|key|p12|pfx|jks|keystore|kdbx|gpg|age|keyring)"
     r"|\.dev\.vars|pip\.conf|\.terraformrc|\.(?:ssh|aws|oci|snowflake|gnupg|kube|azure|password-store|mozilla|vault)(?:/.*)?|keychains?(?:/.*)?|keyrings(?:/.*)?"
     r"|\.[a-z_]*history|fish_history|\.lesshst|\.viminfo|\.bw|shadow-?|gshadow-?|sudoers(?:\.d/.*)?|environ"
+    r"|(?:access|auth|api)[-_]?token|\.token|auth\.toml|kaggle\.json|logins\.json|cookies\.(?:binarycookies|sqlite)"
+    r"|\.(?:sentryclirc|msmtprc|curlrc|wgetrc|fetchmailrc|mylogin\.cnf|xauthority|iceauthority|dockerconfigjson)"
+    r"|ssh_host_[a-z0-9]+_key|krb5cc[^/]*|[^/]*\.(?:keytab|tfvars(?:\.json)?|nmconnection)|(?:chap|pap)-secrets|\.vault[-_]pass(?:word)?(?:\.[^/]*)?"
 )
 _KEPT_PLACES = (
-    r"\.docker/config\.json|\.config/(?:gh|gcloud|op|sops|hub|rclone|stripe|doctl|configstore|anthropic|containers|github-copilot|google-chrome|chromium)(?:/.*)?"
+    r"\.docker/config\.json|\.config/(?:gh|gcloud|op|sops|hub|rclone|stripe|doctl|configstore|anthropic|containers|github-copilot|google-chrome|chromium"
+    r"|glab-cli|ngrok|argocd|hcloud|scw|linode-cli|helm|netlify|\.wrangler|BraveSoftware|microsoft-edge|vivaldi|Slack|discord|filezilla|remmina"
+    r"|Code/User/globalStorage|io\.datasette\.llm/keys\.json|nix/nix\.conf)(?:/.*)?"
+    r"|\.(?:supabase|railway|wrangler|cloudflared|snowsql|thunderbird|zsh_sessions|minikube)(?:/.*)?|\.dbt/profiles\.yml|\.cache/huggingface/token|Library/Cookies(?:/.*)?|\.bundle/config|\.nuget/NuGet/NuGet\.Config"
+    r"|etc/(?:kubernetes/[^/]*\.conf|rancher/k3s/k3s\.yaml|wpa_supplicant/.*)"
     r"|\.(?:m2/settings(?:-security)?\.xml|gradle/gradle\.properties|huggingface/token|fly/config\.yml)"
     r"|\.(?:claude|codex|gemini)/(?:\.credentials\.json|auth\.json|oauth_creds\.json|history\.jsonl|(?:projects|sessions)/.*)"
     r"|\.claude\.json|\.yourcall/(?:yourcall\.db.*|(?:uploads|codex|acp|backups)/.*)|oauth_creds\.json|run/secrets(?:/.*)?|proc/[^/]+/(?:task/[^/]+/)?mem|dev/k?mem"
