@@ -143,6 +143,30 @@ def test_a_program_that_leaves_something_behind_is_over_all_the_same(tmp_path: P
     os.kill(outside, signal.SIGKILL)
 
 
+def test_one_that_was_over_before_it_was_read_is_over_all_the_same(tmp_path: Path) -> None:
+    """On a busy machine; what it left behind keeps its output open, and its session never ended."""
+    leaves = python(
+        "import os, subprocess, sys\n"
+        "left = subprocess.Popen(['sleep', '60'], start_new_session=True)\n"
+        "print(left.pid, flush=True)\n"
+    )
+    heard: list[bytes] = []
+
+    def over(piped: Piped) -> Piped:
+        os.waitid(os.P_PID, piped.pid, os.WEXITED | os.WNOWAIT)  # the loop stands still
+        return piped
+
+    async def work() -> None:
+        piped = over(start(tmp_path, leaves))
+        await read(piped, heard)
+        await piped.ended()
+
+    try:
+        on_loop(work)
+    finally:
+        os.kill(int(heard[0]), signal.SIGKILL)
+
+
 def test_stop_ends_even_what_does_not_want_to_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stdio, "ENDS_S", 0.3)
 

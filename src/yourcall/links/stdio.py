@@ -216,6 +216,8 @@ class Piped:
         loop, reader = asyncio.get_running_loop(), asyncio.StreamReader(CHUNK)
         output, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
         self._outputs.append(output)
+        if self._ended.is_set():  # before anybody could read: who has looked after the others did not see this one
+            loop.call_later(DRAINED_S, output.close)
         try:
             while chunk := await reader.read(CHUNK):
                 yield chunk
