@@ -7,7 +7,9 @@ import contextlib
 import os
 import select
 import shutil
+import socket
 import threading
+import time
 from collections.abc import Callable, Generator
 from pathlib import Path
 
@@ -102,3 +104,25 @@ def test_the_answer_to_one_who_left_is_not_taken_for_the_next_ones(tmp_path: Pat
 
     with served(tmp_path, answers) as door:
         assert asyncio.run(act(door)) == Gone("somebody is typing there this very moment")
+
+
+def test_a_door_that_is_just_being_made_is_not_taken_away(tmp_path: Path) -> None:
+    """Between its making and its opening a busy machine may look away; the run could never be reached then."""
+    folder = short_folder(tmp_path, "pty")
+    folder.mkdir(parents=True, mode=0o700)
+    door = folder / "one.pty"
+    begins = socket.socket(socket.AF_UNIX)
+    begins.bind(str(door))  # and does not listen yet
+    store = Store.open(tmp_path / "yourcall.db")
+    try:
+        daemon = Switchboard(store, Config(), lambda: None, tmp_path)
+        asyncio.run(daemon.runs.look(folder))
+        assert door.exists()
+        long_ago = time.time() - 60
+        os.utime(door, (long_ago, long_ago))  # one that was killed, and leaves it behind
+        asyncio.run(daemon.runs.look(folder))
+        assert not door.exists()
+    finally:
+        begins.close()
+        store.close()
+        shutil.rmtree(folder)

@@ -96,7 +96,7 @@ class Runs:
         about = await server.about() if isinstance(server, Pty) else Gone("")
         if isinstance(about, Gone):
             await self._servers.forget(path)
-            if is_over(path):
+            if _left_behind(Path(path)) and is_over(path):
                 for ending in (DOOR, SHADOW, PIPE):
                     Path(path).with_suffix(ending).unlink(missing_ok=True)
             return
@@ -132,5 +132,13 @@ def _sweep(folder: Path, doors: set[str]) -> None:
     for ending in (SHADOW, PIPE):
         for left in folder.glob(f"*{ending}"):
             with contextlib.suppress(OSError):
-                if str(left.with_suffix(DOOR)) not in doors and time.time() - left.stat().st_mtime > LEFT_S:
+                if str(left.with_suffix(DOOR)) not in doors and _left_behind(left):
                     left.unlink()
+
+
+def _left_behind(path: Path) -> bool:
+    """Is it there for longer than a run takes to begin? A door is made a moment before it opens."""
+    try:
+        return time.time() - path.stat().st_mtime > LEFT_S
+    except OSError:
+        return False
