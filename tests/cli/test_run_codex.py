@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import socket
+import threading
 from pathlib import Path
 
 import pytest
@@ -56,3 +59,27 @@ def test_a_socket_that_nobody_listens_on_is_swept(tmp_path: Path) -> None:
         left.unlink(missing_ok=True)
         folder.rmdir()
         home.rmdir()
+
+
+def test_a_server_of_another_run_that_hangs_keeps_nobody_waiting(tmp_path: Path) -> None:
+    """It is stopped, and so many have called it that no more calls are taken: whoever called then waited."""
+    home = Path("/tmp") / f"yc-{os.getpid()}-hangs"
+    folder = home / "codex"
+    folder.mkdir(parents=True, mode=0o700)
+    hangs = folder / "hangs.sock"
+    argv, said = [program(tmp_path, "exit 1")], list[list[str]]()
+    with contextlib.ExitStack() as opened:
+        server = opened.enter_context(socket.socket(socket.AF_UNIX))
+        server.bind(str(hangs))
+        server.listen(0)
+        opened.callback(shutil.rmtree, home)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                caller = opened.enter_context(socket.socket(socket.AF_UNIX))
+                caller.setblocking(False)
+                caller.connect(str(hangs))
+        run = threading.Thread(target=lambda: said.append(with_server(home, argv, dict(os.environ))), daemon=True)
+        run.start()
+        run.join(20)
+        assert said == [argv]
+        assert hangs.exists()

@@ -93,6 +93,7 @@ def _sweep(folder: Path) -> None:
     """Sockets that nobody listens on any more: a server that was killed leaves its own behind."""
     for left in folder.glob("*.sock"):
         with socket.socket(socket.AF_UNIX) as probe:
+            probe.setblocking(False)  # one that hangs may take no more calls, and the agent is to start
             try:
                 probe.connect(str(left))
             except ConnectionRefusedError:
