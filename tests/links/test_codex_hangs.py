@@ -180,3 +180,31 @@ def test_a_server_that_is_overloaded_is_asked_again(place: Path, monkeypatch: py
         assert refused == 2
 
     asyncio.run(scene())
+
+
+def test_who_speaks_in_the_moment_the_connection_is_lost_is_told_so(place: Path) -> None:
+    """It was an error of our own, for words that were surely not said."""
+
+    async def scene() -> None:
+        desk = Desk()
+        talking: list[ServerConnection] = []
+
+        async def serve(connection: ServerConnection) -> None:
+            talking.append(connection)
+            await serve_pending(connection)
+
+        async with listening(desk, place) as link, unix_serve(serve, str(place)):
+            await desk.until(lambda: [p for p in desk.rows.values() if p.held])
+            (prompt,) = desk.rows.values()
+            session = desk.state.sessions[prompt.session_id]
+            live = link._of(session.id)
+            assert live is not None
+            async with live.turn:  # something is being told, on a busy disk
+                note = {"threadId": session.id, "status": {"type": "active", "activeFlags": []}}
+                await talking[0].send(json.dumps({"method": "thread/status/changed", "params": note}))
+                await talking[0].close()
+                await live.socket.wait_closed()
+                said = [await link.send(session, "Go on."), await link.interrupt(session)]
+        assert [each.result for each in said] == ["refused", "refused"], said
+
+    asyncio.run(scene())

@@ -332,6 +332,11 @@ class CodexServers:
         live = self._of(session.id)
         if live is None:
             return Verdict("refused", "There is no connection to this session.")
+        from websockets.exceptions import ConnectionClosed  # it is loaded by now
+        from websockets.protocol import State as Line
+
+        if live.socket.state is not Line.OPEN:
+            return Verdict("refused", "The connection to Codex was just lost; nothing was said.")
         asked = wish(live.talk)
         if isinstance(asked, Refused):
             return Verdict("refused", asked.reason)
@@ -343,6 +348,8 @@ class CodexServers:
                 error = (await done).error
         except TimeoutError:
             return Verdict("unsure", "Codex was told, and has not replied.")
+        except ConnectionClosed:
+            return Verdict("unsure", "The connection to Codex was lost.")
         except asyncio.CancelledError:
             if done.cancelled():
                 return Verdict("unsure", "The connection to Codex was lost.")
