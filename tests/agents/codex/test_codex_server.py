@@ -19,7 +19,7 @@ from yourcall.agents.codex.wire import Thread
 from yourcall.agents.talk import Child, Wish
 from yourcall.core.state import State
 from yourcall.core.step import step
-from yourcall.events import AnswerGiven, AnswerWritten, AnyEvent
+from yourcall.events import AnswerGiven, AnswerWritten, AnyEvent, HolderLost
 from yourcall.model import Answer, Prompt, Refused
 
 DATA = Path(__file__).resolve().parents[2] / "data/codex"
@@ -285,6 +285,40 @@ def test_a_request_of_before_is_held_again_and_an_answer_that_was_not_taken_come
     assert (again.state, again.held) == ("open", True)
     assert "did not take the answer" in again.history[-2].detail
     assert after.server.before.give_up(after.now) == []
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_a_pause_of_before_is_held_again_if_no_turn_has_been_since(same: bool) -> None:
+    """We were away, and the desk went on: what Codex says last is another question, and a yes would be to that."""
+    before = play("cmd-accept", pick("allow"))
+    pause = before.the("ready")
+    thread = next(m["result"]["thread"] for _, m in captured("cmd-accept") if "thread" in m.get("result", {}))
+    desk = Desk(state=before.state, rows=before.rows, bodies=before.bodies, now=before.now)
+    desk.post(HolderLost(desk.now, pause.id, "we were away"))
+    desk.server.before.add_session(thread["id"])
+    desk.server.before.add(desk.rows[pause.id], b"")
+    idle = {**thread, "status": {"type": "idle"}}
+    said = {"type": "agentMessage", "id": "m2", "text": "All done." if same else "Shall I push it?"}
+    turn = {"id": pause.turn_id if same else "another", "status": "completed", "items": [said]}
+    known = {
+        "initialize": {},
+        "thread/loaded/list": {"data": [thread["id"]]},
+        "thread/read": {"thread": idle},
+        "thread/resume": {"thread": idle, "initialTurnsPage": {"data": [turn]}},
+        "thread/unsubscribe": {},
+    }
+    todo = desk.server.open()
+    while todo:
+        message = json.loads(todo.pop(0))
+        if "id" in message:
+            todo += desk.hear({"id": message["id"], "result": known[message["method"]]})
+    assert not desk.server.awaits_replies
+    assert desk.server.before.give_up(desk.now) == []
+    (waits,) = [p for p in desk.rows.values() if p.kind == "ready" and p.state == "open"]
+    assert (waits.id == pause.id, waits.held, waits.body) == (same, True, said["text"])
+    answer = Answer("a9", "phone", "http", {}, {"next": "Yes."})
+    for prompt in (pause, waits):
+        assert isinstance(desk.server.answer(prompt, answer, b""), list) == (prompt.id == waits.id)
 
 
 def test_what_a_new_server_does_not_know_is_told_as_such() -> None:

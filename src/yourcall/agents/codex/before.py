@@ -38,13 +38,10 @@ class Before:
         """It is asked again; False if it is new."""
         return self._prompts.pop(prompt_id, None) is not None
 
-    def pause_in(self, thread_id: str) -> str:
-        """The pause that waits in this thread, which still rests; it is taken."""
-        for prompt, thread in self._prompts.values():
-            if thread == thread_id and prompt.kind in PAUSES and prompt.state == "open":
-                self._prompts.pop(prompt.id)
-                return prompt.id
-        return ""
+    def pauses_in(self, thread_id: str) -> list[str]:
+        """The pauses that waited in this thread."""
+        told = self._prompts.values()
+        return [p.id for p, t in told if t == thread_id and p.kind in PAUSES and p.state == "open"]
 
     def to_look_up(self) -> list[tuple[str, dict[str, object]]]:
         """The items to be read, by prompt: their end may be on record, also of a thread that is not loaded."""

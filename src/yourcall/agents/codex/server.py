@@ -28,6 +28,7 @@ from yourcall.events import (
     DialogStillOpen,
     HolderConnected,
     PromptRaised,
+    PromptWithdrawn,
     SessionEnded,
     SessionSeen,
 )
@@ -153,9 +154,9 @@ class Server:
         return [self._resume(known) for known in self._unheard()]
 
     def _unheard(self) -> list[Known]:
-        """Threads that are at work and that we do not listen to."""
-        active = [known for known in self._threads.values() if known.thread.status.type == "active"]
-        return [known for known in active if not known.subscribed and not known.thread.ephemeral]
+        """Threads that are at work, or of whose rest we must know more, and that we do not listen to."""
+        left = [known for known in self._threads.values() if not known.subscribed and not known.thread.ephemeral]
+        return [k for k in left if k.thread.status.type == "active" or self.before.pauses_in(k.thread.id)]
 
     def _resume(self, known: Known) -> bytes:
         known.subscribed = True
@@ -231,19 +232,14 @@ class Server:
             return self._closed(thread.id, at)
         if status.type == "active" and not known.subscribed:
             return Spoke(tuple(events), lines=(self._resume(known),))
-        if status.type != "active":
-            events += self._resting(known, at)
+        if not known.subscribed and self.before.pauses_in(thread.id):
+            # Which turn was the last? There may have been one while we were away.
+            return Spoke(tuple(events), lines=(self._resume(known),))
         return Spoke(tuple(events))
 
     def _seen(self, known: Known, at: float, state: SessionState | None = None) -> SessionSeen:
         link = Link(self._link, known.thread.id, self._place)
         return threads.seen(known.thread, link, self._child, at, state)
-
-    def _resting(self, known: Known, at: float) -> list[AnyEvent]:
-        """A pause of before is held again if its thread still rests."""
-        pause = "" if known.pause else self.before.pause_in(known.thread.id)
-        known.pause = known.pause or pause
-        return [HolderConnected(at, pause)] if pause else []
 
     def _resumed(self, thread_id: str) -> Reply:
         def resumed(message: wire.Message, at: float) -> Spoke:
@@ -340,7 +336,10 @@ class Server:
         elif not thread.parentThreadId:
             pause = pauses.ended(thread, turn, last, self._link, at)
             known.pause = pause.id
-            events += [self._seen(known, at, "idle"), PromptRaised(at, pause)]
+            events.append(self._seen(known, at, "idle"))
+            waited = [each for each in self.before.pauses_in(thread.id) if self.before.take(each)]
+            events += [PromptWithdrawn(at, each, "the session went on") for each in waited if each != pause.id]
+            events.append(HolderConnected(at, pause.id) if pause.id in waited else PromptRaised(at, pause))
         if not self._alone and not self._requests.of(thread.id):
             known.subscribed = False
             lines.append(self.call("thread/unsubscribe", {"threadId": thread.id}))
