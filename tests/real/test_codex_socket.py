@@ -270,6 +270,26 @@ def test_a_yourcall_that_was_away_finds_what_is_asked_and_what_was_decided(scene
     assert scene.made("second")
 
 
+def test_a_yourcall_that_was_away_knows_what_codex_said_last(scene: CodexScene) -> None:
+    owner, thread = scene.begin([pause("joined"), say("First.")])
+    until(lambda: thread in [s["id"] for s in scene.yourcall.run("sessions", "--json").json], 40, what="it joins")
+    scene.model.release("joined")
+    first = scene.prompt(kind="ready")
+    scene.yourcall.kill()
+    scene.yourcall.start()
+    words = scene.model.script("more", [say("Second.")])
+    until(lambda: scene.yourcall.run("answer", first["id"], "--text", words).code == 0, 40, every=0.5)
+    second = scene.prompt(first, kind="ready")
+    assert second["body"] == "Second."
+    scene.yourcall.kill()
+    owner.say(thread, scene.model.script("meanwhile", [say("Third.")]))
+    until(lambda: "Third." in turns_of(owner, thread), what="the end of the turn")
+    scene.yourcall.start()
+    third = scene.prompt(first, second, kind="ready")
+    assert (third["body"], third["held"]) == ("Third.", True)
+    scene.settled(second, "ended", None)
+
+
 def test_a_no_of_one_who_came_late_is_proved(scene: CodexScene) -> None:
     """To a client that joined while it was pending, Codex does not tell the end of what is declined."""
     outside = scene.home.path / "outside.txt"
