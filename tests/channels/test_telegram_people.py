@@ -732,3 +732,26 @@ def test_words_for_a_question_that_is_over_are_told_to_be_late_and_said_to_nobod
         await stage.see(lambda: ear.heard == [("s1", "now the docs")], "said to the session")
 
     acts(story)
+
+
+def test_what_people_send_each_other_in_a_group_is_none_of_our_business(acts: Acts) -> None:
+    """A bot that may manage topics sees everything; in a topic, each message is a reply to the topic's first."""
+
+    async def story(stage: Stage) -> None:
+        stage.desk = desk_of(stage, Ear())
+        stage.life(progress=False)
+        group: dict[str, Any] = {"chat": -100, "kind": "supergroup", "forum": True}
+        await stage.pair(**group)
+        stage.server.uploads["cat"] = b"cat"
+        told = len(stage.server.shown(-100))
+        stage.server.say("", **group, thread=50, reply_to=50, sticker={"file_id": "v"})
+        stage.server.say("", **group, thread=50, reply_to=50, photo=[{"file_id": "cat"}])
+        stage.server.say("look", **group, thread=50, reply_to=61, document={"file_id": "cat"})
+        stage.server.say("good morning", **group, ago=3600)
+        stage.server.say("/list", **group)
+        await stage.see(lambda: any("Nothing runs" in m["text"] for m in stage.server.shown(-100)))
+        await stage.see(lambda: not any(name.startswith("u:") for name in stage.keep.facts), "all is done")
+        assert len(stage.server.shown(-100)) == told + 1
+        assert "getFile" not in stage.server.methods()
+
+    acts(story)

@@ -254,8 +254,13 @@ class Listener:
             return
         await self._telegram.note_forum(chat, where.is_forum)
         file = heard.document or (heard.photo[-1] if heard.photo else None)
+        # In a group people speak to each other, too; and in a topic, all of it is a reply to the topic's first.
+        replied = heard.reply_to_message
+        ours = chat.private or (replied is not None and await self._replied(chat, replied) is not None)
+        if not ours and not command:
+            return
         if not file and not heard.text:
-            if not_taken(heard) and (chat.private or heard.reply_to_message):
+            if not_taken(heard):
                 self._tell(chat, heard.message_id, thread, ONLY_WORDS)
             return
         if begun:
@@ -265,7 +270,7 @@ class Listener:
             words = "This came while yourcall was away. Say it again if it still holds."
             self._tell(chat, heard.message_id, thread, words)
             return
-        if file is not None and (chat.private or command or heard.reply_to_message):
+        if file is not None:
             work = self._with_file(number, heard, file, chat, by, thread)
             await self._begin(number, chat, heard.message_id, thread, work)
             return
