@@ -15,6 +15,7 @@ from telegram_stage import Acts, Stage
 
 from kit.telegram_server import TelegramServer
 from yourcall.agents.talk import Wish
+from yourcall.channels import runner, telegram
 from yourcall.channels.needs import Desk
 from yourcall.channels.runner import Condition
 from yourcall.channels.telegram import Settings, Telegram
@@ -755,3 +756,39 @@ def test_what_people_send_each_other_in_a_group_is_none_of_our_business(acts: Ac
         assert "getFile" not in stage.server.methods()
 
     acts(story)
+
+
+def test_what_waited_for_its_turn_too_long_is_sent_when_it_comes(
+    lives: Lives, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Telegram is slow, and one message after the other goes to a chat: what was not begun is surely not there."""
+    monkeypatch.setattr(runner, "PATIENCE_S", 1.0)
+    monkeypatch.setattr(telegram, "SEND_S", 0.5)
+
+    class Slow(TelegramServer):
+        held, goes_on = threading.Event(), threading.Event()
+
+        def _sendMessage(self, fields: dict[str, Any]) -> tuple[int, Any]:
+            if "npm one" in fields["text"]:
+                self.held.set()
+                self._lock.wait_for(self.goes_on.is_set, 30)
+            return super()._sendMessage(fields)
+
+    async def story(house: House) -> None:
+        with Slow() as server:
+            stage = Stage(house, server)
+            stage.life()
+            await stage.pair()
+            await house.ask("p1", title="npm one")
+            await house.until(server.held.is_set, what="the first is on its way")
+            await house.ask("p2", title="npm two")
+            await house.until(
+                lambda: {row.notice: row.why for row in house.store.receipts()}.get("p2"), what="it waited"
+            )
+            server.goes_on.set()
+            with server._lock:
+                server._lock.notify_all()
+            await stage.see(lambda: any("npm two" in m["text"] for m in server.shown()), "told after all")
+            await house.stop()
+
+    lives(story)

@@ -120,13 +120,19 @@ class Telegram:
         if chat is None:
             return Gone("this chat is not paired any more")
         until = asyncio.get_running_loop().time() + SEND_S
-        for prompt in notice.prompts:
-            await self.book.name_prompt(prompt.id)
         first = notice.prompts[0] if notice.prompts else None
-        thread = await self.thread(chat, first.cwd, notice.project) if first else 0
-        message, files = told(notice, self._draft(target, notice))
-        keys = keyboard(notice, self._draft(target, notice), self._offer(notice))
-        async with self.sending(chat):
+        turn = self.sending(chat)
+        try:
+            async with asyncio.timeout_at(until):
+                for prompt in notice.prompts:
+                    await self.book.name_prompt(prompt.id)
+                thread = await self.thread(chat, first.cwd, notice.project) if first else 0
+                await turn.acquire()
+        except TimeoutError:
+            return Later("others were sent first, and took too long")  # nothing of this one was said
+        try:
+            message, files = told(notice, self._draft(target, notice))
+            keys = keyboard(notice, self._draft(target, notice), self._offer(notice))
             end = await self.say(chat, message, keys=keys, thread=thread)
             if not isinstance(end, int):
                 return end
@@ -135,6 +141,8 @@ class Telegram:
             session = first.session_id if first and len(notice.prompts) == 1 else ""
             placed = Placed(tuple(prompt.id for prompt in notice.prompts), session, notice.id, back=notice.back)
             await self.book.place(str(chat.id), end, placed)
+        finally:
+            turn.release()
         try:
             async with asyncio.timeout_at(until):
                 for file in files:
