@@ -792,3 +792,19 @@ def test_what_waited_for_its_turn_too_long_is_sent_when_it_comes(
             await house.stop()
 
     lives(story)
+
+
+def test_what_cannot_be_told_in_a_topic_that_was_closed_is_told_in_general(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair(chat=-100, kind="supergroup", forum=True)
+        await stage.house.ask("p1")
+        await stage.see(lambda: len(stage.prompts(-100)) == 1)
+        await stage.house.settled()
+        stage.server.faults.append((400, "Bad Request: TOPIC_CLOSED"))
+        await stage.house.ask("p2")
+        await stage.see(lambda: len(stage.prompts(-100)) == 2, "told all the same")
+        assert "message_thread_id" not in stage.prompts(-100)[1]
+        assert len(stage.server.topics) == 1
+
+    acts(story)

@@ -272,6 +272,9 @@ class Telegram:
             await self._forget_thread(chat, thread)
             del fields["message_thread_id"]
             end = await self.api.call("sendMessage", fields)
+        if isinstance(end, Refusal) and "topic_closed" in end.words.lower() and thread:
+            fields.pop("message_thread_id", None)  # somebody closed it, and may open it again
+            end = await self.api.call("sendMessage", fields)
         if isinstance(end, Refusal) and end.moved_to:
             await self.book.move_chat(str(chat.id), end.moved_to)
             end = await self.api.call("sendMessage", {**fields, "chat_id": end.moved_to})
