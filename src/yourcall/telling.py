@@ -126,6 +126,7 @@ class Telling:
     async def run(self) -> None:
         """Until cancelled; with other channels after `reload`."""
         try:
+            await self._forget_others()
             while True:
                 self._anew.clear()
                 running = asyncio.create_task(self._running().run(self._desk))
@@ -142,6 +143,14 @@ class Telling:
         finally:
             if self._http is not None:
                 await self._http.aclose()
+
+    async def _forget_others(self) -> None:
+        """As with `reload`: a channel was taken out while we did not run, and whoever was paired there with it."""
+        try:
+            for name in set(self._store.remembering()) - set(with_push(self._config.channels)):
+                await self._store.forget(name)
+        except Exception:  # no reason to tell nobody
+            log.exception("who was paired in channels that are gone could not be forgotten")
 
     async def reload(self) -> Refused | None:
         """Read the configuration again; if it is wrong, nothing changes.

@@ -9,8 +9,10 @@ from channel_house import ALLOW, DENY, Board, House, Lives
 from msgspec.structs import replace
 
 from yourcall.channels.buttons import with_tokens
+from yourcall.channels.configured import Configured
 from yourcall.channels.needs import Desk
 from yourcall.channels.notices import notice
+from yourcall.channels.telegram import Settings
 from yourcall.config import Config
 from yourcall.events import DialogReached, HolderConnected, HolderLost
 from yourcall.links.presence import Presence
@@ -19,10 +21,10 @@ from yourcall.model import Question
 from yourcall.telling import Telling
 
 
-def telling(house: House) -> Telling:
+def telling(house: House, config: Config | None = None) -> Telling:
     presence = Presence(list, Servers())
     desk = Desk(house.loop, None, None)  # type: ignore[arg-type]
-    return Telling(house.folder, house.loop, house.store, Config(), presence, desk, "")
+    return Telling(house.folder, house.loop, house.store, config or Config(), presence, desk, "")
 
 
 async def tokens(house: House) -> dict[str, str]:
@@ -77,5 +79,35 @@ def test_a_button_is_no_answer_to_questions_that_are_only_being_written_down(liv
         row = house.store.prompt("p1")
         assert row is not None
         assert row.state == "open"
+
+    lives(story)
+
+
+def test_who_was_paired_in_a_channel_that_was_taken_out_while_nobody_ran_is_forgotten(lives: Lives) -> None:
+    async def story(house: House) -> None:
+        await house.store.remember("telegram", "chats", b"{}")
+        await house.store.remember("push", "phone", b"{}")
+        told = telling(house)
+        running = asyncio.create_task(told.run())
+        await house.until(lambda: not house.store.remembered("telegram"), 5, what="forgotten")
+        assert house.store.remembered("push")
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    lives(story)
+
+
+def test_secrets_that_cannot_be_read_cost_nobody_their_pairing(lives: Lives) -> None:
+    async def story(house: House) -> None:
+        await house.store.remember("chat", "chats", b"{}")
+        (house.folder / "secrets.toml").write_text("[")
+        settings = {"chat": Configured("telegram", Settings())}
+        told = telling(house, replace(Config(), channels=settings))
+        running = asyncio.create_task(told.run())
+        await house.ask()
+        await house.until(lambda: told._running()._prompts, what="it runs")
+        assert house.store.remembered("chat")
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
 
     lives(story)

@@ -236,6 +236,22 @@ def test_two_programs_on_one_bot_are_said_by_channels_doctor_and_the_test(tmp_pa
         assert listed["telegram"]["targets"] == 0, "who was paired before is not any more"
 
 
+def test_who_was_paired_in_a_channel_that_is_removed_is_forgotten_also_while_yourcall_does_not_run(
+    yc: Daemon,
+) -> None:
+    def paired() -> list[Any]:
+        with closing(sqlite3.connect(yc.home / "yourcall.db")) as db:
+            return db.execute("SELECT channel FROM channel_facts ORDER BY channel").fetchall()
+
+    yc.stop()
+    with closing(sqlite3.connect(yc.home / "yourcall.db")) as db:
+        db.executemany("INSERT INTO channel_facts VALUES (?, 'chats', '{}')", [("phone",), ("tablet",)])
+        db.commit()
+    said = yc.run("channels", "remove", "phone")
+    assert said.code == 0, said
+    assert paired() == [("tablet",)]
+
+
 def _doctors(yc: Daemon) -> list[dict[str, Any]]:
     return [each for each in yc.run("doctor", "--json").json if each["check"] == "channels"]
 

@@ -269,7 +269,8 @@ def remove(place: Place, name: str) -> None:
         if refused is not None:
             raise Problem(refused.reason)
     click.echo(f"Removed {name}.")
-    _reload(place)
+    if not _reload(place):
+        _forget(place.home, name)
 
 
 def _only_without(name: str, text: str, rest: str) -> None:
@@ -321,14 +322,35 @@ def test(place: Place, name: str, wait: float, as_json: bool) -> None:
         raise SystemExit(1)
 
 
-def _reload(place: Place) -> None:
+def _reload(place: Place) -> bool:
+    """Whether there was a daemon to do it."""
     try:
         reply = call(place.home, "POST", "/api/channels/reload")
     except NotRunning:
         click.echo("This holds as soon as yourcall runs.")
-        return
+        return False
     if reply.status != 200:
         raise refusal(reply)
+    return True
+
+
+def _forget(home: Path, name: str) -> None:
+    """Whoever was paired there is not any more, even if a channel of this name is added before the next start."""
+    import asyncio
+
+    from yourcall.store.problem import StoreProblem
+    from yourcall.store.sqlite import Store
+
+    if not (home / "yourcall.db").exists():
+        return
+    try:
+        store = Store.open(home / "yourcall.db")
+        try:
+            asyncio.run(store.forget(name))
+        finally:
+            store.close()
+    except StoreProblem as problem:
+        raise Problem(f"Who was paired there could not be forgotten: {problem}") from problem
 
 
 @contextmanager

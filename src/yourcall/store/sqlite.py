@@ -253,6 +253,13 @@ class Store:
     def remembered(self, channel: str) -> dict[str, bytes]:
         return dict(self._rows(told.FACTS, channel))
 
+    def remembering(self) -> list[str]:
+        """The channels that something is kept of."""
+        return [channel for (channel,) in self._rows(told.REMEMBERING)]
+
+    async def forget(self, channel: str) -> None:
+        await self._write(lambda tx: told.forget(tx, channel))
+
     async def remember(self, channel: str, key: str, value: bytes | None) -> None:
         await self._write(lambda tx: told.remember(tx, channel, key, value))
 

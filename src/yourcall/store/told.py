@@ -15,6 +15,7 @@ from yourcall.store.writer import Transaction
 _COLUMNS = "notice, channel, target, prompts, state, at, times, receipt, face, why"
 ALL = f"SELECT {_COLUMNS} FROM receipts ORDER BY at"  # noqa: S608
 _PUT = f"INSERT OR REPLACE INTO receipts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+REMEMBERING = "SELECT DISTINCT channel FROM channel_facts"
 FACTS = "SELECT key, value FROM channel_facts WHERE channel = ?"
 TAP = "SELECT prompt_id, question, option, offer, channel, at FROM taps WHERE hash = ?"
 
@@ -57,3 +58,7 @@ def remember(tx: Transaction, channel: str, key: str, value: bytes | None) -> No
         tx.db.execute("DELETE FROM channel_facts WHERE channel = ? AND key = ?", (channel, key))
     else:
         tx.db.execute("INSERT OR REPLACE INTO channel_facts VALUES (?, ?, ?)", (channel, key, value))
+
+
+def forget(tx: Transaction, channel: str) -> None:
+    tx.db.execute("DELETE FROM channel_facts WHERE channel = ?", (channel,))
