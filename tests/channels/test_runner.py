@@ -429,6 +429,21 @@ def test_a_power_cut_in_the_middle_of_a_send(lives: Lives) -> None:
     lives(story)
 
 
+def test_a_digest_whose_first_prompt_was_forgotten_is_still_brought_to_its_end(lives: Lives) -> None:
+    async def story(house: House) -> None:
+        prompt = await house.ask()
+        board = Board(edit=True)
+        board.shown["m1"] = Notice("all-gone", "ready", "2 sessions are ready for you", "")
+        row = Receipt("all-gone", "board", "", ("gone", prompt.id), "shown", house.clock(), 1, "m1")
+        await house.store.put_receipts([row])
+        house.start(board)
+        await house.at_the_desk()
+        await house.until(lambda: not house.store.receipts(), 5, what="done with")
+        assert [notice.outcome for notice in board.shown.values()] == ["Answered at the desk"]
+
+    lives(story)
+
+
 def test_a_send_is_on_disk_before_it_leaves_and_not_repeated_by_another_life(lives: Lives) -> None:
     async def story(house: House) -> None:
         board = Board()

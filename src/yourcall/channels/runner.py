@@ -285,6 +285,10 @@ class Runner:
             reminder=row.times - 1,
         )
 
+    def _first(self, row: Receipt) -> Prompt:
+        """Of those that are still known: one of a digest may have been forgotten since."""
+        return next(self._prompts[id] for id in row.prompts if id in self._prompts)
+
     def _next(self, row: Receipt, made: Notice | None) -> Deed | None:
         """The one next thing to do about a receipt; None: nothing, as things stand."""
         channel = self.channels.get(row.channel)
@@ -326,7 +330,7 @@ class Runner:
             await self._write(replace(row, state="over"))
             return Sent()
         if deed == "update":
-            tapped = await with_tokens(made, channel, self._prompts[row.prompts[0]], self._ledger, self._clock())
+            tapped = await with_tokens(made, channel, self._first(row), self._ledger, self._clock())
             done = await self._carry(channel, channel.update(row.target, row.receipt, tapped))
         else:
             done = await self._carry(channel, channel.withdraw(row.target, row.receipt, made))
@@ -350,7 +354,7 @@ class Runner:
         if row.state != "trying":
             row = replace(row, state="trying")
             await self._write(row)
-        tapped = await with_tokens(made, channel, self._prompts[row.prompts[0]], self._ledger, self._clock())
+        tapped = await with_tokens(made, channel, self._first(row), self._ledger, self._clock())
         done = await self._carry(channel, channel.send(row.target, tapped))
         match done:
             case Sent(receipt=receipt):
