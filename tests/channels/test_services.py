@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+import resource
 import stat
 import sys
 import threading
@@ -447,6 +448,24 @@ def test_a_desktop_program_that_fails_says_so(tmp_path: Path, bin_dir: Path) -> 
     channel = Desktop("desktop", {"PATH": f"{bin_dir}{os.pathsep}/bin", "DISPLAY": ":0"}, "linux")
     done = asyncio.run(channel.send("", notice("p1", [_prompt()])))
     assert done == Failed("notify-send ended with 3; is a desktop session running?")
+
+
+def test_without_a_free_file_handle_the_desktop_is_told_later(bin_dir: Path) -> None:
+    channel = Desktop("desktop", {"PATH": str(bin_dir), "DISPLAY": ":0"}, "linux")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+
+    async def go() -> None:
+        shown = notice("p1", [_prompt()])
+        assert await channel.send("", shown) == Sent("17")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))  # what is open stays so
+        try:
+            done = await channel.send("", shown)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert isinstance(done, Later), done
+        assert await channel.send("", shown) == Sent("17")
+
+    asyncio.run(go())
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning")  # Apprise's own

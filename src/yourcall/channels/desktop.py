@@ -6,6 +6,7 @@ Rule: what an agent wrote is an argument, never part of a command or a script, a
 from __future__ import annotations
 
 import asyncio
+import errno
 import html
 import os
 import shutil
@@ -30,6 +31,10 @@ _CLOSE = (
     "gdbus", "call", "--session", "--dest", "org.freedesktop.Notifications", "--object-path",
     "/org/freedesktop/Notifications", "--method", "org.freedesktop.Notifications.CloseNotification",
 )  # fmt: skip
+
+
+# Of file handles, processes or memory, which others give back.
+_SHORT = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
 
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -88,7 +93,8 @@ class Desktop:
                 stderr=asyncio.subprocess.DEVNULL,
             )
         except OSError as error:
-            return Failed(f"{os.path.basename(words[0])} cannot be run: {error.strerror}")
+            why = f"{os.path.basename(words[0])} cannot be run: {error.strerror}"
+            return Later(why) if error.errno in _SHORT else Failed(why)
         try:
             out, _ = await process.communicate()
         except BaseException:
