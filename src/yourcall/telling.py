@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from yourcall.channels.buttons import with_tokens
-from yourcall.channels.channel import Channel, Sent, TwoWay, World
+from yourcall.channels.channel import Channel, Paired, Sent, TwoWay, World
 from yourcall.channels.configured import PUSH, make_channel, secrets_for, with_push
 from yourcall.channels.needs import Desk, Memory
 from yourcall.channels.notices import notice
@@ -244,6 +244,21 @@ class Telling:
             if not channel.targets() and (name or channel.name != PUSH)
         ]
         return [*await asyncio.gather(*trials), *silent]
+
+    async def unpair(self, name: str, person: str) -> Refused | None:
+        """One person, by name or number, is not heard there any more."""
+        channel = next((channel for channel in self._channels if channel.name == name), None)
+        if channel is None:
+            return Refused(f"There is no channel {name!r}. See which there are with: yourcall channels")
+        people: Mapping[str, str] = channel.people() if isinstance(channel, Paired) else {}
+        meant = [id for id, known in people.items() if person and person.lower() in (id, known.lower())]
+        if len(meant) == 1 and isinstance(channel, Paired):
+            await channel.unpair(meant[0])
+            return None
+        listed = ", ".join(f"{known} ({id})" for id, known in people.items() if not meant or id in meant)
+        if meant:
+            return Refused(f"{len(meant)} people are called that; give the number: {listed}.")
+        return Refused(f"Nobody is paired with {name}." if not people else f"Say who: {listed}.")
 
     def _tried(self, prompt_id: str) -> None:
         if prompt_id in self._tests:

@@ -236,6 +236,42 @@ def test_two_programs_on_one_bot_are_said_by_channels_doctor_and_the_test(tmp_pa
         assert listed["telegram"]["targets"] == 0, "who was paired before is not any more"
 
 
+def test_one_person_is_unpaired_at_the_machine(yc: Daemon) -> None:
+    with TelegramServer() as telegram:
+        options = ("--set", f"server={telegram.url}", "--set", f"token={TOKEN}", "--set", "code=ABCD-EFGH")
+        assert yc.run("channels", "add", "telegram", "--yes", *options).code == 0
+
+        def told(word: str, chat: int = 7) -> str:
+            return until(
+                lambda: next((m["text"] for m in reversed(telegram.shown(chat)) if word in m["text"]), ""), 30
+            )
+
+        telegram.say("/pair ABCD-EFGH")
+        told("Paired")
+        telegram.say("/invite")
+        telegram.say(told("/pair ").rpartition("\n")[2], chat=8, user=8, name="Bob")
+        told("Paired", 8)
+        telegram.say("/invite", chat=8, user=8, name="Bob")
+        later = told("/pair ", 8).rpartition("\n")[2]
+
+        said = yc.run("channels", "unpair", "telegram")
+        assert said.code == 2, said
+        assert "Say who: Ada (7), Bob (8)." in said.err
+        assert "no channel" in yc.run("channels", "unpair", "nobody", "Bob").err
+        assert "Nobody is paired" in yc.run("channels", "unpair", "phone", "Bob").err
+        assert "Say who" in yc.run("channels", "unpair", "telegram", "Eve").err
+        said = yc.run("channels", "unpair", "telegram", "bob")
+        assert said.code == 0, said
+        assert "Say who: Ada (7)." in yc.run("channels", "unpair", "telegram").err
+        assert {one["name"]: one["targets"] for one in yc.run("channels", "--json").json}["telegram"] == 1
+        telegram.say(later, chat=8, user=8, name="Bob")
+        told("wrong", 8)
+        telegram.say("/pause", chat=8, user=8, name="Bob")
+        telegram.say("/list")
+        told("Nothing runs")
+        assert not (yc.home / "paused").exists()
+
+
 def test_who_was_paired_in_a_channel_that_is_removed_is_forgotten_also_while_yourcall_does_not_run(
     yc: Daemon,
 ) -> None:

@@ -214,6 +214,7 @@ def test_replies_are_what_the_document_says(house: House) -> None:
         ("GET", "/api/channels", "/api/channels", None, 404),
         ("POST", "/api/channels/test", "/api/channels/test", {"wait": -1}, 400),
         ("POST", "/api/channels/reload", "/api/channels/reload", None, 404),
+        ("POST", "/api/channels/unpair", "/api/channels/unpair", {"name": "x"}, 404),
         ("POST", "/api/shutdown", "/api/shutdown", None, 202),
     ]
     tried = {(method, path) for method, path, *_ in calls}

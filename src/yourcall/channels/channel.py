@@ -158,6 +158,14 @@ class TwoWay(Protocol):
     async def listen(self, desk: Desk) -> None: ...
 
 
+@runtime_checkable
+class Paired(Protocol):
+    """People are known here by a pairing of their own, each by an id that no other has."""
+
+    def people(self) -> Mapping[str, str]: ...
+    async def unpair(self, person: str, /) -> None: ...
+
+
 class Keep(Protocol):
     """What one channel remembers over restarts: its pairings, where it stopped reading."""
 

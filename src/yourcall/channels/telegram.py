@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from typing import Annotated, Any
@@ -102,6 +102,12 @@ class Telegram:
 
     def targets(self) -> Sequence[str]:
         return list(self.book.chats()) if self.has_token else ()
+
+    def people(self) -> Mapping[str, str]:
+        return self.book.people()
+
+    async def unpair(self, person: str) -> None:
+        await self.book.drop_person(person)
 
     async def listen(self, desk: Desk) -> None:
         from yourcall.channels.telegram_listen import Listener

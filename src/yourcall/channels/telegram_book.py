@@ -119,6 +119,17 @@ class Book:
         """The person's name, if paired."""
         return (self._read("senders", dict[str, str]) or {}).get(str(user_id))
 
+    def people(self) -> dict[str, str]:
+        return self._read("senders", dict[str, str]) or {}
+
+    async def drop_person(self, person: str) -> None:
+        """Not heard any more, nor told in private; nor let in by a code that may have been made for later."""
+        await self._write("invites", [])
+        await self._write("senders", {one: name for one, name in self.people().items() if one != person})
+        chats = self.chats()
+        if chats.pop(person, None) is not None:
+            await self._write("chats", chats)
+
     async def pair(self, code: str, chat: Chat, user_id: int, name: str) -> str:
         """Empty if it worked; else why not."""
         now = self._clock()

@@ -273,6 +273,26 @@ def remove(place: Place, name: str) -> None:
         _forget(place.home, name)
 
 
+@command.command(
+    "unpair",
+    epilog="""\b
+Examples:
+  yourcall channels unpair telegram
+  yourcall channels unpair telegram Bob
+""",
+)
+@click.argument("name")
+@click.argument("person", default="")
+@pass_place
+def unpair(place: Place, name: str, person: str) -> None:
+    """Take the right to answer and speak away from one PERSON; without one it says who has it."""
+    body = json.dumps({"name": name, "person": person})
+    reply = call(place.home, "POST", "/api/channels/unpair", body=body)
+    if reply.status != 200:
+        raise refusal(reply)
+    click.echo(safe(f"{person} is not heard in {name} any more. In a group they still see what is told there."))
+
+
 def _only_without(name: str, text: str, rest: str) -> None:
     """Nothing is written that would keep yourcall from starting."""
     from yourcall.config import parse

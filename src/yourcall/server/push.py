@@ -19,6 +19,7 @@ from yourcall.server.wire import (
     TapReply,
     TapRequest,
     TrialView,
+    UnpairRequest,
 )
 
 _STATUS = {"too_late": 409, "bounced": 409, "unsure": 409, "refused": 422, "confirmed": 200}
@@ -99,6 +100,16 @@ async def test_channels(call: Call) -> Reply | Refusal:
 
 def _trial(trial: Trial) -> TrialView:
     return TrialView(trial.channel, trial.kind, trial.target, trial.sent, trial.detail, trial.tapped)
+
+
+async def unpair(call: Call) -> Reply | Refusal:
+    asked = await body(call.request, UnpairRequest)
+    if isinstance(asked, Refusal):
+        return asked
+    if call.told is None:
+        return _NONE
+    refused = await call.told.unpair(asked.name, asked.person)
+    return Refusal(422, refused.reason) if refused is not None else Reply(Done())
 
 
 async def reload_channels(call: Call) -> Reply | Refusal:

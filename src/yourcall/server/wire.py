@@ -330,6 +330,13 @@ class ChannelTestRequest(Struct, frozen=True, forbid_unknown_fields=True):
     wait: Seconds = 0.0
 
 
+class UnpairRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """A person who is paired with this channel, by name or number."""
+
+    name: Annotated[str, Meta(max_length=64)]
+    person: Annotated[str, Meta(max_length=100)] = ""
+
+
 class TrialView(Struct, frozen=True):
     channel: str
     kind: str

@@ -616,6 +616,12 @@ export interface TriedView {
   examples: string[];
 }
 
+/** A person who is paired with this channel, by name or number. */
+export interface UnpairRequest {
+  name: string;
+  person?: string;
+}
+
 /** Where the file is on the machine: what to tell an agent. */
 export interface UploadView {
   path: string;
