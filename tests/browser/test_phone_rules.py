@@ -23,7 +23,7 @@ def test_always_like_this_is_seen_made_and_taken_back(yc: Yourcall, agent: Agent
     page.js(f"location.hash = '#/p/{prompt['id']}'")
     page.tap("Always, like this…")
     shown = page.sees("Make this rule")
-    assert "Allow commands `git diff …` for reading" in shown
+    assert "Allow commands git diff … for reading" in shown
     assert "it would have decided 1" in shown
     assert yc.http("GET", "/api/rules")[1]["rules"] == []
     page.tap("Make this rule")
