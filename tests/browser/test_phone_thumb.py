@@ -108,6 +108,21 @@ def test_no_rule_is_made_by_a_tap_for_what_was_there_before(yc: Yourcall, agent:
     assert yc.http("GET", "/api/rules")[1]["rules"] == []
 
 
+def test_a_device_is_not_unpaired_by_a_double_tap(yc: Yourcall, opens: Opens) -> None:
+    page = opens("phone", width=360, height=740)
+    page.js("location.hash = '#/devices'")
+    dots = page.find("Change phone")
+    page.js(STILL)
+    page.touch(dots, 0.01)
+    page.touch(until(lambda: page.box("Unpair"), what="what can be done", show=page.text), 0.01)
+    small = """[...document.querySelectorAll(".device button")].map((one) => one.getBoundingClientRect())
+        .filter((r) => Math.min(r.width, r.height) < 43.5).length"""
+    assert page.js(small) == 0
+    page.touch(until(lambda: page.box("Rename"), what="another one", show=page.text), 0.01)
+    until(lambda: page.box("Save"), what="the tap after it", show=page.text)
+    assert [device["name"] for device in yc.http("GET", "/api/devices")[1]] == ["phone"]
+
+
 def test_a_second_tap_on_send_stops_nothing(tmp_path: Path, yc: Yourcall, opens: Opens) -> None:
     page = opens()
     with Tmux() as tmux:
