@@ -489,6 +489,40 @@ def test_an_answer_that_did_arrive_before_the_desk_won_is_not_said_to_be_unsent(
     assert "was not sent" not in page.text()
 
 
+# The first answer is slower than its own repetition: it arrives just before that, and nobody hears the reply.
+OVERTAKEN = """
+  window.tries = 0;
+  window.fetch = ((asks) => {
+    let first;
+    return async (path, init) => {
+      if (!/answer$/.test(path)) return asks(path, init);
+      if (window.tries++ === 0) {
+        first = () => asks(path, init);
+        throw new TypeError("no line");
+      }
+      await first();
+      return asks(path, init);
+    };
+  })(window.fetch.bind(window));
+"""
+
+
+def test_an_answer_that_was_repeated_is_not_told_to_be_late_behind_itself(
+    yc: Yourcall, agent: Agent, opens: Opens
+) -> None:
+    page = opens()
+    line = agent.bash("againaaaa2", "npm test")
+    page.find("Allow")
+    page.js(OVERTAKEN)
+    page.tap("Allow")
+    assert answered(line)["decision"]["behavior"] == "allow"
+    until(lambda: page.js("window.tries") == 2, what="the second try")
+    until(lambda: len(story(yc, "againaaaa2")["history"]) > 2, what="it to be on record")
+    page.sees("Taken. On its way to the agent")
+    page.js("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert "too late" not in page.text()
+
+
 # An answer whose fate is the test's to decide.
 HELD = """
   window.fetch = ((asks) => (path, ...more) => /answer$/.test(path)

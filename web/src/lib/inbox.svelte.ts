@@ -283,16 +283,19 @@ class Inbox {
     if (card) this.takeBack(card);
   }
 
-  private async deliver(card: Card, mine: Mine): Promise<void> {
+  private async deliver(card: Card, mine: Mine, repeated = false): Promise<void> {
     try {
       const path = `/api/prompts/${part(card.prompt.id)}/answer`;
       // A rule's hold shows as a button that is held: whoever got here has said it twice.
       const request = card.prompt.hold ? { ...mine.request, sure: true } : mine.request;
       const reply = await call<AnswerReply>("POST", path, request);
       if (reply.status === 401) return this.unpair("This device is not paired any more.");
-      if (card.mine === mine) this.own(card, reply.ok ? { ...mine, stage: "told" } : null);
+      // What was tried before may have been on its way all the time: then it is late behind itself, and counts.
+      const first = repeated && reply.data.result === "too_late" && this.me !== "" && reply.data.by === this.me;
+      if (card.mine === mine) this.own(card, reply.ok || first ? { ...mine, stage: "told" } : null);
       const detail = line(reply.data.detail || reply.error);
-      if (reply.data.result === "too_late") card.note = { text: `Yours came too late: ${detail}.`, tone: "late" };
+      if (first) card.note = null;
+      else if (reply.data.result === "too_late") card.note = { text: `Yours came too late: ${detail}.`, tone: "late" };
       else if (!reply.ok) card.note = { text: detail || "That did not work. Try again.", tone: "bad" };
       if (reply.data.prompt) this.update(card, reply.data.prompt);
     } catch (error) {
@@ -343,7 +346,7 @@ class Inbox {
         else if (now.data.state === "open" && now.data.held) {
           const again: Mine = { ...mine, stage: "sending" };
           this.own(card, again);
-          await this.deliver(card, again);
+          await this.deliver(card, again, true);
         } else {
           this.update(card, now.data);
           if (card.mine !== mine) continue; // told already
