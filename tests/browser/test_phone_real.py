@@ -11,7 +11,7 @@ from phone_scene import enter
 from kit.codex import CodexHome
 from kit.poll import until
 from kit.responses_server import ResponsesServer, escalated, say
-from kit.turns import text, tool
+from kit.turns import pause, text, tool
 from real.conftest import *  # noqa: F403 - the fixtures of the real agents
 from real.test_claude_headless import drive
 from real.test_codex_started import OfCodex
@@ -240,6 +240,45 @@ def test_a_file_that_is_attached_while_a_message_is_on_its_way_stays_for_the_nex
         until(lambda: page.js("document.querySelector('.composer textarea').value") == "", what="an empty box")
         tell(page, model.script("look", [text("Seen.")]))
         until(lambda: any(str(kept) in said for said in model.user_texts()), 30, what="the file to be told")
+        assert not page.errors
+        page.close()
+
+
+# A line on which nothing that looks again and again gets a reply before the test's word.
+LOOKS = """
+  window.looks = { speaking: [], conversation: [] };
+  window.fetch = ((asks) => async (path, init) => {
+    const kind = /speaking$/.test(path) ? "speaking" : /conversation.*after=/.test(path) ? "conversation" : "";
+    if (kind) await new Promise((go) => window.looks[kind].push(go));
+    return asks(path, init);
+  })(window.fetch.bind(window))
+"""
+# More often than the page looks: seven of its own half seconds.
+A_WHILE = """new Promise((done) => {
+    let left = 7;
+    const timer = setInterval(() => --left || (clearInterval(timer), done()), 500);
+})"""
+
+
+def test_on_a_slow_line_the_page_asks_for_nothing_a_second_time_before_it_is_told(
+    built: None, tmp_path: Path, claude_home: ClaudeHome, claude_bin: Path, model: ModelServer, chromium: Chromium
+) -> None:
+    """A browser has six lines to one address: looks that pile up would hold up an answer given meanwhile."""
+    with drive(tmp_path, claude_home, claude_bin, model) as driven:
+        page = enter(chromium, driven.yourcall)
+        session = driven.start([text("Hello.")])
+        page.js(f"location.hash = '#/s/{session}'")
+        page.sees("Hello.", 60)
+        page.js(LOOKS)
+        tell(page, model.script("slow", [text("Half a sentence"), pause("half")], [text("Done.")]))
+        until(
+            lambda: page.js("looks.speaking.length && looks.conversation.length"), 30, what="looks", show=page.text
+        )
+        page.js(A_WHILE)
+        assert page.js("[looks.speaking.length, looks.conversation.length]") == [1, 1]
+        page.js("Object.values(looks).forEach((all) => all.splice(0).forEach((go) => go()))")
+        page.sees("Half a sentence", 30)
+        model.release("half")
         assert not page.errors
         page.close()
 
