@@ -20,10 +20,8 @@ from yourcall.agents.ids import LETTERS
 from yourcall.agents.script import read
 from yourcall.agents.script.read import LINK, Ask
 from yourcall.core.lifecycle import CLOSED
-from yourcall.core.state import State
 from yourcall.events import (
     AnswerWritten,
-    AnyEvent,
     CallSettled,
     HolderConnected,
     PromptRaised,
@@ -32,6 +30,7 @@ from yourcall.events import (
     SessionSeen,
     TraceLost,
 )
+from yourcall.links.teller import Teller
 from yourcall.model import Answer, Prompt, Refused
 
 log = logging.getLogger(__name__)
@@ -47,13 +46,6 @@ KEPT = "kept for the script to look up"
 class Rows(Protocol):
     def prompt(self, id: str, /) -> Prompt | None: ...
     def body(self, id: str, /) -> bytes | None: ...
-
-
-class Teller(Protocol):
-    @property
-    def state(self) -> State: ...
-
-    def post(self, event: AnyEvent, bodies: dict[str, bytes] | None = None) -> Coroutine[None, None, object]: ...
 
 
 class Asks:

@@ -18,7 +18,7 @@ import stat
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -28,7 +28,6 @@ from yourcall.agents.codex.server import Server
 from yourcall.agents.sightings import CallResult
 from yourcall.agents.talk import Done
 from yourcall.core.identity import unsettled
-from yourcall.core.state import State
 from yourcall.events import (
     AnswerNotWritten,
     AnswerWritten,
@@ -41,6 +40,7 @@ from yourcall.events import (
     TraceLost,
 )
 from yourcall.links.dialogs import over_meanwhile
+from yourcall.links.teller import Teller
 from yourcall.links.transcript import MOST_AT_ONCE, Tail
 from yourcall.model import TERMINALS, Answer, Outcome, Prompt, Refused, Session, Verdict
 
@@ -63,15 +63,6 @@ GRANTED_S = 10.0
 WRITTEN_S = 10.0
 LONGEST = 256 << 20  # a diff is text; a picture in a conversation is some megabytes
 RECORD_S = 15.0  # an answer is in the rollout about 0.1 s after it was taken
-
-
-class Teller(Protocol):
-    @property
-    def state(self) -> State: ...
-
-    def post(self, event: AnyEvent, bodies: dict[str, bytes] | None = None) -> Coroutine[None, None, object]: ...
-
-    def body(self, id: str, /) -> bytes | None: ...
 
 
 class Connection:

@@ -13,16 +13,16 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
 
 from yourcall.agents.agent import Agent, Finder
 from yourcall.agents.sightings import Pane, Process
-from yourcall.core.state import State
 from yourcall.events import AnyEvent, SessionEnded, SessionSeen
 from yourcall.links import names, processes, windows
+from yourcall.links.teller import Teller
 from yourcall.links.terminals import panes_of
 from yourcall.model import TERMINALS, Session
 
@@ -35,13 +35,6 @@ EVERY_S = 3.0
 # A session with our hooks speaks up within a second; until then it is not called out of reach.
 GRACE_S = 5.0
 LARGEST_FILE = 1024 * 1024
-
-
-class Teller(Protocol):
-    @property
-    def state(self) -> State: ...
-
-    async def post(self, event: AnyEvent) -> object: ...
 
 
 class Discovery:

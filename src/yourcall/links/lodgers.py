@@ -10,30 +10,22 @@ import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
 from yourcall.agents.agent import Agent
 from yourcall.agents.talk import Wish
-from yourcall.core.state import State
-from yourcall.events import AnyEvent, SessionEnded
+from yourcall.events import SessionEnded
 from yourcall.links import lodging
 from yourcall.links.discover import Discovery
 from yourcall.links.names import STRANGER
 from yourcall.links.screens import Screens
 from yourcall.links.started import Started
+from yourcall.links.teller import Teller
 from yourcall.links.tmux import Gone
 from yourcall.model import Refused, Session, Verdict
 from yourcall.sockets import short_folder
 
 NAMED_S = 30.0  # it tells its id within a second or two; MCP servers may come first
 LOOK_S = 0.2
-
-
-class Teller(Protocol):
-    @property
-    def state(self) -> State: ...
-
-    async def post(self, event: AnyEvent) -> object: ...
 
 
 class Lodgers:

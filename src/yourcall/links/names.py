@@ -7,23 +7,15 @@ the run waits for is never ended because its name changed.
 from __future__ import annotations
 
 import time
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import Protocol
 
 from yourcall.agents.agent import Agent
 from yourcall.core.state import State
-from yourcall.events import AnyEvent, PromptFollowed, SessionEnded
+from yourcall.events import PromptFollowed, SessionEnded
+from yourcall.links.teller import Teller
 from yourcall.model import Session
 
 STRANGER = "pid-"  # how the id of a session begins that has not told its own; discovery gives the same ones
-
-
-class Teller(Protocol):
-    @property
-    def state(self) -> State: ...
-
-    def post(self, event: AnyEvent, /) -> Coroutine[None, None, object]: ...
 
 
 def others(state: State, session: Session) -> list[Session]:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from yourcall.agents.on_screen import Offer, OnScreen, Shot
 from yourcall.events import PromptRaised, PromptWithdrawn, SessionSeen
-from yourcall.links.names import Teller
+from yourcall.links.teller import Teller
 from yourcall.model import TERMINALS, Prompt, Session, SessionState
 
 DOUBT_S = 1.0  # so long must a screen contradict what the hooks said last

@@ -24,8 +24,9 @@ from yourcall.events import (
 from yourcall.links.dialogs import Basis, fingerprint, on_record, over_meanwhile, told_elsewhere
 from yourcall.links.foreground import in_front
 from yourcall.links.presence import HANDS_S, hands_on
-from yourcall.links.screens import Screens, Teller
+from yourcall.links.screens import Screens
 from yourcall.links.servers import Server, Servers
+from yourcall.links.teller import Teller
 from yourcall.links.tmux import Gone
 from yourcall.model import Answer, Effect, Outcome, Prompt, Refused
 

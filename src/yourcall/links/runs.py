@@ -17,14 +17,14 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from yourcall.agents.agent import Agent
-from yourcall.core.state import State
-from yourcall.events import AnyEvent, SessionSeen
+from yourcall.events import SessionSeen
 from yourcall.links import processes, windows
 from yourcall.links.door import About
 from yourcall.links.foreground import same_terminal
 from yourcall.links.names import STRANGER
 from yourcall.links.pty import DOOR, PIPE, SHADOW, Pty, is_over
 from yourcall.links.servers import Servers
+from yourcall.links.teller import Teller
 from yourcall.links.tmux import Gone
 from yourcall.model import TERMINALS, Link, Session
 
@@ -32,13 +32,6 @@ log = logging.getLogger(__name__)
 
 LEFT_S = 5.0  # the shadow is made before the door
 EVERY_S = 0.5  # an agent takes longer than this to its first dialog
-
-
-class Teller(Protocol):
-    @property
-    def state(self) -> State: ...
-
-    async def post(self, event: AnyEvent) -> object: ...
 
 
 class Watching(Protocol):

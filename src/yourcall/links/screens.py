@@ -13,17 +13,14 @@ import logging
 import secrets
 import time
 from collections.abc import Callable
-from typing import Protocol
 
 import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from yourcall.agents.on_screen import Explained, OnScreen, Shot
-from yourcall.core.state import State
 from yourcall.events import (
     AnswerGiven,
-    AnyEvent,
     CallSettled,
     DialogClosed,
     DialogStillOpen,
@@ -52,6 +49,7 @@ from yourcall.links.names import STRANGER
 from yourcall.links.pauses import Rest
 from yourcall.links.pty import DOOR
 from yourcall.links.servers import Servers, pane_of
+from yourcall.links.teller import Teller
 from yourcall.links.tmux import Gone, Look, Row
 from yourcall.links.told import Calls
 from yourcall.model import Answer, Link, Prompt, Session, Tool
@@ -81,15 +79,6 @@ class Place(Struct, frozen=True):
     pane: str
     agent: str
     session_id: str
-
-
-class Teller(Protocol):
-    @property
-    def state(self) -> State: ...
-
-    async def post(self, event: AnyEvent, bodies: dict[str, bytes] | None = None) -> object: ...
-
-    def body(self, id: str, /) -> bytes | None: ...
 
 
 class _Seen(Struct):

@@ -9,17 +9,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from yourcall.agents.on_screen import KEYS, OnScreen, Shot, Typed, key_named
-from yourcall.core.state import State
 from yourcall.events import (
     AnswerNotWritten,
     AnswerWritten,
-    AnyEvent,
     DialogStillOpen,
     HolderConnected,
     SessionSeen,
@@ -29,6 +26,7 @@ from yourcall.links.dialogs import over_meanwhile
 from yourcall.links.foreground import in_pane
 from yourcall.links.screens import Screens
 from yourcall.links.servers import Server, Servers, pane_of
+from yourcall.links.teller import Teller
 from yourcall.links.tmux import Gone, Look
 from yourcall.model import Answer, Prompt, Refused, Session, Verdict
 
@@ -38,13 +36,6 @@ TAKEN_S = 3.0
 HEARD_S = 4.0  # the hook that tells of a new turn comes within half a second, on a busy machine within two
 CLEARING = "\x15\x7f"  # to the start of the line, and up into the line before
 MOST_LINES = 60
-
-
-class Teller(Protocol):
-    @property
-    def state(self) -> State: ...
-
-    async def post(self, event: AnyEvent) -> object: ...
 
 
 class Scene(Struct, frozen=True):

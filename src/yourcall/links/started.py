@@ -14,14 +14,13 @@ import os
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from yourcall.agents.agent import Agent
 from yourcall.agents.talk import Child, Done, Headless, Speaking, Talk, Wish
-from yourcall.core.state import State
 from yourcall.events import (
     AnswerNotWritten,
     AnswerWritten,
@@ -35,6 +34,7 @@ from yourcall.events import (
 from yourcall.links import launch, names
 from yourcall.links.acp import Records
 from yourcall.links.stdio import Piped
+from yourcall.links.teller import Teller
 from yourcall.model import Answer, Prompt, Refused, Session, Verdict
 
 log = logging.getLogger(__name__)
@@ -61,13 +61,6 @@ class Policy(Struct, frozen=True):
     api_billing: bool = False
     skip_permissions: bool = False
     cool_down: bool = True
-
-
-class Teller(Protocol):
-    @property
-    def state(self) -> State: ...
-
-    def post(self, event: AnyEvent, bodies: dict[str, bytes] | None = None) -> Coroutine[None, None, object]: ...
 
 
 class Running:

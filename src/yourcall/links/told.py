@@ -8,26 +8,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from yourcall.agents.sightings import Told
-from yourcall.core.state import State
-from yourcall.events import AnyEvent, PromptRaised
+from yourcall.events import PromptRaised
+from yourcall.links.teller import Teller
 
 # A turn has some calls, not hundreds at once; what is older belongs to dialogs that are long over.
 MOST_CALLS = 64
 # A dialog is drawn within half a second of its hook, on a busy machine within three.
 UNSEEN_S = 6.0
-
-
-class Teller(Protocol):
-    @property
-    def state(self) -> State: ...
-
-    async def post(self, event: AnyEvent, bodies: dict[str, bytes] | None = None) -> object: ...
 
 
 class _Call(Struct):

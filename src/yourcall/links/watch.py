@@ -11,7 +11,6 @@ import logging
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -19,10 +18,10 @@ from yourcall.agents.agent import Agent
 from yourcall.agents.sightings import AgentStatus, CallResult, CallSeen
 from yourcall.core.identity import since as came_to
 from yourcall.core.identity import unsettled
-from yourcall.core.state import State
 from yourcall.events import AnyEvent, CallBound, CallSettled, DialogClosed, DialogStillOpen, SessionEnded
 from yourcall.links import processes
 from yourcall.links.dialogs import from_screen
+from yourcall.links.teller import Teller
 from yourcall.links.transcript import MOST_AT_ONCE, Tail
 from yourcall.model import Prompt, Session
 
@@ -36,13 +35,6 @@ RECORD_S = 2.0  # a finished call is in the transcript about 0.2 s later; after 
 LAST_LOOK_S = 0.3
 ABSENT_S = 10.0  # a session that is not known for so long ended before its prompt was told of
 PRESSED_S = 1.0  # who pressed a key has told by then what became of it
-
-
-class Teller(Protocol):
-    @property
-    def state(self) -> State: ...
-
-    async def post(self, event: AnyEvent) -> object: ...
 
 
 def reached(prompt: Prompt) -> bool:

@@ -7,24 +7,16 @@ shows another session, the first one goes on without.
 from __future__ import annotations
 
 import time
-from collections.abc import Coroutine, Sequence
-from typing import Protocol
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from yourcall.agents.agent import Finder
 from yourcall.agents.sightings import Process
-from yourcall.core.state import State
-from yourcall.events import AnyEvent, PromptWithdrawn, SessionSeen
+from yourcall.events import PromptWithdrawn, SessionSeen
 from yourcall.links import names, processes
+from yourcall.links.teller import Teller
 from yourcall.model import TERMINALS, Session
-
-
-class Teller(Protocol):
-    @property
-    def state(self) -> State: ...
-
-    def post(self, event: AnyEvent, /) -> Coroutine[None, None, object]: ...
 
 
 async def join(
