@@ -108,12 +108,14 @@ _KEEPS = re.compile(r"/(?:proc|root|home|Users|run)(?:/|$)")
 _RESERVED = re.compile(
     r"(?:^|/)(?:\.git|\.hg|\.svn|\.yourcall|\.claude|\.codex|\.gemini|\.agents|\.cursor|\.vscode|\.zed|\.idea|\.husky|\.lefthook"
     r"|\.devcontainer|\.cargo|\.mvn|\.yarn|\.mise|\.direnv|\.git-?hooks|\.opencode|\.qwen|\.kilo(?:code)?"
+    r"|\.kiro|\.windsurf|\.amazonq|\.continue|\.junie|\.trae|\.roo|\.factory|\.augment|\.fleet"
     r"|\.github|\.gitlab|\.gitea|\.forgejo|\.circleci|\.buildkite|\.woodpecker|\.teamcity|\.semaphore)(?:/|$)"
     r"|(?:^|/)(?:\.(?:gitlab-ci|travis|drone|woodpecker|appveyor|cirrus)\.ya?ml|(?:azure|bitbucket)-pipelines\.ya?ml|appveyor\.ya?ml"
     r"|cloudbuild\.(?:ya?ml|json)|buildspec\.ya?ml|Jenkinsfile)$"
     r"|(?:^|/)(?:\.envrc|\.mcp\.json|\.claude\.json|\.gitconfig|\.gitmodules|\.devcontainer\.json|\.pre-commit-config\.ya?ml"
     r"|\.?lefthook(?:-local)?\.ya?ml|\.yarnrc(?:\.yml)?|\.pnp\.[a-z.]+|\.pnpmfile\.[a-z]+|\.?bunfig\.toml|rust-toolchain(?:\.toml)?"
-    r"|(?:opencode|kilo)\.jsonc?|\.tool-versions|\.?mise\.toml|\.ripgreprc|\.bazelrc|\.exrc|\.n?vimrc|\.(?:bash|zsh)[a-z_]*|\.z?profile|\.zlog(?:in|out))$",
+    r"|(?:opencode|kilo)\.jsonc?|\.tool-versions|\.?mise\.toml|\.ripgreprc|\.envrc\.local|\.overcommit\.yml|\.lintstagedrc(?:\.[a-z]+)?"
+    r"|\.Rprofile|\.pdbrc|\.irbrc|\.pryrc|\.gdbinit|\.lldbinit|\.nvim\.lua|\.dir-locals\.el|\.bazelrc|\.exrc|\.n?vimrc|\.(?:bash|zsh)[a-z_]*|\.z?profile|\.zlog(?:in|out))$",
     re.IGNORECASE,
 )
 

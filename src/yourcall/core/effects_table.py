@@ -207,7 +207,7 @@ WRAPPERS: dict[str, tuple[str, str]] = {
     "timeout": ("--preserve-status --foreground -v --verbose", "-s -k --signal --kill-after"),
     "time": ("-p", ""),
     "command": ("-p", ""),
-    "exec": ("-c -l", "-a"),
+    "exec": ("-c -l", ""),  # not -a: of many programs in one file (busybox, uutils) that name chooses another
     "sudo": ("-n -E -H -k -S -b -A --non-interactive --preserve-env", "-u -g -p --user --group --prompt"),
     "doas": ("-n", "-u"),
     "xargs": (
