@@ -63,3 +63,12 @@ def test_what_is_not_known_is_other() -> None:
         "Bash", "command", command="ls", unboxed=True
     )
     assert about("Bash", script="ls") == Asked("Bash")
+
+
+def test_a_servers_tool_that_needs_no_words_is_one_all_the_same() -> None:
+    """A deny for `db` did not stop mcp__db__drop_all, which takes no input."""
+    assert about("mcp__db__drop_all") == Asked("mcp__db__drop_all", "mcp", server="db")
+    assert about("Bash") == Asked("Bash")
+    assert about("Write") == Asked("Write", "write")
+    assert asked(b'{"tool_name": "mcp__db__drop_all", "tool_input": { }}') == about("mcp__db__drop_all")
+    assert asked(b'{"tool_name": "mcp__db__drop_all", "tool_input": [1]}') is None

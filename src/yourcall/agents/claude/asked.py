@@ -15,6 +15,7 @@ from yourcall.agents.claude.actions import Fields, input_of, paths, text_of
 from yourcall.core.asked import Asked, AskedKind
 
 _HOST = re.compile(r"[a-z0-9_][a-z0-9_.-]*")
+_NOTHING = re.compile(rb"\s*\{\s*\}\s*")  # a tool of a server may need no words
 _READS = frozenset({"Read", "Glob", "Grep", "LS", "NotebookRead"})
 _WRITES = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write"})
 
@@ -32,7 +33,7 @@ def asked(request: bytes) -> Asked | None:
         return None
     fields = input_of(found.tool_input)
     tool = found.tool_name
-    if not tool or not fields:
+    if not tool or (not fields and not _NOTHING.fullmatch(bytes(found.tool_input))):
         return None
     if tool.startswith("mcp__"):
         server, _, _ = tool.removeprefix("mcp__").partition("__")
