@@ -190,8 +190,12 @@ def _unread(rules: list[Rule], asked: Asked, scene: Scene, found: Unread, guard:
 
 def _closed(part: Part) -> bool:
     """`bash -c '…'` with something inside that cannot be taken apart."""
-    inline = part.argv[:1] == ("eval",) or any(re.fullmatch(r"-\w*c", word or "") for word in part.argv[1:])
-    return "unknown" in part.effects and part.argv[:1] != () and part.argv[0] in (*SHELLS, "eval") and inline
+    if "unknown" not in part.effects or not part.argv or part.argv[0] not in _INLINE:
+        return False
+    return part.argv[0] == "eval" or any(re.fullmatch(r"-\w*c", word or "") for word in part.argv[1:])
+
+
+_INLINE = SHELLS | {"eval"}
 
 
 def _may_touch(rule: Rule, asked: Asked, text: str, scene: Scene) -> bool:
