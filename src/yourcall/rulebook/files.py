@@ -10,6 +10,7 @@ import os
 import stat
 import time
 from collections.abc import Callable
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 
@@ -60,16 +61,19 @@ class Files:
         self._joined: dict[Path, Book] = {}
         self._both: tuple[tuple[Book, ...], Book] = ((), _EMPTY)
         self._theirs: set[str] = set()  # folders that have, or had, rules of their own
-        self._user = os.path.realpath(Path.home())
 
     @property
     def path(self) -> Path:
         return self.home / NAME
 
+    @cached_property
+    def _user(self) -> str:
+        return os.path.realpath(Path.home())
+
     def book(self, root: str = "") -> Book:
         """The user's rules, those of this project, and those of any folder around it; the user's first."""
         ours = self._read(self.path, "")
-        folders = around(root, self._user) if root else ()
+        folders = around(root, self._user) if root else ()  # pausing needs no such home
         read_there = [
             self._read(Path(folder) / ".yourcall" / NAME, folder) for folder in folders if self._met(folder)
         ]
