@@ -77,6 +77,9 @@ def _all_tame(wanted: tuple[str, ...], argv: tuple[str | None, ...]) -> bool:
     own = more.index("--") if "--" in more else len(more)
     if argv[0] == "tar" and wanted[1:2] in ((), ("*",)):
         return False  # its first word is options without a dash: `tar xIf sh a.tar` runs sh
+    shell = _PASTED if argv[0] in _PASTERS else _EXPANDED
+    if any(shell.search(word or "") for word in free + more):
+        return False
     return all(_tame(word or "") for word in free + more[:own]) and all(_near(word or "") for word in more[own:])
 
 
@@ -115,6 +118,13 @@ _FAR = re.compile(
     r"|@|.*\w@\w|[*?\[]|[A-Za-z_]\w*[:+?!]*=",
     re.DOTALL,
 )
+
+
+# Some hand words on in a text for a shell: npm, up to 8.12, and pnpm put them in double quotes there; what `make`
+# is to make, and what `just` is told, may stand in their recipes as it is.
+_EXPANDED = re.compile(r"`|\$[({]|\n")
+_PASTED = re.compile(r"[^\w./:%+,@=-]")
+_PASTERS = frozenset({"make", "gmake", "just"})
 
 
 def contains(pattern: str, part: Part) -> bool:
