@@ -20,6 +20,7 @@ from yourcall.config import Config
 from yourcall.links import lodging, processes
 from yourcall.links.lodgers import Lodgers
 from yourcall.links.lodging import Lodged
+from yourcall.links.started import RUNS_ALREADY
 from yourcall.model import Link, Session, Verdict
 from yourcall.sockets import short_folder
 from yourcall.store.sqlite import Store
@@ -71,6 +72,42 @@ def test_a_session_whose_starter_left_is_looked_after(tmp_path: Path, monkeypatc
     store = Store.open(tmp_path / "yourcall.db")
     try:
         assert asyncio.run(act(Switchboard(store, Config(), lambda: None, tmp_path))) == ["tmux"]
+    finally:
+        for left in folder.glob("claude-*"):
+            lodging.end(left)
+        store.close()
+
+
+def test_a_session_that_two_go_on_with_at_once_has_one_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both would write to one conversation, and do what was said twice."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("SHELL", "/bin/sh")
+    program = tmp_path / "claude"
+    program.write_text("#!/bin/sh\nexec sleep 600\n")
+    program.chmod(0o755)
+    assert CLAUDE.headless is not None
+    agent = replace(CLAUDE, headless=replace(CLAUDE.headless, program=str(program)))
+    folder = short_folder(tmp_path, "tmux")
+    wish = Wish(str(tmp_path), "hello", resume="0b4d9c1e")
+
+    async def act(daemon: Switchboard) -> list[object]:
+        lodgers = Lodgers(daemon, daemon.screens, daemon.started, {"claude": agent}.get, tmp_path)
+        both = [asyncio.create_task(lodgers.start("claude", wish, remote=False)) for _ in range(2)]
+        async with asyncio.timeout(30):
+            done, _ = await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            while not daemon.state.sessions:  # noqa: ASYNC110 - what another program has done
+                await asyncio.sleep(0.01)
+        for each in both:
+            each.cancel()
+        await daemon.tmux.close()
+        return [each.result() for each in done]
+
+    store = Store.open(tmp_path / "yourcall.db")
+    try:
+        assert asyncio.run(act(Switchboard(store, Config(), lambda: None, tmp_path))) == [RUNS_ALREADY]
+        assert len(list(folder.glob("claude-*"))) == 1
     finally:
         for left in folder.glob("claude-*"):
             lodging.end(left)

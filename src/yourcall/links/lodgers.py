@@ -18,7 +18,7 @@ from yourcall.links import lodging
 from yourcall.links.discover import Discovery
 from yourcall.links.names import STRANGER
 from yourcall.links.screens import Screens
-from yourcall.links.started import Started
+from yourcall.links.started import RUNS_ALREADY, Started
 from yourcall.links.teller import Teller
 from yourcall.links.tmux import Gone
 from yourcall.model import Refused, Session, Verdict
@@ -40,6 +40,7 @@ class Lodgers:
         self._teller, self._screens, self._started = teller, screens, started
         self._agent_of, self._home = agent_of, home
         self._begun: set[asyncio.Task[str | Refused]] = set()
+        self._resuming: set[str] = set()  # sessions that are just being begun again
 
     def offers(self, agent: str) -> bool:
         """Can a session of this agent have a terminal here?"""
@@ -52,9 +53,14 @@ class Lodgers:
 
         To its end, even if whoever asked hangs up: it would run, and nobody would see what it asks.
         """
+        if wish.resume in self._resuming:
+            return RUNS_ALREADY
+        resumes = {wish.resume} if wish.resume else set[str]()
+        self._resuming |= resumes
         task = asyncio.create_task(self._start(agent, wish, remote))
         self._begun.add(task)
         task.add_done_callback(self._begun.discard)
+        task.add_done_callback(lambda _: self._resuming.difference_update(resumes))
         return await asyncio.shield(task)
 
     async def _start(self, agent: str, wish: Wish, remote: bool) -> str | Refused:
