@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from test_links_codex import Desk, listening, pending, place, serve_pending
+from test_links_codex import DATA, Desk, listening, pending, place, serve_pending
 from websockets.asyncio.server import ServerConnection, unix_serve
 
 from yourcall.agents.codex.agent import CODEX
@@ -208,3 +208,49 @@ def test_who_speaks_in_the_moment_the_connection_is_lost_is_told_so(place: Path)
         assert [each.result for each in said] == ["refused", "refused"], said
 
     asyncio.run(scene())
+
+
+@pytest.mark.parametrize("year", [2020, 2999])
+def test_what_was_on_record_before_it_was_asked_proves_nothing(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, year: int
+) -> None:
+    """A model may name two calls alike: the answer to the earlier one was taken for the proof of the later."""
+    monkeypatch.setattr("yourcall.links.codex.RECORD_S", 1.0)
+    lines = [json.loads(line)["msg"] for line in (DATA / "ask-freeform.jsonl").read_text().splitlines()]
+    asked = next(m for m in lines if m.get("method") == "item/tool/requestUserInput")
+    rollout = tmp_path / "rollout.jsonl"
+    output = {"type": "function_call_output", "call_id": asked["params"]["itemId"]}
+    output["output"] = '{"answers":{"db":{"answers":["PostgreSQL"]}}}'
+    line = {"timestamp": f"{year}-01-01T00:00:00.000Z", "type": "response_item", "payload": output}
+    rollout.write_text(json.dumps(line) + "\n")
+    thread = {"id": asked["params"]["threadId"], "path": str(rollout), "status": {"type": "active"}}
+    replies = {
+        "initialize": {},
+        "thread/loaded/list": {"data": [thread["id"]]},
+        "thread/read": {"thread": thread},
+        "thread/resume": {"thread": thread},
+    }
+
+    async def serve(connection: ServerConnection) -> None:
+        async for data in connection:
+            message = json.loads(data)
+            if "method" in message and "id" in message:
+                await connection.send(json.dumps({"id": message["id"], "result": replies[message["method"]]}))
+                if message["method"] == "thread/resume":
+                    await connection.send(json.dumps(asked))
+            elif "result" in message:
+                over = {"threadId": thread["id"], "requestId": asked["id"]}
+                await connection.send(json.dumps({"method": "serverRequest/resolved", "params": over}))
+
+    async def scene() -> str:
+        desk = Desk()
+        async with listening(desk, place) as link, unix_serve(serve, str(place)):
+            await desk.until(lambda: [p for p in desk.rows.values() if p.held])
+            (prompt,) = desk.rows.values()
+            await desk.post(AnswerGiven(2.0, prompt.id, Answer("a1", "phone", "http", {"db": ("o2",)})))
+            live = link._of(prompt.session_id)
+            assert live is not None
+            await desk.until(lambda: prompt.id in live.looking and not live.talk.unproved())
+            return desk.rows[prompt.id].state
+
+    assert asyncio.run(scene()) == ("confirmed" if year == 2999 else "accepted")

@@ -243,6 +243,8 @@ class CodexServers:
                     prompt = self._teller.state.prompts.get(prompt_id)
                     if prompt is None or not isinstance(result, CallResult):
                         continue
+                    if 0 < result.at < int(prompt.opened_at):
+                        continue  # of an earlier call that the model named alike
                     told = self._agent.settled(prompt, result, time.time())
                     if told is not None:
                         await self._teller.post(told)
