@@ -808,3 +808,23 @@ def test_what_cannot_be_told_in_a_topic_that_was_closed_is_told_in_general(acts:
         assert len(stage.server.topics) == 1
 
     acts(story)
+
+
+def test_why_words_were_not_said_is_masked_as_everything_that_leaves(acts: Acts) -> None:
+    class Strict(Ear):
+        async def send(self, session: Session, text: str, as_command: bool, /) -> Any:
+            return Verdict("refused", "the agent says: npm login --token abcdefgh failed")
+
+    async def story(stage: Stage) -> None:
+        stage.desk = desk_of(stage, Strict())
+        stage.life(Notify(digest_s=0), progress=False)
+        await stage.pair()
+        nexts = (Question("next", "What next?", free_text=True),)
+        await stage.house.ask("r1", kind="ready", title="Ready", body="Done.", questions=nexts)
+        message = await stage.prompt()
+        await stage.house.at_the_desk("r1")
+        stage.server.say("go on", reply_to=message)
+        (told,) = await stage.see(lambda: [m["text"] for m in stage.server.shown() if "Not said" in m["text"]])
+        assert told == "Not said: the agent says: npm login --token ••• failed"
+
+    acts(story)

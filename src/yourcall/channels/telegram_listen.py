@@ -371,7 +371,8 @@ class Listener:
         if session is not None and verdict.result not in ("refused", "unsure"):
             await self.progress.follow(chat, session.id, thread, mark)
             return
-        self._tell(chat, heard.message_id, thread, "Not said: ", verdict.detail or "the session is not there")
+        why = masked(verdict.detail) or "the session is not there"
+        self._tell(chat, heard.message_id, thread, "Not said: ", why)
 
     # --- pairing -------------------------------------------------------------------------------------------------
 
