@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import os
 import re
@@ -10,6 +11,7 @@ import resource
 import stat
 import sys
 import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from services import NtfyService, PushService, Request, WebhookService, b64, unb
 from yourcall.channels import apprise, ntfy, push, webhook
 from yourcall.channels.channel import Failed, Gone, Later, Sent, Unclear
 from yourcall.channels.desktop import Desktop
+from yourcall.channels.http import request
 from yourcall.channels.notices import notice
 from yourcall.core.taps import hash_of
 from yourcall.model import Option, Prompt, Question, Refused
@@ -385,6 +388,37 @@ def test_the_example_of_rfc_8291() -> None:
 
 def _prompt(title: str = "npm test", **more: Any) -> Prompt:
     return Prompt("p1", "permission", "claude", "s1", "/home/me/shop", title, 1.0, body=title, **more)
+
+
+def test_a_reply_that_is_packed_though_nobody_asked_is_read(lives: Lives) -> None:
+    packed = gzip.compress(b'{"ok": true}')
+
+    class Packs(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(200)
+            self.send_header("Content-Encoding", "gzip")
+            self.send_header("Content-Length", str(len(packed)))
+            self.end_headers()
+            self.wfile.write(packed)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    async def story(house: House) -> None:
+        with ThreadingHTTPServer(("127.0.0.1", 0), Packs) as server:
+            thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+            thread.start()
+            url = f"http://127.0.0.1:{server.server_address[1]}/"
+            try:
+                reply = await request(house.world(), "POST", url, content=b"{}")
+            finally:
+                await asyncio.to_thread(server.shutdown)
+                thread.join()
+            assert not isinstance(reply, Later | Unclear | Failed), reply
+            assert reply.content == b'{"ok": true}'
+
+    lives(story)
 
 
 @pytest.fixture

@@ -43,9 +43,9 @@ async def request(
                 said += chunk
                 if len(said) > most:
                     return Unclear("it answered without an end")
-            return httpx.Response(
-                reply.status_code, headers=reply.headers, content=bytes(said), request=reply.request
-            )
+            # Some pack it all the same: what was unpacked here must not be unpacked again.
+            told = {name: value for name, value in reply.headers.items() if name != "content-encoding"}
+            return httpx.Response(reply.status_code, headers=told, content=bytes(said), request=reply.request)
     except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError) as error:
         return Later(f"cannot be reached ({type(error).__name__})")
     except httpx.TransportError as error:
