@@ -144,3 +144,13 @@ def test_the_first_channel_may_come_before_the_first_start(tmp_path: Path) -> No
     put_channel(home, "phone", "ntfy", {"topic": "abc"}, {"token": "tk"})
     assert read_secrets(home) == {"phone": {"token": "tk"}}
     assert home.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("typed", ["sword\x7ffish", "sword\udcfffish", "sword\nfish"])
+def test_a_secret_with_a_key_that_was_no_letter_is_refused_and_costs_no_other(tmp_path: Path, typed: str) -> None:
+    """Where a terminal and its shell do not agree on Backspace, a hidden field takes it for a letter."""
+    assert write_secret(tmp_path, "phone", "token", "tk") is None
+    refused = write_secret(tmp_path, "bot", "token", typed)
+    assert isinstance(refused, Refused)
+    assert "fish" not in refused.reason
+    assert read_secrets(tmp_path) == {"phone": {"token": "tk"}}

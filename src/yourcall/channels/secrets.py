@@ -58,6 +58,8 @@ def variable(channel: str, name: str) -> str:
 
 def write_secret(home: Path, channel: str, name: str, value: str | None) -> Refused | None:
     """Put one secret into the file, or take a whole channel's out (`value` None); 0600 from the first moment."""
+    if value is not None and not value.isprintable():
+        return Refused(f"The {name} holds something that is no letter, perhaps a Backspace; give it again.")
     kept = read_secrets(home)
     if isinstance(kept, Refused):
         return kept
