@@ -123,3 +123,19 @@ def test_a_damaged_address_leads_to_the_inbox(yc: Yourcall, opens: Opens) -> Non
     page.js("location.hash = '#/p/%E0%A4%A'")
     page.reload()
     page.sees("Nothing waits for you")
+
+
+@pytest.mark.parametrize(("view", "words"), [("devices", "since "), ("rules", "No rules yet")])
+def test_a_page_that_was_opened_without_a_line_fills_itself_when_it_is_back(
+    opens: Opens, view: str, words: str
+) -> None:
+    page = opens()
+    page.js("navigator.serviceWorker.ready.then(() => true)")
+    until(lambda: page.js("navigator.serviceWorker.controller !== null"), what="the worker to be in charge")
+    page.line(False)
+    page.sees("No connection")
+    page.js(f"location.hash = '#/{view}'")
+    page.sees("No connection to yourcall.")
+    page.line(True)
+    page.sees(words)
+    page.loses("No connection to yourcall.")
