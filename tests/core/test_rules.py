@@ -242,6 +242,11 @@ def test_a_person_is_asked_where_a_deny_may_be_about_what_cannot_be_taken_apart(
             assert not insists([other], command), (other, command)
     push = Rule("d", "deny", command=("git push",))
     assert insists([push], "f() { $'\\x67it' push; }; f")  # spelled in another way
+    for command in ("g=git; $g push", "x=push; git $x origin", "echo push | xargs git", "git $(echo push)"):
+        assert insists([push], command), command
+        assert not insists([Rule("d", "deny", command=("terraform",))], command), command
+        assert not insists([Rule("d", "deny", effect=("privilege",))], command), command
+    assert not insists([push], "git log $x")
     assert not insists([push], "bash deploy.sh")
     assert not insists([push], "touch x")
     assert said([push, Rule("t", "allow", text=f"bash -c '{UNREAD}'")], f"bash -c '{UNREAD}'") == "allow"

@@ -58,7 +58,8 @@ def decide(rules: Sequence[Rule], asked: Asked, facts: Facts, scene: Scene, guar
         here = [rule for rule in rules if active(rule, scene)]
         return _unread(here, asked, scene, found, guard)
     whole = _shown([settled(part, facts) for part in found])
-    near = rules if any(_closed(part) for part in whole) else indexed(rules).near(asked, whole, scene)
+    hidden = any(_closed(part) or _untold(part) for part in whole)
+    near = rules if hidden else indexed(rules).near(asked, whole, scene)
     here = [rule for rule in near if active(rule, scene)]
     ruling = _judged(here, asked, scene, whole)
     if guard.paused and ruling.do in ("allow", "deny"):
@@ -151,8 +152,10 @@ def _judged(rules: list[Rule], asked: Asked, scene: Scene, found: list[Part]) ->
             why += f" Rule {near.rule} holds only in the folder the session was started in."
         closed = [each.part for each in judged if each.do != "allow" and _closed(each.part)]
         may = next((r for r in rules for part in closed if _may_touch(r, asked, part.text, scene)), None)
+        if may is None and any(each.do != "allow" and _untold(each.part) for each in judged):
+            may = next((r for r in rules if r.command and _may_touch(r, asked, asked.command, scene)), None)
         if may is not None:
-            why += f" What it runs cannot be taken apart, and rule {may.name} may be about it."
+            why += f" What it runs is not known for sure, and rule {may.name} may be about it."
         return Ruling("ask", why, parts=judged, insists=may is not None)
     return Ruling("allow", f"Allowed by rule {', '.join(names)}.", names, parts=judged)
 
@@ -196,6 +199,11 @@ def _closed(part: Part) -> bool:
 
 
 _INLINE = SHELLS | {"eval"}
+
+
+def _untold(part: Part) -> bool:
+    """`$x push`: what runs, or with which words, only running it tells."""
+    return part.kind == "command" and None in part.argv and "unknown" in part.effects
 
 
 def _may_touch(rule: Rule, asked: Asked, text: str, scene: Scene) -> bool:
