@@ -617,6 +617,10 @@ HOSTILE: dict[str, list[str]] = {
         "base64 --output=x a",
         "file -m src/evil a",
         "strings /proc/1/mem",
+        "strings /proc/kcore",
+        "strings /dev/sda1",
+        "head -c 9999999 /dev/nvme0n1p2",
+        "cat /dev/mapper/root",
         "od -c /dev/mem",
     ],
     "wrappers and shells": [

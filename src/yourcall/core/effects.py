@@ -96,7 +96,8 @@ _KEPT_PLACES = (
     r"|etc/(?:kubernetes/[^/]*\.conf|rancher/k3s/k3s\.yaml|wpa_supplicant/.*)"
     r"|\.(?:m2/settings(?:-security)?\.xml|gradle/gradle\.properties|huggingface/token|fly/config\.yml)"
     r"|\.(?:claude|codex|gemini)/(?:\.credentials\.json|auth\.json|oauth_creds\.json|history\.jsonl|(?:projects|sessions)/.*)"
-    r"|\.claude\.json|\.yourcall/(?:yourcall\.db.*|(?:uploads|codex|acp|backups)/.*)|oauth_creds\.json|run/secrets(?:/.*)?|proc/[^/]+/(?:task/[^/]+/)?mem|dev/k?mem"
+    r"|\.claude\.json|\.yourcall/(?:yourcall\.db.*|(?:uploads|codex|acp|backups)/.*)|oauth_creds\.json|run/secrets(?:/.*)?|proc/[^/]+/(?:task/[^/]+/)?mem|proc/kcore|dev/k?mem"
+    r"|dev/(?:mapper/|r?disk|dm-|mmcblk|nvme|[hsv]d[a-z]|xvd[a-z])[^/]*"
 )
 _SECRET = re.compile(rf"(?:^|/)(?:{_KEPT_NAMES}|{_KEPT_PLACES})$", re.IGNORECASE)
 
