@@ -120,6 +120,24 @@ def test_a_fetch_is_shown_with_its_address_and_refused(start: Any, yourcall: You
     assert yourcall.show(prompt["id"])["outcome"] == "denied"
 
 
+def test_a_row_that_is_out_of_sight_is_brought_into_sight_and_picked(
+    start: Any, yourcall: Yourcall, model: GeminiModel
+) -> None:
+    long = "Pick one of these:\n\n- a list\n- in the question\n\n1. first\n2. second\n\nReally?"
+    options = [{"label": label, "description": f"About {label}"} for label in ("Aa", "Bb", "Cc", "Dd")]
+    asked = {"question": long, "header": "One", "type": "choice", "options": options}
+    gemini = start(cols=80, rows=24)
+    gemini.say(model.script("work", [tool("ask_user", questions=[asked])], [text("Fine.")]))
+    prompt = yourcall.wait_prompt(timeout=PATIENCE)
+    assert prompt["kind"] == "question"
+    assert "Dd" not in gemini.screen()
+    body = {"choices": {"q1": ["o4"]}, "wait": 20}
+    status, said = yourcall.http("POST", f"/api/prompts/{prompt['id']}/answer", body)
+    assert (status, said["result"]) in ((200, "confirmed"), (200, "accepted")), (said, gemini.screen())
+    (result,) = model.wait_results(1)
+    assert json.loads(result["response"]["output"])["answers"] == {"0": "Dd"}
+
+
 def test_start_up_trust_goes_to_a_person_and_the_dead_dialog_is_not_asked_again(
     start: Any, yourcall: Yourcall, model: GeminiModel, home: GeminiHome
 ) -> None:

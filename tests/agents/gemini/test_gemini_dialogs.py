@@ -16,7 +16,7 @@ from yourcall.agents.gemini.keys import GEMINI_SCREEN, dismiss, next_key, postpo
 from yourcall.agents.gemini.told import explain, offered
 from yourcall.agents.on_screen import Press, Shot, Typed
 from yourcall.agents.sightings import HookCall, Told
-from yourcall.model import Answer, Prompt, Refused
+from yourcall.model import Answer, Option, Prompt, Question, Refused
 
 CORPUS = Path(__file__).parents[2] / "corpus" / "gemini"
 HOOKS: dict[str, list[dict[str, Any]]] = json.loads(
@@ -221,6 +221,35 @@ def test_a_question_that_is_no_longer_up_is_not_filled_in() -> None:
         next(steps)
         with pytest.raises(StopIteration) as ended:
             steps.send(SHOTS[other])
+        assert isinstance(ended.value.value, Refused)
+
+
+def test_a_row_that_is_out_of_sight_is_seen_before_its_digit_is_pressed() -> None:
+    """The same question with other rows looks the same where the list is cut: its fourth row may be any."""
+    title, name = "\x1b]2;✋  Action Required (x)\x07", "v0.61.0-ask-manyopt-80x24"
+    top = (CORPUS / name / "screen.txt").read_text()
+    scrolled = (
+        top.replace("│ ● 1.  A", "│   1.  A")
+        .replace("  3.  C     ", "● 4.  D     ")
+        .replace("  2.  B ", "  3.  C ")
+    )
+    scrolled = "\n".join(row for row in scrolled.split("\n") if "1.  A" not in row and "fifty col" not in row)
+    asked = read(title + top).reading
+    labels = [*(each.label for each in asked.options), "D"]
+    options = tuple(Option(f"o{n}", label, "choose") for n, label in enumerate(labels, 1))
+    question = Question("q1", asked.question or "", options, free_text=True)
+    prompt = Prompt("p", "question", "gemini", "s", "/", "?", 0.0, questions=(question,))
+    for last, pressed in (("D", True), ("Delete it", False)):
+        steps = fill(prompt, Answer("a", "me", "http", {"q1": ("o4",)}))
+        next(steps)
+        assert steps.send(read(title + top)) == Press("down", decides=False)
+        below = read(title + scrolled.replace("4.  D        ", f"4.  {last:9}"))
+        assert below.reading.options[below.reading.selected or 0].label == last
+        if pressed:
+            assert steps.send(below) == Press("4", decides=True)
+            continue
+        with pytest.raises(StopIteration) as ended:
+            steps.send(below)
         assert isinstance(ended.value.value, Refused)
 
 

@@ -64,8 +64,12 @@ def _question(
         own = len(question.options) + 1
         now = yield Press(str(own), decides=False)
         return (yield from _write(now, text, last=last))
-    row = _row(now, picked[0])
-    if row is not None and _squeezed(row) != _squeezed(question.options[picked[0] - 1].label):
+    if _row(now, picked[0]) is None:  # out of sight, in a list that scrolls
+        found = yield from _to_row(now, str(picked[0]))
+        if isinstance(found, Refused):
+            return found
+        now = found
+    if _squeezed(_row(now, picked[0]) or "") != _squeezed(question.options[picked[0] - 1].label):
         return Refused(_CHANGED)
     return (yield Press(str(picked[0]), decides=last))
 
