@@ -828,3 +828,32 @@ def test_why_words_were_not_said_is_masked_as_everything_that_leaves(acts: Acts)
         assert told == "Not said: the agent says: npm login --token ••• failed"
 
     acts(story)
+
+
+def test_a_message_in_a_group_that_moved_is_not_taken_for_another_with_its_number(acts: Acts) -> None:
+    """What became a supergroup counts its messages anew."""
+
+    async def story(stage: Stage) -> None:
+        server, house = stage.server, stage.house
+        runner = stage.life()
+        await stage.pair(chat=-5, kind="group")
+        await house.ask("p1", title="npm one")
+        before = await stage.prompt(-5)
+        await house.settled()
+        server.moved[-5] = -1005
+        server.chats[-1005] = {"type": "supergroup"}
+        server._message = before - 1
+        await house.ask("p2", title="npm two")
+        assert await stage.prompt(-1005) == before
+        await house.settled()
+        await house.at_the_desk("p1")
+        await stage.see(lambda: [row.notice for row in house.store.receipts()] == ["p2"], "the first is over")
+        assert "npm two" in stage.text(before, -1005)
+        assert "✅ Allow" in server.labels(before, -1005)
+        assert "another id" in runner.conditions["telegram"].problem
+        await house.stop()
+        stage.life()
+        server.tap(before, "❌ Deny", chat=-1005)
+        await stage.see(lambda: "Sending (Ada: Deny)" in stage.text(before, -1005))
+
+    acts(story)

@@ -47,6 +47,8 @@ SECRETS = ("token", "code")
 
 LACKS = "there is no token: put it into secrets.toml, under [{}]"
 
+MOVED = "the group has another id now: what was told before stays as it is"
+
 # More ways to answer than any prompt has: they are rows under a message, not keys on a lock screen.
 MOST_BUTTONS = 40
 
@@ -155,7 +157,7 @@ class Telegram:
                     await self._send_file(chat, file, end, thread)
         except TimeoutError:
             log.warning("%s: a file could not be sent in time", self.name)
-        return Sent(str(end))
+        return Sent(str(end) if str(chat.id) == target else f"{chat.id}:{end}")
 
     def sending(self, chat: Chat) -> asyncio.Lock:
         """Held until it is written down what a new message is about: somebody may reply at once."""
@@ -165,9 +167,12 @@ class Telegram:
         chat = self.book.chat(target)
         if chat is None:
             return Gone("this chat is not paired any more")
-        if not receipt.isdecimal():
+        where, _, number = receipt.rpartition(":")
+        if not number.isdecimal():
             return Sent(receipt)
-        target, message_id = str(chat.id), int(receipt)
+        if (where or target) != str(chat.id):
+            return Failed(MOVED)  # there, another message may have its number
+        target, message_id = str(chat.id), int(number)
         self._notices[target, message_id] = notice
         end = await self.show(chat, message_id)
         if end is None and notice.standing == "open":
@@ -334,7 +339,7 @@ class Telegram:
     async def _ended(self, chat: Chat, end: Refusal | Trouble) -> Trouble:
         if isinstance(end, Refusal) and end.moved_to:
             await self.book.move_chat(str(chat.id), end.moved_to)
-            return Failed("the group has another id now: what was told before stays as it is")
+            return Failed(MOVED)
         done = carried(end)
         if isinstance(done, Gone):
             await self.book.drop_chat(str(chat.id))
