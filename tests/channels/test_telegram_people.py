@@ -857,3 +857,24 @@ def test_a_message_in_a_group_that_moved_is_not_taken_for_another_with_its_numbe
         await stage.see(lambda: "Sending (Ada: Deny)" in stage.text(before, -1005))
 
     acts(story)
+
+
+def test_a_running_turn_in_a_group_that_moved_is_not_shown_in_another_message(lives: Lives) -> None:
+    async def story(house: House) -> None:
+        with TelegramServer() as server:
+            stage = Stage(house, server)
+            server.chats[-1005] = {"type": "supergroup"}
+            server.messages[-1005, 101] = {"message_id": 101, "text": "another prompt"}
+            now = house.clock()
+            await house.post(SessionSeen(now, Session("s1", "claude", "/home/me/shop", state="idle", seen_at=now)))
+            channel = Telegram("telegram", Settings(server=server.url), house.world({"token": server.token}))
+            await channel.book.put_chat(Chat(-5, private=False))
+            await channel.book.move_chat("-5", -1005)
+            progress = Progress(channel, desk_of(stage))
+            await progress._put(Follow(-5, "s1", now - 60, message_id=101, begun=True))
+            (followed,) = progress._all()
+            await progress._look(followed)
+            assert server.messages[-1005, 101]["text"] == "another prompt"
+            assert not progress._all()
+
+    lives(story)

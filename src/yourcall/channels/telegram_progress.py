@@ -101,7 +101,7 @@ class Progress:
     async def _look(self, follow: Follow) -> None:
         chat, session = self._telegram.book.chat(follow.chat), run_of(self._desk, follow.session)
         now = self._telegram.world.clock()
-        if chat is None or session is None or now - follow.at > SILENT_S:
+        if chat is None or chat.id != follow.chat or session is None or now - follow.at > SILENT_S:
             await self._drop(follow)
             return
         works = session.state == "working"
