@@ -575,6 +575,30 @@ def test_what_fails_before_a_notice_leaves_is_tried_again(lives: Lives, caplog: 
     lives(story)
 
 
+def test_a_reminder_that_is_due_while_a_notice_arrives_after_all_is_not_a_second_one(lives: Lives) -> None:
+    async def story(house: House) -> None:
+        board = Board(edit=True)
+        sending = asyncio.Event()
+        board.next.append(sending)
+        runner = house.start(board)
+        await house.ask()
+        await house.until(lambda: board.sends)
+        disk = sqlite3.connect(house.store.path, isolation_level=None)
+        disk.execute("BEGIN IMMEDIATE")
+        sending.set()
+        await house.until(lambda: house.store.busy, what="its receipt is being written")
+        house.later(901)
+        await house.until(lambda: not runner._wake.is_set(), what="looked at")
+        disk.execute("ROLLBACK")
+        disk.close()
+        await house.until(lambda: not house.store.busy)
+        await house.settled()
+        assert board.sends == 1
+        assert [(row.state, row.receipt) for row in house.store.receipts()] == [("shown", "m1")]
+
+    lives(story)
+
+
 def test_nothing_goes_on_in_channels_that_were_taken_away(lives: Lives) -> None:
     """With another configuration there are other channels: what changed in the last moment is theirs to tell."""
 

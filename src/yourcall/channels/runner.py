@@ -179,20 +179,28 @@ class Runner:
         person_at = await self._person_at()
         scene = Scene(now, minute, person_at, tuple(posts), tuple(self._prompts.values()), tuple(self._told()))
         found = due(scene, self._notify)
-        rows: list[Receipt] = []
+        rows: list[tuple[Receipt | None, Receipt]] = []
         for tell in found.tell:
             for target in self.channels[tell.channel].targets():
                 old = self._rows.get((tell.notice, tell.channel, target))
                 new = old or Receipt(tell.notice, tell.channel, target, tell.prompts)
                 # What never got through was not told: its reminders are still to come.
                 times = old.times if old and old.state in ("due", "trying") and not old.receipt else tell.times
-                rows.append(replace(new, state="due", at=now, times=times, why=""))
+                rows.append((old, replace(new, state="due", at=now, times=times, why="")))
         if rows:
-            await self._ledger.put_receipts(rows)
-            for row in rows:
-                self._put(row)
-                self._touch((row.notice, row.channel, row.target))
+            await self._ledger.put_receipts([row for _, row in rows])
+            for old, row in rows:
+                await self._take_over(old, row)
         return found.again_at
+
+    async def _take_over(self, old: Receipt | None, row: Receipt) -> None:
+        """What its task has written meanwhile stands: it arrived after all, say. It counts from now, too."""
+        key = (row.notice, row.channel, row.target)
+        while (known := self._rows.get(key)) is not old and known is not None:
+            old, row = known, replace(known, at=row.at)
+            await self._ledger.put_receipts([row])
+        self._put(row)
+        self._touch(key)
 
     def _told(self) -> list[Told]:
         return [
