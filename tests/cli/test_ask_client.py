@@ -137,6 +137,26 @@ class Between(BaseHTTPRequestHandler):
         pass
 
 
+class Ending(Between):
+    """A server that is just leaving: what it says is its library's, not ours."""
+
+    def passed_on(self) -> None:
+        self.send_error(500)
+
+    do_POST = passed_on
+
+
+def test_words_of_a_server_that_is_just_leaving_are_no_reply(tmp_path: Path) -> None:
+    with (
+        socketserver.UnixStreamServer(str(tmp_path / "api.sock"), Ending) as leaving,
+        ThreadPoolExecutor() as pool,
+    ):
+        serving = pool.submit(leaving.handle_request)
+        with pytest.raises(Interrupted, match=r"an error of its own \(HTTP 500\).*may or may not"):
+            Yourcall(tmp_path).answer("abcd", "allow")
+        serving.result(10)
+
+
 def test_a_question_that_may_not_be_waited_for_is_withdrawn(yc: Daemon, tmp_path: Path) -> None:
     """With asyncio it stayed on every phone, and nobody waited for what was answered."""
     with (

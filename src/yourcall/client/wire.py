@@ -21,6 +21,7 @@ from yourcall.sockets import reach_unix
 
 PATIENCE = 10.0  # a daemon that needs longer for a plain question is hung
 NO_FEED = "yourcall does not offer its live feed; is it running?"
+UNKNOWN = "this may or may not have been done."
 LONGEST_SOCKET = 100  # a Unix socket's path has room for some 104 bytes
 
 
@@ -46,16 +47,18 @@ class Wire:
             try:
                 connection.request(method, path, None if body is None else msgspec.json.encode(body), headers)
                 reply = connection.getresponse()
-                data: Any = json.loads(reply.read() or b"null")
-            except (OSError, http.client.HTTPException, ValueError) as error:
-                raise Interrupted(f"The connection to yourcall broke: {error}") from error
+                said = reply.read()
+            except (OSError, http.client.HTTPException) as error:
+                raise Interrupted(f"The connection to yourcall broke ({error}); {UNKNOWN}") from error
         finally:
             connection.close()
+        if reply.status >= 500:  # an error of its own, not a no; what it says is no JSON if it was just ending
+            raise Interrupted(f"yourcall met an error of its own (HTTP {reply.status}); {UNKNOWN}")
+        try:
+            data: Any = json.loads(said or b"null")
+        except ValueError as error:
+            raise Interrupted(f"This is not how yourcall replies (HTTP {reply.status}); {UNKNOWN}") from error
         told: dict[str, Any] = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
-        if reply.status >= 500:  # an error of its own, not a no
-            raise Interrupted(
-                f"yourcall met an error of its own (HTTP {reply.status}); this may or may not have been done."
-            )
         if reply.status >= 400 and "result" not in told:
             raise Refused(str(told.get("error") or f"HTTP {reply.status}"), reply.status)
         return cast(Any, data)
