@@ -33,9 +33,9 @@ class Row:
 
     @property
     def ratio(self) -> float | None:
-        """None without another, or if that is too little to be measured: nothing is so many times of nothing."""
+        """None without another, or if either is too little to be measured: nothing is so many times of nothing."""
         other = statistics.median(self.other) if self.other else 0
-        return self.value / other if other > 0 else None
+        return self.value / other if other > 0 and self.value >= 0 else None
 
     @property
     def goal(self) -> str:

@@ -50,7 +50,7 @@ def check(rows: list[dict[str, Any]], said: str) -> None:
         assert row["name"] in said
         if row["goal"]:
             assert row["met"] in (True, False)
-        if row["other"] and row["other"]["median"] > 0:
+        if row["other"] and row["other"]["median"] > 0 and row["ours"]["median"] >= 0:
             assert row["ratio"] == pytest.approx(row["ours"]["median"] / row["other"]["median"])
 
 
@@ -141,6 +141,7 @@ def test_what_is_too_little_to_measure_is_no_measure(too_little: float) -> None:
     assert row.met is True
     assert row.cells()[3:5] == (f"{too_little:.2f} ms", "")
     assert Row("x", "ms", [1], "y", [too_little], most_ratio=1.3).met is False
+    assert Row("x", "ms", [-1], "y", [4]).ratio is None
 
 
 def test_the_table_is_markdown_with_one_line_per_row() -> None:
