@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kit.claude import ClaudeHome
     from kit.model_server import ModelServer
     from kit.scene import Scene
+    from real.test_claude_headless import Driven
 
 pytestmark = [pytest.mark.browser, pytest.mark.real]
 
@@ -178,14 +179,20 @@ WORSE = """
 """
 
 
+def in_session(chromium: Chromium, driven: Driven) -> tuple[Page, str]:
+    """A phone that shows a session which has just said hello; and its id."""
+    page = enter(chromium, driven.yourcall)
+    session = driven.start([text("Hello.")])
+    page.js(f"location.hash = '#/s/{session}'")
+    page.sees("Hello.", 60)
+    return page, session
+
+
 def test_steering_shows_the_mode_that_is_so_and_a_double_tap_ends_nothing(
     built: None, tmp_path: Path, claude_home: ClaudeHome, claude_bin: Path, model: ModelServer, chromium: Chromium
 ) -> None:
     with drive(tmp_path, claude_home, claude_bin, model) as driven:
-        page = enter(chromium, driven.yourcall)
-        session = driven.start([text("Hello.")])
-        page.js(f"location.hash = '#/s/{session}'")
-        page.sees("Hello.", 60)
+        page, session = in_session(chromium, driven)
         page.tap("Mode, model and end")
         shown = "document.querySelector('.steer select').value"
         page.js(WORSE)
@@ -226,10 +233,7 @@ def test_a_file_that_is_attached_while_a_message_is_on_its_way_stays_for_the_nex
     built: None, tmp_path: Path, claude_home: ClaudeHome, claude_bin: Path, model: ModelServer, chromium: Chromium
 ) -> None:
     with drive(tmp_path, claude_home, claude_bin, model) as driven:
-        page = enter(chromium, driven.yourcall)
-        session = driven.start([text("Hello.")])
-        page.js(f"location.hash = '#/s/{session}'")
-        page.sees("Hello.", 60)
+        page, _ = in_session(chromium, driven)
         page.js(SLOW)
         tell(page, model.script("again", [text("Good morning.")]))
         until(lambda: page.js("Boolean(window.arrives)"), 30, what="the message to arrive")
@@ -265,10 +269,7 @@ def test_on_a_slow_line_the_page_asks_for_nothing_a_second_time_before_it_is_tol
 ) -> None:
     """A browser has six lines to one address: looks that pile up would hold up an answer given meanwhile."""
     with drive(tmp_path, claude_home, claude_bin, model) as driven:
-        page = enter(chromium, driven.yourcall)
-        session = driven.start([text("Hello.")])
-        page.js(f"location.hash = '#/s/{session}'")
-        page.sees("Hello.", 60)
+        page, _ = in_session(chromium, driven)
         page.js(LOOKS)
         tell(page, model.script("slow", [text("Half a sentence"), pause("half")], [text("Done.")]))
         until(

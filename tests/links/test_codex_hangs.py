@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from test_links_codex import DATA, Desk, listening, pending, place, serve_pending
+from test_links_codex import DATA, Desk, listening, pending, place, serve_pending, serving
 from websockets.asyncio.server import ServerConnection, unix_serve
 
 from yourcall.agents.codex.agent import CODEX
@@ -72,12 +72,7 @@ def test_without_a_file_to_spare_no_session_is_called_over(place: Path, monkeypa
     async def scene() -> None:
         desk = Desk()
         talking: list[ServerConnection] = []
-
-        async def serve(connection: ServerConnection) -> None:
-            talking.append(connection)
-            await serve_pending(connection)
-
-        async with listening(desk, place), unix_serve(serve, str(place)):
+        async with listening(desk, place), unix_serve(serving(talking), str(place)):
             await desk.until(lambda: [p for p in desk.rows.values() if p.held])
             (prompt,) = desk.rows.values()
             made, tries = socket.socket, 0
@@ -188,12 +183,7 @@ def test_who_speaks_in_the_moment_the_connection_is_lost_is_told_so(place: Path)
     async def scene() -> None:
         desk = Desk()
         talking: list[ServerConnection] = []
-
-        async def serve(connection: ServerConnection) -> None:
-            talking.append(connection)
-            await serve_pending(connection)
-
-        async with listening(desk, place) as link, unix_serve(serve, str(place)):
+        async with listening(desk, place) as link, unix_serve(serving(talking), str(place)):
             await desk.until(lambda: [p for p in desk.rows.values() if p.held])
             (prompt,) = desk.rows.values()
             session = desk.state.sessions[prompt.session_id]

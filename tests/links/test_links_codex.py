@@ -289,6 +289,16 @@ def test_a_server_that_takes_its_time_is_waited_for(place: Path, monkeypatch: py
     asyncio.run(scene())
 
 
+def serving(talking: list[ServerConnection]) -> Callable[[ServerConnection], Awaitable[None]]:
+    """A server with something pending, which remembers who called."""
+
+    async def serve(connection: ServerConnection) -> None:
+        talking.append(connection)
+        await serve_pending(connection)
+
+    return serve
+
+
 def test_a_mistake_of_ours_ends_no_session(
     place: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -307,12 +317,7 @@ def test_a_mistake_of_ours_ends_no_session(
 
         monkeypatch.setattr(desk, "post", stumbling)
         talking: list[ServerConnection] = []
-
-        async def serve(connection: ServerConnection) -> None:
-            talking.append(connection)
-            await serve_pending(connection)
-
-        async with listening(desk, place), unix_serve(serve, str(place)):
+        async with listening(desk, place), unix_serve(serving(talking), str(place)):
             await desk.until(lambda: [p for p in desk.rows.values() if p.held])
             (prompt,) = desk.rows.values()
             await asyncio.sleep(0.4)

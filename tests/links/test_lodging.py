@@ -14,6 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from kit.poll import until
+from yourcall.agents.agent import Agent
 from yourcall.agents.claude.agent import CLAUDE
 from yourcall.agents.talk import Wish
 from yourcall.config import Config
@@ -45,19 +46,24 @@ def test_a_word_that_ends_with_a_semicolon_is_a_word(tmp_path: Path, last: str) 
         lodging.end(lodged.socket)
 
 
-def test_a_session_whose_starter_left_is_looked_after(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It runs, and what it asks at its start must reach somebody."""
+@pytest.fixture
+def sleeper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Agent:
+    """Claude, as a program that does nothing and stays."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("SHELL", "/bin/sh")
     program = tmp_path / "claude"
     program.write_text("#!/bin/sh\nexec sleep 600\n")
     program.chmod(0o755)
     assert CLAUDE.headless is not None
-    agent = replace(CLAUDE, headless=replace(CLAUDE.headless, program=str(program)))
+    return replace(CLAUDE, headless=replace(CLAUDE.headless, program=str(program)))
+
+
+def test_a_session_whose_starter_left_is_looked_after(tmp_path: Path, sleeper: Agent) -> None:
+    """It runs, and what it asks at its start must reach somebody."""
     folder = short_folder(tmp_path, "tmux")
 
     async def act(daemon: Switchboard) -> list[str]:
-        lodgers = Lodgers(daemon, daemon.screens, daemon.started, {"claude": agent}.get, tmp_path)
+        lodgers = Lodgers(daemon, daemon.screens, daemon.started, {"claude": sleeper}.get, tmp_path)
         starting = asyncio.create_task(lodgers.start("claude", Wish(str(tmp_path), "hello"), remote=False))
         async with asyncio.timeout(30):
             while not list(folder.glob("claude-*")):  # noqa: ASYNC110 - what another program has done
@@ -78,22 +84,13 @@ def test_a_session_whose_starter_left_is_looked_after(tmp_path: Path, monkeypatc
         store.close()
 
 
-def test_a_session_that_two_go_on_with_at_once_has_one_terminal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_session_that_two_go_on_with_at_once_has_one_terminal(tmp_path: Path, sleeper: Agent) -> None:
     """Both would write to one conversation, and do what was said twice."""
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("SHELL", "/bin/sh")
-    program = tmp_path / "claude"
-    program.write_text("#!/bin/sh\nexec sleep 600\n")
-    program.chmod(0o755)
-    assert CLAUDE.headless is not None
-    agent = replace(CLAUDE, headless=replace(CLAUDE.headless, program=str(program)))
     folder = short_folder(tmp_path, "tmux")
     wish = Wish(str(tmp_path), "hello", resume="0b4d9c1e")
 
     async def act(daemon: Switchboard) -> list[object]:
-        lodgers = Lodgers(daemon, daemon.screens, daemon.started, {"claude": agent}.get, tmp_path)
+        lodgers = Lodgers(daemon, daemon.screens, daemon.started, {"claude": sleeper}.get, tmp_path)
         both = [asyncio.create_task(lodgers.start("claude", wish, remote=False)) for _ in range(2)]
         async with asyncio.timeout(30):
             done, _ = await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
