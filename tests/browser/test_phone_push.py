@@ -91,8 +91,8 @@ class Worker:
 
     def shown(self) -> list[dict[str, Any]]:
         return self.js(
-            "registration.getNotifications().then((all) => all.map((n) => ({ title: n.title, body: n.body, "
-            "tag: n.tag, actions: n.actions.map((one) => one.title) })))"
+            "inTurn(() => registration.getNotifications()).then((all) => all.map((n) => ({ title: n.title, "
+            "body: n.body, tag: n.tag, actions: n.actions.map((one) => one.title) })))"
         )
 
     def tap(self, action: str) -> None:
@@ -165,6 +165,24 @@ def test_a_tap_that_is_too_late_says_so(worker: Worker, agent: Agent, yc: Yourca
     worker.tap("0")
     (one,) = until(lambda: [n for n in worker.shown() if n["title"] == "That was not taken"], 30, what="a no")
     assert "already answered" in one["body"]
+    worker.push({"withdraw": "lateaaaaa2", "outcome": "Answered by the command line"})
+    worker.push(word("afterlate2"))
+    until(lambda: "afterlate2" in [n["tag"] for n in worker.shown()], 20, what="the next")
+    assert one in worker.shown()
+
+
+def test_what_is_shown_while_another_goes_is_not_forgotten(worker: Worker) -> None:
+    """Chromium drops a notification that comes while it is asked which ones there are: pressed, it did nothing."""
+    away(worker)
+    names = [f"many{number}" for number in range(40)]
+    worker.js(f"""(async () => {{
+        const word = {json.dumps(word(""))}, all = {json.dumps(names)}.map((id) => told({{ ...word, id }}));
+        let there = false;
+        Promise.all(all).then(() => (there = true));
+        while (!there) await Promise.all([over({{ withdraw: "nobody" }}), over({{ withdraw: "no other" }})]);
+        return true;
+    }})()""")
+    assert sorted(n["tag"] for n in worker.shown()) == sorted(names)
 
 
 def test_a_tap_whose_reply_is_lost_is_not_called_a_no(worker: Worker, agent: Agent) -> None:

@@ -75,7 +75,7 @@ async function told(word) {
   if (!MUST_SHOW && !String(word.id).startsWith("test-") && (await inFront())) return;
   const prompt = String(word.prompt ?? "").startsWith("test-") ? "" : (word.prompt ?? "");
   const { buttons = [] } = word;
-  await registration.showNotification(String(word.title), {
+  await show(String(word.title), {
     body: String(word.text),
     tag: String(word.id),
     renotify: word.reminder > 0,
@@ -84,6 +84,17 @@ async function told(word) {
     data: { prompt, buttons },
     actions: buttons.map(({ label }, at) => ({ action: String(at), title: String(label) })),
   });
+}
+
+function show(title, options) {
+  return inTurn(() => registration.showNotification(title, options));
+}
+
+// Chromium forgets a notification that is shown while it is asked which ones are: one thing after the other.
+let turn = Promise.resolve();
+function inTurn(work) {
+  turn = turn.then(work, work);
+  return turn;
 }
 
 async function inFront() {
@@ -101,8 +112,8 @@ async function inFront() {
 /** Somebody has answered: it goes, or, where something has to be shown, says so without a sound. */
 async function over({ withdraw, outcome }) {
   const tag = String(withdraw);
-  for (const shown of await registration.getNotifications({ tag })) shown.close();
-  if (MUST_SHOW) await registration.showNotification("Answered", { body: String(outcome ?? ""), tag, silent: true });
+  if (MUST_SHOW) return show("Answered", { body: String(outcome ?? ""), tag, silent: true }); // in its place
+  await inTurn(async () => (await registration.getNotifications({ tag })).forEach((shown) => shown.close()));
 }
 
 async function answer(prompt, { question, option }, tag) {
@@ -110,9 +121,10 @@ async function answer(prompt, { question, option }, tag) {
   const reply = await post(path, { choices: { [question]: [option] }, wait: 10 });
   // What was sent is on its way, and the inbox says what became of it; only a no must be told.
   if (reply.ok) return;
-  await registration.showNotification(reply.lost ? "Did that arrive?" : "That was not taken", {
+  // Under a tag of its own: that somebody else has answered takes the question back, and must leave this.
+  await show(reply.lost ? "Did that arrive?" : "That was not taken", {
     body: reply.lost ? "The line to yourcall broke. Look in the app before you answer again." : String(reply.error || reply.detail || ""),
-    tag,
+    tag: `answer ${tag}`,
     data: { prompt },
   });
 }
