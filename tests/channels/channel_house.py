@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
+import uvloop
 from msgspec.structs import replace
 
 from yourcall.channels.channel import Abilities, Carried, Channel, Notice, Sent, World
@@ -230,4 +231,4 @@ def in_house(test: Callable[[House], Awaitable[None]], folder: Path) -> None:
         async with House(folder) as house:
             await test(house)
 
-    asyncio.run(go())
+    uvloop.run(go())

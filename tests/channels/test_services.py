@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uvloop
 from channel_house import ALLOW, DENY, Board, House, Lives
 from msgspec.structs import replace
 from services import NtfyService, PushService, Request, WebhookService, b64, unb64
@@ -450,7 +451,7 @@ def test_a_notification_on_a_linux_desktop(tmp_path: Path, bin_dir: Path) -> Non
         assert await channel.send("", shown) == Sent("17")
         assert await channel.withdraw("", "17", shown) == Sent()
 
-    asyncio.run(go())
+    uvloop.run(go())
     sent, closed = _calls(tmp_path)
     text = "--help; $(touch x) `y` &lt;b&gt;bold&lt;/b&gt; &amp; more\nIt can only be answered at the desk."
     assert sent == [
@@ -464,7 +465,7 @@ def test_a_notification_on_a_linux_desktop(tmp_path: Path, bin_dir: Path) -> Non
 def test_a_notification_on_a_mac(tmp_path: Path, bin_dir: Path) -> None:
     channel = Desktop("desktop", {"PATH": str(bin_dir)}, "darwin")
     shown = notice("p1", [_prompt('" & (do shell script "touch x") & "', held=True)])
-    assert asyncio.run(channel.send("", shown)) == Sent("")
+    assert uvloop.run(channel.send("", shown)) == Sent("")
     (call,) = _calls(tmp_path)
     script, words = call[1:7], call[7:]
     assert script[0::2] == ["-e"] * 3
@@ -480,7 +481,7 @@ def test_without_a_desktop_nobody_is_told_there(bin_dir: Path) -> None:
 def test_a_desktop_program_that_fails_says_so(tmp_path: Path, bin_dir: Path) -> None:
     (bin_dir / "notify-send").write_text("#!/bin/sh\nexit 3\n")
     channel = Desktop("desktop", {"PATH": f"{bin_dir}{os.pathsep}/bin", "DISPLAY": ":0"}, "linux")
-    done = asyncio.run(channel.send("", notice("p1", [_prompt()])))
+    done = uvloop.run(channel.send("", notice("p1", [_prompt()])))
     assert done == Failed("notify-send ended with 3; is a desktop session running?")
 
 
@@ -499,7 +500,7 @@ def test_without_a_free_file_handle_the_desktop_is_told_later(bin_dir: Path) -> 
         assert isinstance(done, Later), done
         assert await channel.send("", shown) == Sent("17")
 
-    asyncio.run(go())
+    uvloop.run(go())
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning")  # Apprise's own

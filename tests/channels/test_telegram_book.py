@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import uvloop
 
 from yourcall.channels.telegram_book import Book, Chat
 from yourcall.store.sqlite import Store
@@ -34,7 +35,7 @@ def test_who_pairs_while_another_chat_is_written_stays_paired(store: Store) -> N
         await book.put_chat(Chat(7))
         await asyncio.gather(book.put_chat(Chat(8)), book.put_chat(Chat(7, current="s1")))
 
-    asyncio.run(both())
+    uvloop.run(both())
     for known in (book, book_in(store)):  # in this life and in the next
         assert known.chats() == {"7": Chat(7, current="s1"), "8": Chat(8)}
 
@@ -46,4 +47,4 @@ def test_a_code_that_is_made_while_another_is_used_works(store: Store) -> None:
         _, code = await asyncio.gather(book.pair(CODE, Chat(8), 8, "Ada"), book.invite())
         return await book.pair(code, Chat(9), 9, "Bob")
 
-    assert asyncio.run(both()) == ""
+    assert uvloop.run(both()) == ""

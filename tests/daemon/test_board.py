@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uvloop
 from msgspec.structs import replace
 
 from yourcall.agents.claude.agent import CLAUDE
@@ -104,7 +105,7 @@ def test_a_prompt_of_a_session_that_ended_before_it_was_told_ends_with_its_agent
             assert not row.held
             return row.state
 
-    assert asyncio.run(told()) == "ended"
+    assert uvloop.run(told()) == "ended"
 
 
 def test_a_prompt_of_a_session_that_ended_before_it_was_told_ends_with_its_holder(
@@ -120,7 +121,7 @@ def test_a_prompt_of_a_session_that_ended_before_it_was_told_ends_with_its_holde
                 while ASKED in at.state.prompts:  # noqa: ASYNC110 - nothing tells
                     await asyncio.sleep(0.01)
 
-    asyncio.run(told())
+    uvloop.run(told())
 
 
 def test_a_late_word_of_an_agent_that_has_gone_does_not_bring_its_session_back(
@@ -143,7 +144,7 @@ def test_a_late_word_of_an_agent_that_has_gone_does_not_bring_its_session_back(
             await hook(at, "SessionStart", agent, source="resume")
             assert SESSION in at.state.sessions
 
-    asyncio.run(told())
+    uvloop.run(told())
 
 
 def broken(*_: object) -> Any:
@@ -172,5 +173,5 @@ def test_an_error_of_our_own_leaves_no_answer_on_its_way_for_ever(
         await asyncio.sleep(0)
         broken()
 
-    row = asyncio.run(answered())
+    row = uvloop.run(answered())
     assert (row.state, "an error of yourcall's own" in row.history[-1].detail) == ("unsure", True)

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+import uvloop
 
 from yourcall.core.replay import replay
 from yourcall.events import AnswerGiven, AnyCommand, Deliver, HolderLost, PromptRaised, SessionSeen
@@ -43,7 +44,7 @@ def test_what_cannot_be_written_changes_nothing_and_is_no_reason_to_stop(store: 
         await loop.post(SessionSeen(2.0, Session("good", "claude", "/whole")))
         return list(loop.state.sessions)
 
-    assert asyncio.run(told()) == ["good"]
+    assert uvloop.run(told()) == ["good"]
     assert [session.id for session in store.live()[1]] == ["good"]
     assert failures == []
 
@@ -74,7 +75,7 @@ def test_who_follows_misses_nothing_when_an_answer_overtakes(store: Store) -> No
                         break
             return told
 
-    assert asyncio.run(heard()) == ["s2", "p1"]
+    assert uvloop.run(heard()) == ["s2", "p1"]
 
 
 def test_an_answer_is_on_its_way_before_others_are_told(store: Store) -> None:
@@ -101,7 +102,7 @@ def test_an_answer_is_on_its_way_before_others_are_told(store: Store) -> None:
         async with asyncio.timeout(10):
             await following
 
-    asyncio.run(answered())
+    uvloop.run(answered())
     assert order == ["performed", "sent", "told"]
 
 
@@ -131,7 +132,7 @@ def test_an_answer_whose_sender_hangs_up_reaches_its_agent(store: Store) -> None
             while not performed:  # noqa: ASYNC110 - nothing tells
                 await asyncio.sleep(0.001)
 
-    asyncio.run(hung_up())
+    uvloop.run(hung_up())
     assert performed == [Deliver("p1", YES)]
 
 
@@ -153,7 +154,7 @@ def test_after_a_failed_write_nothing_more_is_decided(store: Store) -> None:
         with suppress(StoreProblem):
             await loop.post(HolderLost(3.0, "p1", "its hook ended without a word"))
 
-    asyncio.run(failing())
+    uvloop.run(failing())
     assert len(failures) == 1
     row = store.prompt("p1")
     assert row is not None
@@ -178,7 +179,7 @@ def test_a_prompt_that_a_rule_answers_is_written_and_told_with_its_answer(store:
                         break
             return told
 
-    assert asyncio.run(ruled()) == ["open", "answering"]
+    assert uvloop.run(ruled()) == ["open", "answering"]
     assert performed == [Deliver("p1", YES)]
     assert replay(event for _, event in store.facts())[0]["p1"].state == "answering"
 
@@ -197,7 +198,7 @@ def test_of_a_prompt_and_its_rules_answer_both_are_written_or_none(store: Store)
         with pytest.raises(sqlite3.IntegrityError, match="full"):
             await loop.post(PromptRaised(1.0, prompt("p1")), None, AnswerGiven(1.0, "p1", YES))
 
-    asyncio.run(failing())
+    uvloop.run(failing())
     assert (store.prompt("p1"), performed, len(failures)) == (None, [], 1)
 
 
@@ -209,4 +210,4 @@ def test_an_answer_that_cannot_be_written_takes_no_prompt_with_it(store: Store) 
             await loop.post(PromptRaised(1.0, prompt("p1")), None, AnswerGiven(1.0, "p1", half))
         return list(loop.state.prompts)
 
-    assert asyncio.run(told()) == []
+    assert uvloop.run(told()) == []

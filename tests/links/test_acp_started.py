@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import stat
 from pathlib import Path
 from typing import Any
 
 import pytest
+import uvloop
 
 from yourcall.agents.talk import Wish
 from yourcall.core.state import State
@@ -29,7 +29,7 @@ class Teller:
 def refused(wish: Wish, agent: str, *, remote: bool) -> str:
     mine = Policy(skip_permissions=True, permission_mode="bypassPermissions")
     started = Started(Teller(), AGENTS, mine, {agent: Policy()})
-    said = asyncio.run(started.start(agent, wish, remote=remote))
+    said = uvloop.run(started.start(agent, wish, remote=remote))
     assert isinstance(said, Refused)
     return said.reason
 

@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
+import uvloop
+
 from yourcall.agents.script.read import Ask
 from yourcall.core.replay import replay
 from yourcall.events import AnswerGiven, AnyCommand, Deliver
@@ -40,7 +42,7 @@ def run(folder: Path, work: Callable[[Loop, Asks], Awaitable[T]], *, deaf: bool 
         finally:
             store.close()
 
-    return asyncio.run(life())
+    return uvloop.run(life())
 
 
 async def raised(asks: Asks, *, attended: bool) -> Prompt:

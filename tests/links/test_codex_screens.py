@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import uvloop
 from test_tmux_screens import DOWN, House
 
 from kit.drawn import Drawn
@@ -54,7 +54,7 @@ def play(tmp_path: Path, tmux: Tmux, drawn: Drawn, act: Callable[[House], Awaita
             await daemon.tmux.close()
             store.close()
 
-    asyncio.run(run())
+    uvloop.run(run())
 
 
 def test_one_digit_and_nothing_after_it(tmp_path: Path, tmux: Tmux) -> None:

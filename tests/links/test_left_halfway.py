@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import uvloop
 
 from kit.drawn import Drawn
 from kit.terminal import Tmux
@@ -65,8 +66,8 @@ def test_an_instruction_that_a_crash_cut_short_is_told_as_unsure(tmp_path: Path)
 
     store = Store.open(tmp_path / "yourcall.db")
     try:
-        asyncio.run(before())
-        result, detail = asyncio.run(after())
+        uvloop.run(before())
+        result, detail = uvloop.run(after())
         assert result == "too_late"
         assert "not known whether the agent took that" in detail
     finally:
@@ -94,7 +95,7 @@ def test_who_hangs_up_leaves_no_half_typed_text_behind(tmux: Tmux, tmp_path: Pat
 
     store = Store.open(tmp_path / "yourcall.db")
     try:
-        asyncio.run(act(Switchboard(store, Config(), lambda: None)))
+        uvloop.run(act(Switchboard(store, Config(), lambda: None)))
     finally:
         store.close()
     assert drawn.typed == b"\x1b[200~go on\x1b[201~\r"
@@ -122,7 +123,7 @@ def test_a_text_that_was_taken_late_is_not_told_as_taken_back(
 
     store = Store.open(tmp_path / "yourcall.db")
     try:
-        said = asyncio.run(act(Switchboard(store, Config(), lambda: None)))
+        said = uvloop.run(act(Switchboard(store, Config(), lambda: None)))
     finally:
         store.close()
     assert said == Verdict("confirmed", "the turn has begun")

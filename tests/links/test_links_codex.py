@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
+import uvloop
 from websockets.asyncio.server import ServerConnection, unix_serve
 
 from yourcall.agents.codex.agent import CODEX
@@ -119,7 +120,7 @@ def test_a_lost_connection_lets_go_and_a_new_one_holds_again(place: Path) -> Non
             assert "held again" in [moment.detail for moment in desk.rows[prompt.id].history]
             assert len(desk.rows) == 1
 
-    asyncio.run(scene())
+    uvloop.run(scene())
 
 
 async def before_a_restart(place: Path) -> tuple[Desk, Prompt]:
@@ -148,7 +149,7 @@ def test_an_answer_right_after_a_start_waits_until_codex_is_joined_again(place: 
                 asked = pending()[2]
                 await desk.until(lambda: [m for m in heard if m.get("id") == asked["id"] and "result" in m])
 
-    asyncio.run(scene())
+    uvloop.run(scene())
 
 
 def test_an_answer_that_waits_for_codex_is_not_sent_once_its_prompt_is_over(place: Path) -> None:
@@ -166,7 +167,7 @@ def test_an_answer_that_waits_for_codex_is_not_sent_once_its_prompt_is_over(plac
                 await asyncio.sleep(0.5)  # ten looks of an answer that waits
             assert not [m for m in heard if "result" in m]
 
-    asyncio.run(scene())
+    uvloop.run(scene())
 
 
 def test_a_server_that_stays_away_takes_its_sessions_along(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,7 +187,7 @@ def test_a_server_that_stays_away_takes_its_sessions_along(place: Path, monkeypa
             await desk.until(lambda: not desk.state.sessions)
             assert desk.rows[prompt.id].state == "ended"
 
-    asyncio.run(scene())
+    uvloop.run(scene())
 
 
 def test_junk_is_no_news_and_no_end(place: Path) -> None:
@@ -202,7 +203,7 @@ def test_junk_is_no_news_and_no_end(place: Path) -> None:
             await desk.until(lambda: [p for p in desk.rows.values() if p.held])
             assert len(desk.state.sessions) == 1
 
-    asyncio.run(scene())
+    uvloop.run(scene())
 
 
 def test_a_file_in_its_place_is_not_spoken_to(place: Path) -> None:
@@ -215,7 +216,7 @@ def test_a_file_in_its_place_is_not_spoken_to(place: Path) -> None:
             async with unix_serve(serve_pending, str(place)):
                 await desk.until(lambda: desk.rows)
 
-    asyncio.run(scene())
+    uvloop.run(scene())
 
 
 def test_homes_are_the_configured_ones_the_users_and_those_of_sessions() -> None:
@@ -286,7 +287,7 @@ def test_a_server_that_takes_its_time_is_waited_for(place: Path, monkeypatch: py
                 replies.set()
                 await desk.until(lambda: desk.rows[prompt.id].held)
 
-    asyncio.run(scene())
+    uvloop.run(scene())
 
 
 def serving(talking: list[ServerConnection]) -> Callable[[ServerConnection], Awaitable[None]]:
@@ -328,7 +329,7 @@ def test_a_mistake_of_ours_ends_no_session(
             assert desk.rows[prompt.id].state == "open"
             assert prompt.session_id in desk.state.sessions
 
-    asyncio.run(scene())
+    uvloop.run(scene())
     assert "the connection to" in caplog.text
 
 
@@ -352,5 +353,5 @@ def test_a_look_that_fails_is_not_the_last_one(place: Path, caplog: pytest.LogCa
             task.cancel()
             await asyncio.wait([task])
 
-    asyncio.run(scene())
+    uvloop.run(scene())
     assert "looking for Codex" in caplog.text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uvloop
 from msgspec.structs import replace
 
 from kit.poll import until
@@ -81,7 +81,7 @@ def ptys() -> Iterator[Ptys]:
 def look(desk: Desk, root: int, mode: Mode = "all", times: int = 1) -> dict[str, Session]:
     looking = Discovery(desk, {"claude": CLAUDE}, mode, root)
     for _ in range(times):
-        asyncio.run(looking.look())
+        uvloop.run(looking.look())
     return desk.state.sessions
 
 
@@ -136,12 +136,12 @@ def test_what_a_hook_told_is_not_overwritten(ptys: Ptys, person: Person) -> None
     desk = Desk()
     told = Session("hooked", "claude", "/elsewhere", "working", links=(Link("hook"),), pid=pty.pid)
     told = replace(told, pid_started=processes.started(pty.pid))
-    asyncio.run(desk.post(SessionSeen(time.time(), told)))
+    uvloop.run(desk.post(SessionSeen(time.time(), told)))
     assert look(desk, pty.pid)["hooked"] == told
     # And when a hook speaks of a session that was only found, the reason why it was out of reach is gone.
     other = Desk()
     assert look(other, pty.pid)["hooked"].note == OUTSIDE
-    asyncio.run(other.post(SessionSeen(time.time(), told)))
+    uvloop.run(other.post(SessionSeen(time.time(), told)))
     assert other.state.sessions["hooked"].note == ""
     assert look(other, pty.pid)["hooked"].links == (Link("hook"),)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
+
+import uvloop
 
 from yourcall.agents.sightings import HookCall
 from yourcall.config import Config
@@ -66,7 +67,7 @@ def test_without_a_pane_it_is_shown_at_once_for_the_desk(tmp_path: Path) -> None
             (prompt,) = at.open
             assert (prompt.title, prompt.held, prompt.link) == ("Run: touch a", False, "hook")
 
-    asyncio.run(act())
+    uvloop.run(act())
 
 
 def test_a_question_without_a_pane_is_shown_with_its_options(tmp_path: Path) -> None:
@@ -80,7 +81,7 @@ def test_a_question_without_a_pane_is_shown_with_its_options(tmp_path: Path) -> 
             (prompt,) = at.open
             assert (prompt.kind, [o.label for o in prompt.questions[0].options]) == ("question", ["A", "B"])
 
-    asyncio.run(act())
+    uvloop.run(act())
 
 
 def test_what_no_screen_shows_is_raised_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +100,7 @@ def test_what_no_screen_shows_is_raised_all_the_same(tmp_path: Path, monkeypatch
             await at.daemon.calls.look_for_lost()
             assert len(at.open) == 1
 
-    asyncio.run(act())
+    uvloop.run(act())
 
 
 def test_a_new_turn_ends_what_was_told_before_it_and_nothing_after(tmp_path: Path) -> None:
@@ -112,4 +113,4 @@ def test_a_new_turn_ends_what_was_told_before_it_and_nothing_after(tmp_path: Pat
             await at.hook("BeforeAgent", NOWHERE, prompt="x", timestamp=stamp)
             assert [each.asked for each in at.daemon.calls.of(SESSION)] == [True]
 
-    asyncio.run(act())
+    uvloop.run(act())

@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+import uvloop
 from msgspec.structs import replace
 
 from kit.poll import until
@@ -77,7 +78,7 @@ def test_a_session_whose_starter_left_is_looked_after(tmp_path: Path, sleeper: A
 
     store = Store.open(tmp_path / "yourcall.db")
     try:
-        assert asyncio.run(act(Switchboard(store, Config(), lambda: None, tmp_path))) == ["tmux"]
+        assert uvloop.run(act(Switchboard(store, Config(), lambda: None, tmp_path))) == ["tmux"]
     finally:
         for left in folder.glob("claude-*"):
             lodging.end(left)
@@ -103,7 +104,7 @@ def test_a_session_that_two_go_on_with_at_once_has_one_terminal(tmp_path: Path, 
 
     store = Store.open(tmp_path / "yourcall.db")
     try:
-        assert asyncio.run(act(Switchboard(store, Config(), lambda: None, tmp_path))) == [RUNS_ALREADY]
+        assert uvloop.run(act(Switchboard(store, Config(), lambda: None, tmp_path))) == [RUNS_ALREADY]
         assert len(list(folder.glob("claude-*"))) == 1
     finally:
         for left in folder.glob("claude-*"):
@@ -138,7 +139,7 @@ def stopped(tmp_path: Path, session: Session) -> Verdict:
 
     store = Store.open(tmp_path / "yourcall.db")
     try:
-        return asyncio.run(act(Switchboard(store, Config(), lambda: None, tmp_path)))
+        return uvloop.run(act(Switchboard(store, Config(), lambda: None, tmp_path)))
     finally:
         store.close()
 

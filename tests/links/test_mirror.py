@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+import uvloop
 
 from kit.drawn import Drawn
 from kit.terminal import Tmux
@@ -61,7 +62,7 @@ def test_a_screen_comes_with_its_colours_and_again_when_it_has_changed(tmux: Tmu
         finally:
             await servers.close()
 
-    asyncio.run(act())
+    uvloop.run(act())
 
 
 def test_nothing_is_shown_of_another_program_or_of_no_pane(tmux: Tmux, tmp_path: Path) -> None:
@@ -77,5 +78,5 @@ def test_nothing_is_shown_of_another_program_or_of_no_pane(tmux: Tmux, tmp_path:
         finally:
             await servers.close()
 
-    for said in asyncio.run(act()):
+    for said in uvloop.run(act()):
         assert isinstance(said, Refused), said

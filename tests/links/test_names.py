@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
+
+import uvloop
 
 from yourcall.agents.claude.agent import CLAUDE
 from yourcall.core.state import State, Step
@@ -77,7 +78,7 @@ def test_prompts_go_with_the_run(tmp_path: Path) -> None:
             await house.post(event)
         await names.follow(house, old, "new", "It was cleared.")
 
-    asyncio.run(act())
+    uvloop.run(act())
     assert list(house.state.sessions) == ["new"]
     found = {p.id: (p.session_id, p.body, p.record) for p in house.state.prompts.values()}
     assert found == {

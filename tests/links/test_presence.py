@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import uvloop
 
 from kit.drawn import Drawn
 from kit.poll import until
@@ -68,7 +69,7 @@ def program() -> Iterator[Program]:
 
 
 def person_at(*sessions: Session) -> float:
-    return asyncio.run(Presence(lambda: sessions, Servers()).person_at())
+    return uvloop.run(Presence(lambda: sessions, Servers()).person_at())
 
 
 def test_a_key_is_a_sign_and_output_is_none(program: Program) -> None:
@@ -110,7 +111,7 @@ def test_the_app_in_front_is_a_sign(program: Program) -> None:
         presence.in_front()
         return before, await presence.person_at()
 
-    before, after = asyncio.run(go())
+    before, after = uvloop.run(go())
     assert before == LONG_AGO
     assert after > time.time() - 30
 
@@ -136,6 +137,6 @@ def test_a_tmux_that_is_stopped_hides_no_sign_elsewhere(
 
         os.kill(server, signal.SIGSTOP)
         try:
-            assert asyncio.run(look()) == LONG_AGO
+            assert uvloop.run(look()) == LONG_AGO
         finally:
             os.kill(server, signal.SIGCONT)

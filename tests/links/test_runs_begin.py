@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable, Generator
 from pathlib import Path
 
+import uvloop
+
 from yourcall.config import Config
 from yourcall.links.door import About, Answer, Ask, Door, Written
 from yourcall.links.pty import Pty
@@ -73,7 +75,7 @@ def test_a_run_whose_screen_comes_late_is_looked_at_all_the_same(tmp_path: Path)
     store = Store.open(tmp_path / "yourcall.db")
     try:
         with served(tmp_path, answers):  # its program has begun, and its shadow has not
-            assert asyncio.run(act(Switchboard(store, Config(), lambda: None, tmp_path))) == [("pty", "one")]
+            assert uvloop.run(act(Switchboard(store, Config(), lambda: None, tmp_path))) == [("pty", "one")]
     finally:
         store.close()
 
@@ -103,7 +105,7 @@ def test_the_answer_to_one_who_left_is_not_taken_for_the_next_ones(tmp_path: Pat
             await pty.close()
 
     with served(tmp_path, answers) as door:
-        assert asyncio.run(act(door)) == Gone("somebody is typing there this very moment")
+        assert uvloop.run(act(door)) == Gone("somebody is typing there this very moment")
 
 
 def test_a_door_that_is_just_being_made_is_not_taken_away(tmp_path: Path) -> None:
@@ -116,11 +118,11 @@ def test_a_door_that_is_just_being_made_is_not_taken_away(tmp_path: Path) -> Non
     store = Store.open(tmp_path / "yourcall.db")
     try:
         daemon = Switchboard(store, Config(), lambda: None, tmp_path)
-        asyncio.run(daemon.runs.look(folder))
+        uvloop.run(daemon.runs.look(folder))
         assert door.exists()
         long_ago = time.time() - 60
         os.utime(door, (long_ago, long_ago))  # one that was killed, and leaves it behind
-        asyncio.run(daemon.runs.look(folder))
+        uvloop.run(daemon.runs.look(folder))
         assert not door.exists()
     finally:
         begins.close()

@@ -72,7 +72,7 @@ def test_without_a_file_to_spare_no_session_is_called_gone(tmp_path: Path) -> No
 
     store = Store.open(tmp_path / "yourcall.db")
     try:
-        assert asyncio.run(act(Switchboard(store, Config(), lambda: None))) == (["s1", "s2"], ["p1"])
+        assert uvloop.run(act(Switchboard(store, Config(), lambda: None))) == (["s1", "s2"], ["p1"])
     finally:
         store.close()
 
@@ -125,7 +125,7 @@ def test_a_tmux_that_is_silent_for_a_while_ends_no_session(
 
     store = Store.open(tmp_path / "yourcall.db")
     try:
-        assert asyncio.run(act(Switchboard(store, Config(), lambda: None))) == (True, ["open"])
+        assert uvloop.run(act(Switchboard(store, Config(), lambda: None))) == (True, ["open"])
     finally:
         store.close()
 
@@ -186,6 +186,6 @@ def test_a_tmux_that_is_stopped_keeps_no_dialog_elsewhere_waiting(
     store = Store.open(tmp_path / "yourcall.db")
     try:
         with Tmux() as other:
-            assert asyncio.run(act(Switchboard(store, Config(), lambda: None), other)) == ["open"]
+            assert uvloop.run(act(Switchboard(store, Config(), lambda: None), other)) == ["open"]
     finally:
         store.close()

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
+import uvloop
 from msgspec.structs import replace
 
 from kit.drawn import Drawn
@@ -57,7 +58,7 @@ def settled_while_it_waits(tmp_path: Path, pane: Pane, giving: Giving) -> tuple[
 
     store = Store.open(tmp_path / "yourcall.db")
     try:
-        return asyncio.run(act(Switchboard(store, Config(), lambda: None)))
+        return uvloop.run(act(Switchboard(store, Config(), lambda: None)))
     finally:
         store.close()
 
@@ -141,7 +142,7 @@ def test_a_look_from_before_the_answer_does_not_give_it_to_the_desk(
 
     store = Store.open(tmp_path / "yourcall.db")
     try:
-        prompt = asyncio.run(act(Switchboard(store, Config(), lambda: None)))
+        prompt = uvloop.run(act(Switchboard(store, Config(), lambda: None)))
     finally:
         store.close()
     assert prompt.state == "answering"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
+import uvloop
 
 from yourcall.agents.talk import Wish
 from yourcall.core.state import State
@@ -29,7 +29,7 @@ def test_what_the_config_allows_one_agent_it_allows_no_other(tmp_path: Path, age
     mine, others = (Policy(), allowed) if agent == "claude" else (allowed, Policy())
     started = Started(Teller(), AGENTS, mine, {"codex": others})
     wish = Wish(str(tmp_path), "x", "bypassPermissions")
-    refused = asyncio.run(started.start(agent, wish, remote=True))
+    refused = uvloop.run(started.start(agent, wish, remote=True))
     assert isinstance(refused, Refused)
     assert f"[{agent}] permission_mode" in refused.reason
 
@@ -46,7 +46,7 @@ def test_what_can_be_started_is_what_the_login_shell_finds(
         (tmp_path / "bin" / program).chmod(0o700)
     (tmp_path / "bin" / "kilo").write_text("not a program\n")
     started = Started(Teller(), AGENTS, Policy())
-    assert asyncio.run(started.offers()) == ["codex", "opencode"]
-    refused = asyncio.run(started.start("gemini", Wish(str(tmp_path), "x"), remote=True))
+    assert uvloop.run(started.offers()) == ["codex", "opencode"]
+    refused = uvloop.run(started.start("gemini", Wish(str(tmp_path), "x"), remote=True))
     assert isinstance(refused, Refused)
     assert "Here it can start: codex, opencode." in refused.reason

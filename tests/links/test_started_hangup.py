@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+import uvloop
 
 from yourcall.agents.talk import Done, Speaking, Spoke, Wish
 from yourcall.core.state import State
@@ -84,7 +85,7 @@ def test_a_word_that_comes_just_as_its_asker_leaves_ends_no_session(tmp_path: Pa
         await started.close()
         return talk.heard
 
-    assert asyncio.run(act()) == [b"granted", b"still there?"]
+    assert uvloop.run(act()) == [b"granted", b"still there?"]
 
 
 def test_yourcall_stops_even_if_a_session_is_started_meanwhile(
@@ -112,6 +113,6 @@ def test_yourcall_stops_even_if_a_session_is_started_meanwhile(
             await closing
             return await starting
 
-    said = asyncio.run(act())
+    said = uvloop.run(act())
     assert isinstance(said, Refused)
     assert "is being stopped" in said.reason

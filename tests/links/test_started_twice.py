@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import uvloop
 from msgspec.structs import replace
 
 from yourcall.agents.talk import Wish
@@ -72,7 +73,7 @@ def test_a_session_that_two_go_on_with_at_once_is_begun_once(wish: Wish, tmp_pat
         await started.close()
         return said
 
-    said = asyncio.run(act())
+    said = uvloop.run(act())
     assert [each for each in said if isinstance(each, str)] == ["same"]
     (refused,) = [each for each in said if isinstance(each, Refused)]
     assert "That session is running" in refused.reason
@@ -100,7 +101,7 @@ def test_an_agent_that_calls_every_session_the_same_has_one_at_a_time(wish: Wish
         await started.close()
         return second, shown
 
-    second, shown = asyncio.run(act())
+    second, shown = uvloop.run(act())
     assert isinstance(second, Refused)
     assert "another one that runs has this name" in second.reason
     assert shown.state == "open"  # as the core has it: the end of the second was not its end

@@ -206,6 +206,7 @@ def test_a_killed_daemon_leaves_no_orphan(tmp_path: Path, deaf: bool) -> None:
     try:
         assert holder.stdout is not None
         pids = [int(word) for word in holder.stdout.readline().split()]
+        assert len(pids) == 2
         assert all(map(alive, pids))
     finally:
         holder.kill()

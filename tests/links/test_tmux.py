@@ -68,7 +68,7 @@ def test_what_is_written_arrives_byte_by_byte(tmux: Tmux, tmp_path: Path, contro
         finally:
             await link.close()
 
-    asyncio.run(act())
+    uvloop.run(act())
     meant = (EVERYTHING + "\x1b[200~x\n\x1b[201~" + long).encode()
     until(lambda: len(drawn.typed) >= len(meant))
     assert drawn.typed == meant
@@ -107,7 +107,7 @@ def test_a_screen_that_looks_like_the_end_of_itself_is_read_whole(tmux: Tmux, tm
         finally:
             await link.close()
 
-    asyncio.run(act())
+    uvloop.run(act())
 
 
 def test_neither_copy_mode_nor_synchronised_panes_divert_what_is_written(tmux: Tmux, tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_neither_copy_mode_nor_synchronised_panes_divert_what_is_written(tmux: T
         finally:
             await link.close()
 
-    asyncio.run(act())
+    uvloop.run(act())
     until(lambda: drawn.typed)
     assert (drawn.typed, beside.typed) == (b"1", b"")
     assert pane.variable("pane_in_mode") == "1"
@@ -161,7 +161,7 @@ def test_the_persons_clients_notice_nothing(tmux: Tmux, tmp_path: Path) -> None:
             finally:
                 await link.close()
 
-        asyncio.run(act())
+        uvloop.run(act())
         until(lambda: pane.variable("session_attached") == "2")
         assert seen() == before
 
@@ -189,7 +189,7 @@ def test_who_types_into_a_pane_is_told_from_who_types_elsewhere(tmux: Tmux, tmp_
             finally:
                 await link.close()
 
-        asyncio.run(act())
+        uvloop.run(act())
 
 
 def test_a_session_that_ends_with_its_last_client_is_not_joined(tmux: Tmux, tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_a_session_that_ends_with_its_last_client_is_not_joined(tmux: Tmux, tmp_
             assert not link.attached
             await link.close()
 
-        asyncio.run(act())
+        uvloop.run(act())
         assert pane.variable("session_attached") == "1"
 
 
@@ -230,7 +230,7 @@ def test_an_end_of_the_server_is_survived(tmux: Tmux, tmp_path: Path) -> None:
         finally:
             await link.close()
 
-    asyncio.run(act())
+    uvloop.run(act())
 
 
 def test_only_a_socket_of_ones_own_is_talked_to(tmp_path: Path) -> None:
@@ -256,7 +256,7 @@ def test_a_pane_is_named_by_its_number_alone(tmux: Tmux) -> None:
             assert isinstance(await link.write(name, "x"), Gone)
         await link.close()
 
-    asyncio.run(act())
+    uvloop.run(act())
 
 
 def test_a_client_that_was_given_up_while_it_joined_is_gone(tmux: Tmux, tmp_path: Path) -> None:
@@ -280,7 +280,7 @@ def test_a_client_that_was_given_up_while_it_joined_is_gone(tmux: Tmux, tmp_path
             os.kill(server, signal.SIGCONT)
         await asyncio.to_thread(until, lambda: not clients())
 
-    asyncio.run(act())
+    uvloop.run(act())
 
 
 def test_who_asks_as_our_client_dies_hears_that_it_is_gone(tmux: Tmux, tmp_path: Path) -> None:

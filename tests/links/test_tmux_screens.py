@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import uvloop
 from msgspec.structs import replace
 
 from kit.drawn import Drawn
@@ -114,7 +115,7 @@ def test_a_dialog_is_shown_once_it_stands_and_allowed_by_the_digit_of_its_row(tm
             assert at.stored(prompt).outcome == "stopped"
             assert at.daemon.state.sessions[prompt.session_id].state == "idle"
 
-    asyncio.run(act())
+    uvloop.run(act())
     assert drawn.typed == b"4"
 
 
@@ -134,7 +135,7 @@ def test_no_rule_answers_trust_and_a_person_needs_one_key_to_leave(tmux: Tmux, t
             assert verdict.result == "confirmed", verdict
             until(lambda: drawn.typed == b"\r")
 
-    asyncio.run(act())
+    uvloop.run(act())
 
 
 def test_the_highlight_is_moved_and_read_again(tmux: Tmux, tmp_path: Path) -> None:
@@ -147,7 +148,7 @@ def test_the_highlight_is_moved_and_read_again(tmux: Tmux, tmp_path: Path) -> No
             verdict = await at.answer(await at.shown(), "yes")
             assert verdict.result == "confirmed", verdict
 
-    asyncio.run(act())
+    uvloop.run(act())
     assert drawn.typed == (DOWN + "\r").encode()
 
 
@@ -162,7 +163,7 @@ def test_a_highlight_that_does_not_move_is_not_confirmed_with_enter(tmux: Tmux, 
             assert (verdict.result, "no effect" in verdict.detail) == ("bounced", True), verdict
             assert at.stored(prompt).held
 
-    asyncio.run(act())
+    uvloop.run(act())
     assert drawn.typed == DOWN.encode()
 
 
@@ -184,7 +185,7 @@ def test_nothing_is_pressed_when_the_screen_is_not_what_was_seen(tmux: Tmux, tmp
             if after == "other":
                 assert (await at.shown()).title.endswith("rm -rf node_modules")
 
-    asyncio.run(act())
+    uvloop.run(act())
     assert drawn.typed == b""
 
 
@@ -205,7 +206,7 @@ def test_a_key_of_the_desk_that_is_not_read_yet_is_waited_for(tmux: Tmux, tmp_pa
     with Ptys() as ptys:
         desk = ptys.start(["tmux", "-u", "-S", str(tmux.socket), "attach", "-t", "t0"], cwd=tmp_path, env=env)
         until(lambda: pane.variable("session_attached") == "1")
-        verdict = asyncio.run(act(desk))
+        verdict = uvloop.run(act(desk))
         drawn.wait("rm")
     assert verdict.result == "bounced", verdict
     assert "another dialog" in verdict.detail
@@ -223,7 +224,7 @@ def test_a_key_without_effect_is_pressed_once_and_the_prompt_comes_back(tmux: Tm
             assert verdict.result == "bounced", verdict
             await at.look_until(lambda: [(p.id, p.held) for p in at.open] == [(prompt.id, True)])
 
-    asyncio.run(act())
+    uvloop.run(act())
     assert drawn.typed == b"1"
 
 
@@ -238,7 +239,7 @@ def test_the_same_dialog_twice_in_a_row_is_two(tmux: Tmux, tmp_path: Path) -> No
             second = await at.shown()
             assert second.id != first.id
 
-    asyncio.run(act())
+    uvloop.run(act())
     assert drawn.typed == b"1"
 
 
@@ -273,7 +274,7 @@ def test_what_a_hook_tells_is_not_shown_twice(tmux: Tmux, tmp_path: Path) -> Non
                 assert [p.id for p in at.open] == [told.id]
                 await asyncio.sleep(0.02)
 
-    asyncio.run(act())
+    uvloop.run(act())
     assert drawn.typed == b""
 
 
@@ -291,7 +292,7 @@ def test_what_is_clipped_is_shown_with_the_reason_and_takes_no_answer(tmux: Tmux
             assert verdict is not None
             assert verdict.result == "refused"
 
-    asyncio.run(act())
+    uvloop.run(act())
     assert drawn.typed == b""
 
 
@@ -308,7 +309,7 @@ def test_an_unknown_dialog_comes_with_its_screen_and_a_key_bar(tmux: Tmux, tmp_p
             assert keys == ["enter", "escape", "up", "down", "tab", "space", *"123456789"]
             assert (await at.answer(prompt, "escape")).result == "confirmed"
 
-    asyncio.run(act())
+    uvloop.run(act())
     assert drawn.typed == b"\x1b"
 
 
@@ -328,7 +329,7 @@ def test_a_menu_in_a_session_that_is_idle_is_the_persons_own(tmux: Tmux, tmp_pat
             await at.daemon.post(SessionSeen(time.time(), replace(session, state="working")))
             assert (await at.shown()).kind == "unknown"
 
-    asyncio.run(act())
+    uvloop.run(act())
 
 
 def test_where_focus_is_told_each_look_is_a_process_and_works_all_the_same(tmux: Tmux, tmp_path: Path) -> None:
@@ -344,7 +345,7 @@ def test_where_focus_is_told_each_look_is_a_process_and_works_all_the_same(tmux:
             assert not at.daemon.tmux.at(str(tmux.socket)).attached
             assert (await at.answer(prompt, "yes")).result == "confirmed"
 
-    asyncio.run(act())
+    uvloop.run(act())
     assert drawn.typed == (DOWN + "\r").encode()
 
 
@@ -377,7 +378,7 @@ def test_another_program_in_front_gets_no_key_although_it_shows_the_same(tmux: T
             assert drawn.typed == before
             tmux.run("run-shell", f"kill -KILL {first}")
 
-    asyncio.run(act())
+    uvloop.run(act())
 
 
 def test_a_pane_that_closes_takes_its_prompt_with_it(tmux: Tmux, tmp_path: Path) -> None:
@@ -392,7 +393,7 @@ def test_a_pane_that_closes_takes_its_prompt_with_it(tmux: Tmux, tmp_path: Path)
             assert at.stored(prompt).state == "ended"
             assert at.daemon.state.sessions == {}
 
-    asyncio.run(act())
+    uvloop.run(act())
 
 
 def test_after_a_crash_between_key_and_record_the_dialog_is_looked_at_again(tmux: Tmux, tmp_path: Path) -> None:
@@ -419,5 +420,5 @@ def test_after_a_crash_between_key_and_record_the_dialog_is_looked_at_again(tmux
             assert (again.id, again.held) == (prompt.id, True)
             assert "unsure" in [moment.state for moment in again.history]
 
-    asyncio.run(act())
+    uvloop.run(act())
     assert drawn.typed == b""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uvloop
 from msgspec.structs import replace
 
 from yourcall.agents.claude.agent import CLAUDE
@@ -74,7 +75,7 @@ class Scene:
             HookCall(time.time(), "Elicitation", json.dumps(payload).encode(), {}, "aaaabbbbcc")
         )
         for event in heard.events:
-            asyncio.run(self.desk.post(event))
+            uvloop.run(self.desk.post(event))
         return Watch(self.desk, CLAUDE, "aaaabbbbcc")
 
 
@@ -84,7 +85,7 @@ def scene(tmp_path: Path) -> Scene:
 
 
 def still_asked(scene: Scene, watch: Watch) -> bool:
-    asyncio.run(watch.look())
+    uvloop.run(watch.look())
     prompt = scene.desk.state.prompts.get("aaaabbbbcc")
     return prompt is not None and prompt.state == "open"
 
@@ -153,7 +154,7 @@ def test_a_record_that_says_little_does_not_hide_the_death_of_the_agent(scene: S
                 await asyncio.sleep(0.02)
         return desk.rows[asked.id]
 
-    left = asyncio.run(looked())
+    left = uvloop.run(looked())
     assert SESSION not in scene.desk.state.sessions
     assert left.state == "unsure"
 
@@ -173,14 +174,14 @@ def test_a_transcript_with_an_impossible_name_leaves_the_other_signs(scene: Scen
                 while await watch.look():  # noqa: ASYNC110 - nothing tells
                     await asyncio.sleep(0.02)
 
-        asyncio.run(looked())
+        uvloop.run(looked())
         assert scene.desk.rows[asked.id].state == "ended"
         # Alive, but its session file has such a name too.
         alive = replace(session, pid=os.getpid(), pid_started=processes.started(os.getpid()))
-        asyncio.run(scene.desk.post(SessionSeen(1.0, alive)))
-        asyncio.run(scene.desk.post(PromptRaised(1.0, asked)))
-        assert asyncio.run(Watch(scene.desk, CLAUDE, asked.id).look()) is not None
-        asyncio.run(scene.desk.post(SessionEnded(1.0, SESSION)))
+        uvloop.run(scene.desk.post(SessionSeen(1.0, alive)))
+        uvloop.run(scene.desk.post(PromptRaised(1.0, asked)))
+        assert uvloop.run(Watch(scene.desk, CLAUDE, asked.id).look()) is not None
+        uvloop.run(scene.desk.post(SessionEnded(1.0, SESSION)))
 
 
 def test_a_prompt_that_comes_back_as_its_watch_leaves_gets_another(scene: Scene) -> None:
@@ -203,7 +204,7 @@ def test_a_prompt_that_comes_back_as_its_watch_leaves_gets_another(scene: Scene)
             await asyncio.sleep(0)
         return watches.watching(SESSION)
 
-    assert asyncio.run(watched())
+    assert uvloop.run(watched())
 
 
 def test_a_look_that_goes_wrong_is_not_the_last_one(tmp_path: Path) -> None:
@@ -232,7 +233,7 @@ def test_a_look_that_goes_wrong_is_not_the_last_one(tmp_path: Path) -> None:
                 await asyncio.sleep(0.005)
         watching.cancel()
 
-    asyncio.run(watched())
+    uvloop.run(watched())
 
 
 def test_a_prompt_without_a_session_is_given_time_to_find_it_under_another_name(

@@ -7,6 +7,7 @@ import socket
 from typing import Any
 
 import pytest
+import uvloop
 from server_house import House
 from websockets.exceptions import InvalidState
 
@@ -92,14 +93,14 @@ async def asked_while_leaving(*, replies: bool) -> tuple[bytes, bool]:
 
 
 def test_a_reply_on_its_way_goes_out_before_we_leave() -> None:
-    got, cut = asyncio.run(asked_while_leaving(replies=True))
+    got, cut = uvloop.run(asked_while_leaving(replies=True))
     assert got.endswith(b"done")
     assert not cut
 
 
 def test_nobody_can_keep_us_from_leaving(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listen, "LEAVING_S", 0.05)
-    got, cut = asyncio.run(asked_while_leaving(replies=False))
+    got, cut = uvloop.run(asked_while_leaving(replies=False))
     assert cut
     assert b"200" not in got
 
@@ -121,4 +122,4 @@ def test_a_feed_that_is_being_closed_does_not_keep_us_from_leaving() -> None:
         server.leave()
         await serving
 
-    asyncio.run(left())
+    uvloop.run(left())

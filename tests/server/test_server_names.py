@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import uvloop
+
 from yourcall.server.devices import Devices
 from yourcall.store.sqlite import Store
 
@@ -20,7 +22,7 @@ def test_two_devices_that_come_at_the_same_moment_are_told_apart(tmp_path: Path)
         return [one[0].name, two[0].name, three[0].name]
 
     try:
-        assert asyncio.run(come()) == ["phone", "phone 2", "tablet"]
+        assert uvloop.run(come()) == ["phone", "phone 2", "tablet"]
         assert sorted(device.name for device in devices.all()) == ["phone", "phone 2", "tablet", "tablet 2"]
     finally:
         store.close()
