@@ -147,7 +147,9 @@ def _start(place: Place, port: int | None, bind: str | None, public_url: str | N
         if not wait_until(lambda: child.poll() is not None or _answers(place.home, child.pid), START_PATIENCE):
             child.terminate()
             raise Problem(f"yourcall did not start within {START_PATIENCE:.0f} s.{_last_words(said, place.home)}")
-        if child.returncode == TAKEN and wait_until(lambda: _answers(place.home), START_PATIENCE):
+        # Another one was quicker: it holds the home and starts, or it listens by now.
+        quicker = child.returncode == TAKEN or (child.returncode is not None and _running(place.home))
+        if quicker and wait_until(lambda: _answers(place.home), START_PATIENCE):
             return
         if child.poll() is not None:
             raise Problem(f"yourcall did not start.{_last_words(said, place.home)}")
