@@ -175,7 +175,7 @@ async def _serve(home: Path, store: Store, config: Config, announce: Callable[[L
         for each, _ in listeners:
             each.leave()
         await asyncio.wait(serving)
-        await board.tmux.close()
+        await board.close()
     for path, inode in ours.items():
         if path.exists() and path.stat().st_ino == inode:  # a home made anew may be another daemon's by now
             path.unlink(missing_ok=True)

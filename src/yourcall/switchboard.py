@@ -357,6 +357,14 @@ class Switchboard:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    async def close(self) -> None:
+        """Whatever is under way is left as it is: the next start looks at it."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self.tmux.close()
+
     async def recover(self) -> None:
         """After a start: look at everything that is not settled; repeat nothing."""
         await self.started.end_those_of_before()

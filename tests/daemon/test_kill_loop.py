@@ -107,7 +107,7 @@ def test_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
     assert taken
     for hook in hooks:
         if hook.id in taken:
-            until(lambda hook=hook: hook.written, 20, what=f"{hook.id} to be handed its answer")
+            until(lambda hook=hook: hook.written, what=f"{hook.id} to be handed its answer")
         assert len(hook.written) <= 1
     handed = {hook.id for hook in hooks if hook.written}
     assert set(taken) <= handed

@@ -81,7 +81,7 @@ def test_one_that_nobody_attends_is_confirmed_by_the_box_itself(tmp_path: Path) 
     crash_with_an_answer_on_its_way(tmp_path, attended=False)
 
     async def second(loop: Loop, asks: Asks) -> None:
-        async with asyncio.timeout(10), loop.subscribe(0) as changes:
+        async with asyncio.timeout(60), loop.subscribe(0) as changes:
             async for change in changes:
                 if change.session is not None and change.session.state == "ended":
                     break

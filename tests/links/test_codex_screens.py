@@ -51,7 +51,7 @@ def play(tmp_path: Path, tmux: Tmux, drawn: Drawn, act: Callable[[House], Awaita
             assert isinstance(seen, Session), seen
             await act(House(daemon, pane))
         finally:
-            await daemon.tmux.close()
+            await daemon.close()
             store.close()
 
     uvloop.run(run())

@@ -54,7 +54,7 @@ class Desk:
         return self.bodies.get(id)
 
     async def until(self, holds: Callable[[], object]) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not holds():  # noqa: ASYNC110 - what is looked at has no event
                 await asyncio.sleep(0.01)
 

@@ -53,7 +53,7 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
     try:
         yield House(daemon)
     finally:
-        await daemon.tmux.close()
+        await daemon.close()
         store.close()
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kit.terminal import Pty
 
 CORPUS = Path(__file__).parents[1] / "corpus" / "claude"
-PATIENCE = 40
+PATIENCE = 90
 
 
 def captured(name: str) -> str:
@@ -62,12 +62,12 @@ class Scene:
         env = {**self.yourcall.env, "TERM": "xterm-256color"}
         env["PATH"] = f"{claude.parent}{os.pathsep}{env['PATH']}"
         pty = self._ptys.start([str(COMMAND), "run", "--", "claude"], cwd=self._folder, env=env)
-        until(lambda: drawn.shown, PATIENCE, what="its first screen", show=lambda: pty.raw)
+        until(lambda: drawn.shown, what="its first screen", show=lambda: pty.raw)
         return drawn, pty
 
     @property
     def door(self) -> Path:
-        (found,) = until(lambda: list(short_folder(self.yourcall.home, "pty").glob(f"*{DOOR}")), PATIENCE)
+        (found,) = until(lambda: list(short_folder(self.yourcall.home, "pty").glob(f"*{DOOR}")))
         return found
 
     def ask(self, **words: object) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def scene(yourcall: Yourcall, tmp_path: Path) -> Iterator[Scene]:
 
 def test_a_dialog_is_answered_by_the_key_of_its_row(scene: Scene) -> None:
     drawn, _ = scene.start({"ask": BASH, "idle": IDLE}, {("ask", "1"): ["idle"]})
-    prompt = scene.yourcall.wait_prompt(timeout=PATIENCE)
+    prompt = scene.yourcall.wait_prompt()
     assert (prompt["kind"], prompt["held"], prompt["agent"]) == ("permission", True, "claude")
     said = scene.yourcall.run("answer", prompt["id"], "allow")
     assert said.code == 0, (said, scene.yourcall.show(prompt["id"]))
@@ -97,7 +97,7 @@ def test_a_dialog_is_answered_by_the_key_of_its_row(scene: Scene) -> None:
 
 def test_another_dialog_than_the_one_that_was_seen_gets_no_key(scene: Scene) -> None:
     drawn, _ = scene.start({"ask": BASH, "other": RM}, {})
-    prompt = scene.yourcall.wait_prompt(timeout=PATIENCE)
+    prompt = scene.yourcall.wait_prompt()
     scene.yourcall.signal(19)  # it does not look while the screen changes
     drawn.show("other")
     scene.yourcall.signal(18)
@@ -111,7 +111,7 @@ def test_another_dialog_than_the_one_that_was_seen_gets_no_key(scene: Scene) -> 
 
 def test_what_is_typed_at_the_desk_is_not_interrupted(scene: Scene) -> None:
     drawn, pty = scene.start({"idle": IDLE}, {})
-    assert until(lambda: scene.ask(do="about")["pid"], PATIENCE)
+    assert until(lambda: scene.ask(do="about")["pid"])
     assert scene.ask(do="keys", text="late", by=time.monotonic() - 0.01) == {"why": "it took too long"}
     stop = threading.Event()
     typed_at = [time.monotonic()]
@@ -124,7 +124,7 @@ def test_what_is_typed_at_the_desk_is_not_interrupted(scene: Scene) -> None:
     typing = threading.Thread(target=type_on)
     typing.start()
     try:
-        until(lambda: drawn.typed, PATIENCE)
+        until(lambda: drawn.typed)
         told = [scene.ask(do="keys", text="Z", by=time.monotonic() + 5)["why"] for _ in range(20)]
     finally:
         stop.set()
@@ -134,15 +134,15 @@ def test_what_is_typed_at_the_desk_is_not_interrupted(scene: Scene) -> None:
         assert set(told) == {"somebody is typing there this very moment"}
         assert set(drawn.typed) == {ord("x")}
     assert "somebody is typing there this very moment" in told
-    typed = until(lambda: scene.ask(do="keys", text="Z", by=time.monotonic() + 5) == {"why": ""}, PATIENCE)
+    typed = until(lambda: scene.ask(do="keys", text="Z", by=time.monotonic() + 5) == {"why": ""})
     assert typed
-    until(lambda: drawn.typed.endswith(b"xZ"), PATIENCE, show=lambda: drawn.typed)
+    until(lambda: drawn.typed.endswith(b"xZ"), show=lambda: drawn.typed)
 
 
 def test_no_key_while_the_shadow_is_behind(scene: Scene) -> None:
     """What it shows is not what the person sees any more: the dialog may be another one."""
     drawn, pty = scene.start({"ask": BASH, "other": RM}, {})
-    assert until(lambda: scene.ask(do="about")["pid"], PATIENCE)
+    assert until(lambda: scene.ask(do="about")["pid"])
     shadow = [
         "tmux",
         "-S",
@@ -159,20 +159,20 @@ def test_no_key_while_the_shadow_is_behind(scene: Scene) -> None:
     os.kill(repeats, signal.SIGSTOP)
     try:
         drawn.show("other")
-        until(lambda: b"rm " in pty.raw, PATIENCE)
+        until(lambda: b"rm " in pty.raw)
         told = scene.ask(do="keys", text="1", by=time.monotonic() + 5)
         assert told == {"why": "its screen is still being drawn"}
     finally:
         os.kill(repeats, signal.SIGCONT)
-    until(lambda: scene.ask(do="keys", text="2", by=time.monotonic() + 5) == {"why": ""}, PATIENCE)
-    until(lambda: drawn.typed == b"2", PATIENCE, show=lambda: drawn.typed)
+    until(lambda: scene.ask(do="keys", text="2", by=time.monotonic() + 5) == {"why": ""})
+    until(lambda: drawn.typed == b"2", show=lambda: drawn.typed)
 
 
 def test_a_paste_is_marked_as_the_program_asked_for_it(scene: Scene) -> None:
     drawn, _ = scene.start({"idle": IDLE}, {})
-    assert until(lambda: scene.ask(do="about")["pid"], PATIENCE)
-    until(lambda: scene.ask(do="paste", text="two\nlines", by=time.monotonic() + 5) == {"why": ""}, PATIENCE)
-    until(lambda: drawn.typed == b"\x1b[200~two\nlines\x1b[201~", PATIENCE, show=lambda: drawn.typed)
+    assert until(lambda: scene.ask(do="about")["pid"])
+    until(lambda: scene.ask(do="paste", text="two\nlines", by=time.monotonic() + 5) == {"why": ""})
+    until(lambda: drawn.typed == b"\x1b[200~two\nlines\x1b[201~", show=lambda: drawn.typed)
 
 
 def shown_out(door: Path, words: bytes) -> bool:
@@ -192,7 +192,7 @@ def test_nonsense_at_the_door_disturbs_nobody(scene: Scene) -> None:
     for words in (b"\xff\x00\n", b"[" * 100_000 + b"\n", b'{"do":"burn"}\n', b"x" * (5 << 20)):
         assert shown_out(scene.door, words)
     pty.text("k")
-    until(lambda: drawn.typed == b"k", PATIENCE)
+    until(lambda: drawn.typed == b"k")
     assert scene.ask(do="about")["seen"]
 
 
@@ -201,7 +201,7 @@ def test_what_a_program_writes_reaches_no_log(scene: Scene) -> None:
     evil = "\x1b]2;EVIL\x1b[31m\x07\x1b]52;c;RVZJTA==\x07\x1b]8;;http://127.0.0.1/EVIL\x07here\x1b]8;;\x07\x07\x1b[5;5HEVIL"
     drawn, pty = scene.start({"idle": IDLE, "evil": evil + "\n" + BASH}, {})
     drawn.show("evil")
-    scene.yourcall.wait_prompt(timeout=PATIENCE)
+    scene.yourcall.wait_prompt()
     listed = scene.yourcall.run("sessions")
     assert listed.code == 0
     assert "\x1b" not in listed.out

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     Start = Callable[..., Pty]
 
 # The machine is shared, and a command takes a moment to start.
-PATIENCE = 40
 
 
 @pytest.fixture(scope="module")
@@ -59,14 +58,14 @@ def python(code: str) -> list[str]:
 def shell(start: Start) -> Pty:
     """An interactive shell, whose jobs can be stopped."""
     pty = start("bash", "--norc", "-i", bare=True, PS1="ready> ", BASH_SILENCE_DEPRECATION_WARNING="1")
-    until(lambda: pty.shows("ready>"), PATIENCE)
+    until(lambda: pty.shows("ready>"))
     return pty
 
 
 def says(pty: Pty, words: str) -> None:
     """Until it has written this since the last time."""
     since = getattr(pty, "heard", 0)
-    until(lambda: words in pty.raw[since:].decode("utf-8", "replace"), PATIENCE, what=words, show=lambda: pty.raw)
+    until(lambda: words in pty.raw[since:].decode("utf-8", "replace"), what=words, show=lambda: pty.raw)
     pty.heard = since + pty.raw[since:].decode("latin-1").index(words.encode().decode("latin-1")) + len(words)
 
 
@@ -75,7 +74,7 @@ def test_every_byte_both_ways(start: Start, tmp_path: Path) -> None:
     for bare in (True, False):
         program = FullScreen(tmp_path / f"bare-{bare}")
         pty = start(*program.command, bare=bare)
-        program.play(pty, PATIENCE)
+        program.play(pty)
         told.append((pty.raw, program.read, pty.returncode))
     without, through = told
     assert without[1] == program.expected()
@@ -98,13 +97,13 @@ def test_twenty_megabytes_and_a_paste(start: Start, tmp_path: Path) -> None:
         "os.write(1, hashlib.sha256(heard).hexdigest().encode())\n"
     )
     pty = start(*python(code))
-    until(lambda: len(pty.raw) >= size + 4, PATIENCE)
+    until(lambda: len(pty.raw) >= size + 4)
     block = bytes(range(256)) * 4096
     assert pty.raw[:4] == b"<go>"
     assert pty.raw[4:] == block * (size >> 20)
     paste = os.urandom(150000).hex().encode()
     pty.send(paste)
-    until(lambda: pty.returncode is not None, PATIENCE)
+    until(lambda: pty.returncode is not None)
     pty.settle()
     assert pty.raw[size + 4 :] == hashlib.sha256(paste).hexdigest().encode()
     assert pty.returncode == 0
@@ -147,8 +146,8 @@ def test_it_ends_as_the_program_does(start: Start, code: str) -> None:
     ends: list[int | None] = []
     for bare in (True, False):
         pty = start(*words, bare=bare)
-        until(lambda pty=pty: pty.returncode is not None, PATIENCE)
-        until(lambda pty=pty: pty.raw.endswith(b"last words\r\n"), PATIENCE)
+        until(lambda pty=pty: pty.returncode is not None)
+        until(lambda pty=pty: pty.raw.endswith(b"last words\r\n"))
         ends.append(pty.returncode)
     assert ends[0] == ends[1]
 
@@ -162,16 +161,16 @@ def test_the_terminal_is_as_it_was_however_it_ends(start: Start, number: int) ->
     os.close(slave)
     code = "import os, tty, time; tty.setraw(0); os.write(1, b'\\x1b[?1049hup %d;' % os.getpid()); time.sleep(100)"
     pty = start(*python(code))
-    until(lambda: b";" in pty.raw, PATIENCE)
+    until(lambda: b";" in pty.raw)
     assert pty.settings[3] != fresh[3]
     program = int(pty.raw.partition(b"up ")[2].partition(b";")[0])
     os.kill(pty.pid, number)
-    until(lambda: pty.returncode is not None, PATIENCE)
+    until(lambda: pty.returncode is not None)
     assert pty.returncode == -number
-    until(lambda: pty.settings == fresh, PATIENCE, show=lambda: (pty.settings, fresh))
-    until(lambda: not alive(program), PATIENCE)
+    until(lambda: pty.settings == fresh, show=lambda: (pty.settings, fresh))
+    until(lambda: not alive(program))
     if number == signal.SIGKILL:
-        until(lambda: b"\x1b[?1049l" in pty.raw, PATIENCE)
+        until(lambda: b"\x1b[?1049l" in pty.raw)
     else:
         assert b"\x1b[?1049l" not in pty.raw
 
@@ -183,18 +182,18 @@ def test_a_window_that_is_closed_hangs_up(start: Start, tmp_path: Path) -> None:
         "signal.signal(signal.SIGHUP, hung); print('here', flush=True); time.sleep(100)\n"
     )
     pty = start(*python(code))
-    until(lambda: b"here" in pty.raw, PATIENCE)
+    until(lambda: b"here" in pty.raw)
     pty.hang_up()
-    until(lambda: (tmp_path / "hung").exists(), PATIENCE)
-    until(lambda: pty.returncode is not None, PATIENCE)
+    until(lambda: (tmp_path / "hung").exists())
+    until(lambda: pty.returncode is not None)
 
 
 def test_errors_and_pipes_go_where_they_were_sent(yourcall: Yourcall, start: Start, tmp_path: Path) -> None:
     """Errors into a file stay out of the terminal; without a terminal there is nothing in between."""
     line = f"{COMMAND} run -- sh -c 'echo out; echo err >&2; test -t 0 && echo tty' 2>errors"
     pty = start("sh", "-c", line, bare=True)
-    until(lambda: pty.returncode is not None, PATIENCE)
-    until(lambda: pty.raw == b"out\r\ntty\r\n", PATIENCE, show=lambda: pty.raw)
+    until(lambda: pty.returncode is not None)
+    until(lambda: pty.raw == b"out\r\ntty\r\n", show=lambda: pty.raw)
     assert (tmp_path / "errors").read_text() == "err\n"
     piped = subprocess.run(
         [str(COMMAND), "run", "--", "cat"], env=yourcall.env, input=b"in\x00\xff", capture_output=True, check=True
@@ -204,15 +203,15 @@ def test_errors_and_pipes_go_where_they_were_sent(yourcall: Yourcall, start: Sta
 
 def test_what_the_program_left_running_runs_on(start: Start, tmp_path: Path) -> None:
     pty = start("sh", "-c", "(trap 'echo hup > signal' HUP; sleep 1; echo done > left) >/dev/null 2>&1 & echo bye")
-    until(lambda: pty.returncode == 0, PATIENCE)
-    until(lambda: (tmp_path / "left").exists(), PATIENCE)
+    until(lambda: pty.returncode == 0)
+    until(lambda: (tmp_path / "left").exists())
     assert not (tmp_path / "signal").exists()
 
 
 def test_without_a_daemon_one_line_is_said_before_and_nothing_after(start: Start, tmp_path: Path) -> None:
     program = FullScreen(tmp_path / "program", [Step("Name? ", b"Ada\r", arrives=b"Ada\n"), Step("Bye\n")])
     pty = start(*program.command, YOURCALL_HOME=str(tmp_path / "nobody"))
-    program.play(pty, PATIENCE)
+    program.play(pty)
     said, newline, rest = pty.raw.partition(b"\r\n")
     assert b"yourcall is not running" in said
     assert newline
@@ -229,50 +228,50 @@ def test_the_daemon_is_killed_and_comes_back(start: Start, yourcall: Yourcall) -
         ]
         return yourcall.http("GET", f"/api/sessions/{found[0]['id']}/screen")[1].get("screen", "") if found else ""
 
-    until(lambda: not pty.settings[3] & termios.ECHO, PATIENCE)
+    until(lambda: not pty.settings[3] & termios.ECHO)
     pty.text("one\r")
-    until(lambda: "one\none" in shown(), PATIENCE, show=lambda: pty.raw)
+    until(lambda: "one\none" in shown(), show=lambda: pty.raw)
     yourcall.kill()
     pty.text("two\r")
-    until(lambda: b"two\r\ntwo\r\n" in pty.raw, PATIENCE)
+    until(lambda: b"two\r\ntwo\r\n" in pty.raw)
     yourcall.start()
     pty.text("three\r")
-    until(lambda: "two\ntwo\nthree\nthree" in shown(), PATIENCE)
+    until(lambda: "two\ntwo\nthree\nthree" in shown())
     assert pty.raw == b"one\r\none\r\ntwo\r\ntwo\r\nthree\r\nthree\r\n"
     pty.text("\x04")
-    until(lambda: pty.returncode == 0, PATIENCE)
-    until(lambda: not shown(), PATIENCE)
+    until(lambda: pty.returncode == 0)
+    until(lambda: not shown())
 
 
 def test_it_may_be_told_to_survive_its_terminal(start: Start, yourcall: Yourcall, tmp_path: Path) -> None:
     """Two who look at it see the same, and both can type."""
     pty = start(str(COMMAND), "run", "--keep", "--", "cat", bare=True)
-    until(lambda: pty.shows("Ctrl-B D"), PATIENCE, show=lambda: pty.raw)
+    until(lambda: pty.shows("Ctrl-B D"), show=lambda: pty.raw)
     pty.text("before\r")
-    until(lambda: pty.seen().count("before") >= 2, PATIENCE)
+    until(lambda: pty.seen().count("before") >= 2)
     (folder,) = {path.parent for path in _sockets(yourcall)}
     (name,) = [path.name for path in folder.iterdir() if path.name.startswith("cat-")]
     try:
         pty.hang_up()
-        until(lambda: pty.returncode is not None, PATIENCE)
+        until(lambda: pty.returncode is not None)
         first, second = (start(str(COMMAND), "attach", name, bare=True) for _ in range(2))
         for each in (first, second):
-            until(lambda each=each: each.shows("before"), PATIENCE, show=lambda each=each: each.raw)
+            until(lambda each=each: each.shows("before"), show=lambda each=each: each.raw)
             assert b"leaves" in each.raw
         first.text("from one\r")
         second.text("from two\r")
         for each in (first, second):
-            until(lambda each=each: each.shows("from one") and each.shows("from two"), PATIENCE)
+            until(lambda each=each: each.shows("from one") and each.shows("from two"))
         first.text("\x02")  # as a person would: what comes all at once may be a paste to tmux
         clients = ["tmux", "-S", str(folder / name), "list-clients", "-F", "#{client_prefix}"]
-        until(lambda: b"1" in subprocess.run(clients, capture_output=True, check=True).stdout, PATIENCE)
+        until(lambda: b"1" in subprocess.run(clients, capture_output=True, check=True).stdout)
         first.text("d")
-        until(lambda: first.returncode == 0, PATIENCE)
+        until(lambda: first.returncode == 0)
         second.text("still here\r")
-        until(lambda: second.shows("still here"), PATIENCE)
+        until(lambda: second.shows("still here"))
     finally:
         assert yourcall.run("stop", name).code == 0
-    until(lambda: yourcall.run("attach", name).code == 2, PATIENCE)
+    until(lambda: yourcall.run("attach", name).code == 2)
 
 
 def _sockets(yourcall: Yourcall) -> list[Path]:
@@ -285,13 +284,13 @@ def test_a_terminal_that_tells_no_size_is_read_as_programs_take_it(yourcall: You
     env = {**yourcall.env, "TERM": "xterm-256color"}
     pty = Pty(words, cwd=tmp_path, env=env, cols=0, rows=0)
     try:
-        until(lambda: pty.shows("proceed?"), PATIENCE)
+        until(lambda: pty.shows("proceed?"))
 
         def shows() -> str:
             shadows = short_folder(yourcall.home, "pty").glob("sh-*.tmux")
             return "".join(lodging.tmux(shadow, "capture-pane", "-p").stdout for shadow in shadows)
 
-        until(lambda: "Do you want to proceed?" in shows(), PATIENCE, show=shows)
+        until(lambda: "Do you want to proceed?" in shows(), show=shows)
     finally:
         pty.close()
 
@@ -304,12 +303,12 @@ def test_nothing_is_left_behind(start: Start, yourcall: Yourcall) -> None:
 
     for number in (signal.SIGTERM, signal.SIGKILL):
         pty = start("sleep", "100")
-        until(lambda: there() == {".pty", ".tmux", ".fifo"}, PATIENCE, show=there)
+        until(lambda: there() == {".pty", ".tmux", ".fifo"}, show=there)
         (door,) = folder.glob("sleep-*.pty")
         assert (door.stat().st_mode & 0o777, folder.stat().st_mode & 0o777) == (0o600, 0o700)
         os.kill(pty.pid, number)
-        until(lambda: not there(), PATIENCE, show=there)
+        until(lambda: not there(), show=there)
     for _ in range(3):  # over before its shadow has begun
         brief = start("true")
-        until(lambda brief=brief: brief.returncode == 0, PATIENCE)
-    until(lambda: not list(folder.iterdir()), PATIENCE, show=lambda: list(folder.iterdir()))
+        until(lambda brief=brief: brief.returncode == 0)
+    until(lambda: not list(folder.iterdir()), show=lambda: list(folder.iterdir()))

@@ -69,7 +69,7 @@ def test_a_run_whose_screen_comes_late_is_looked_at_all_the_same(tmp_path: Path)
                     await asyncio.sleep(0.1)
             return [(link.kind, link.target) for s in daemon.state.sessions.values() for link in s.links]
         finally:
-            await daemon.tmux.close()
+            await daemon.close()
             shadow.close()
 
     store = Store.open(tmp_path / "yourcall.db")

@@ -48,13 +48,13 @@ def settled_while_it_waits(tmp_path: Path, pane: Pane, giving: Giving) -> tuple[
             async with daemon.tmux.lock(str(pane.tmux.socket), pane.id):
                 taken, _ = await daemon.loop.answer(prompt_id, answer, 0)
                 await daemon.post(CallSettled(time.time(), prompt_id, "allowed", "desk", "at the desk"))
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(60):
                 while daemon._tasks:
                     await asyncio.wait(daemon._tasks)
             said, _ = await daemon.loop.answer(prompt_id, answer, 0)
             return taken.result, said.detail
         finally:
-            await daemon.tmux.close()
+            await daemon.close()
 
     store = Store.open(tmp_path / "yourcall.db")
     try:
@@ -69,7 +69,7 @@ def test_no_key_for_a_dialog_that_was_answered_at_the_desk(tmux: Tmux, tmp_path:
     pane = drawn.start(tmux)
 
     async def giving(daemon: Switchboard, session: Session) -> tuple[str, Answer]:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not daemon.state.prompts:
                 await daemon.screens.look_around()
                 await asyncio.sleep(0.02)
@@ -122,7 +122,7 @@ def test_a_look_from_before_the_answer_does_not_give_it_to_the_desk(
         server = str(pane.tmux.socket)
         try:
             assert isinstance(await daemon.speaker.watch(server, pane.id), Session)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 while not daemon.state.prompts:
                     await daemon.screens.look_around()
                     await asyncio.sleep(0.02)
@@ -138,7 +138,7 @@ def test_a_look_from_before_the_answer_does_not_give_it_to_the_desk(
                     await looking
                     return daemon.state.prompts.get(prompt.id, prompt)
         finally:
-            await daemon.tmux.close()
+            await daemon.close()
 
     store = Store.open(tmp_path / "yourcall.db")
     try:

@@ -71,7 +71,7 @@ def test_a_word_that_comes_just_as_its_asker_leaves_ends_no_session(tmp_path: Pa
         started._spawn(started._follow(running))
         session = Session("s1", "words", "/p")
         asking = asyncio.create_task(started.interrupt(session))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not running.asked:  # noqa: ASYNC110 - what is looked at has no event
                 await asyncio.sleep(0.01)
             go.write_text("now\n")
@@ -103,7 +103,7 @@ def test_yourcall_stops_even_if_a_session_is_started_meanwhile(
         running = Running(Piped.start(["/bin/sh", "-c", stubborn], ENV, tmp_path), Words())
         started._running.add(running)
         started._spawn(started._follow(running))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not ready.exists():  # noqa: ASYNC110 - what another program has done
                 await asyncio.sleep(0.01)
             closing = asyncio.create_task(started.close())

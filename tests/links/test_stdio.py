@@ -26,7 +26,7 @@ def on_loop(work: Callable[[], Awaitable[None]]) -> None:
     """On the loop that the daemon runs on."""
 
     async def limited() -> None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await work()
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -125,9 +125,9 @@ def test_its_last_words_are_kept_and_never_block_it(tmp_path: Path) -> None:
 def test_a_program_that_leaves_something_behind_is_over_all_the_same(tmp_path: Path) -> None:
     """A child in its group is ended with it; one that left the group, and holds its output, is not waited for."""
     outside = (
-        "setsid sh -c ': > left; exec sleep 100' & echo $! > outside; while ! [ -e left ]; do sleep 0.01; done"
+        "setsid sh -c ': > left; exec sleep 600' & echo $! > outside; while ! [ -e left ]; do sleep 0.01; done"
     )
-    code = f"{outside}; sleep 60 & echo $! > inside; echo said"
+    code = f"{outside}; sleep 600 & echo $! > inside; echo said"
 
     async def work() -> None:
         piped = start(tmp_path, ["sh", "-c", code])
@@ -138,7 +138,7 @@ def test_a_program_that_leaves_something_behind_is_over_all_the_same(tmp_path: P
 
     on_loop(work)
     inside, outside = (int((tmp_path / name).read_text()) for name in ("inside", "outside"))
-    until(lambda: not alive(inside), 5, what="the end of the child in its group")
+    until(lambda: not alive(inside), what="the end of the child in its group")
     assert alive(outside)
     os.kill(outside, signal.SIGKILL)
 
@@ -147,7 +147,7 @@ def test_one_that_was_over_before_it_was_read_is_over_all_the_same(tmp_path: Pat
     """On a busy machine; what it left behind keeps its output open, and its session never ended."""
     leaves = python(
         "import os, subprocess, sys\n"
-        "left = subprocess.Popen(['sleep', '60'], start_new_session=True)\n"
+        "left = subprocess.Popen(['sleep', '600'], start_new_session=True)\n"
         "print(left.pid, flush=True)\n"
     )
     heard: list[bytes] = []
@@ -199,7 +199,7 @@ asyncio.run(main())
 def test_a_killed_daemon_leaves_no_orphan(tmp_path: Path, deaf: bool) -> None:
     """Killed with the program's input open, so nobody is left to end it: its watcher does."""
     ignore = "trap '' TERM; " if deaf else ""
-    code = f"{ignore}sleep 61 & echo $!; while :; do sleep 1; done"
+    code = f"{ignore}sleep 600 & echo $!; while :; do sleep 1; done"
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLDER, code], cwd=tmp_path, stdout=subprocess.PIPE, text=True
     )
@@ -212,4 +212,4 @@ def test_a_killed_daemon_leaves_no_orphan(tmp_path: Path, deaf: bool) -> None:
         holder.kill()
         holder.wait(10)
         holder.communicate()
-    until(lambda: not any(map(alive, pids)), 10, what="the end of what the dead one had started")
+    until(lambda: not any(map(alive, pids)), what="the end of what the dead one had started")

@@ -94,7 +94,7 @@ async def house(tmp_path: Path, pane: Pane) -> AsyncIterator[House]:
         assert isinstance(seen, Session), seen
         yield House(daemon, pane)
     finally:
-        await daemon.tmux.close()
+        await daemon.close()
         store.close()
 
 

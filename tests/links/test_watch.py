@@ -149,7 +149,7 @@ def test_a_record_that_says_little_does_not_hide_the_death_of_the_agent(scene: S
         await desk.post(AnswerGiven(2.0, asked.id, answer))
         await desk.post(AnswerWritten(3.0, asked.id, "a1"))
         watch = Watch(desk, CLAUDE, asked.id)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while await watch.look():  # noqa: ASYNC110 - nothing tells
                 await asyncio.sleep(0.02)
         return desk.rows[asked.id]
@@ -170,7 +170,7 @@ def test_a_transcript_with_an_impossible_name_leaves_the_other_signs(scene: Scen
             await scene.desk.post(SessionSeen(1.0, session))
             await scene.desk.post(PromptRaised(1.0, asked))
             watch = Watch(scene.desk, CLAUDE, asked.id)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 while await watch.look():  # noqa: ASYNC110 - nothing tells
                     await asyncio.sleep(0.02)
 
@@ -227,7 +227,7 @@ def test_a_look_that_goes_wrong_is_not_the_last_one(tmp_path: Path) -> None:
         await scene.desk.post(SessionSeen(now, session))
         await scene.desk.post(PromptRaised(now, Prompt("p1", "permission", "claude", SESSION, "/p", "ls", now)))
         watching = asyncio.ensure_future(Watch(scene.desk, replace(CLAUDE, read_status=status), "p1").run())
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while len(looks) < 2:
                 assert not watching.done()
                 await asyncio.sleep(0.005)
