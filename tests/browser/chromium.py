@@ -21,7 +21,7 @@ from typing import Any
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from kit.poll import until
+from kit.poll import PATIENCE_S, until
 
 FLAGS = (
     "--headless",
@@ -59,7 +59,7 @@ class Chromium:
             start_new_session=True,
         )
         port = folder / "DevToolsActivePort"
-        address = until(lambda: port.exists() and port.read_text().split(), 30, what="Chromium")
+        address = until(lambda: port.exists() and port.read_text().split(), what="Chromium")
         self._open = ExitStack()
         where = f"ws://127.0.0.1:{address[0]}{address[1]}"
         self._socket = self._open.enter_context(connect(where, max_size=None, compression=None))
@@ -99,7 +99,7 @@ class Chromium:
         message = {"id": number, "method": method, "params": params} | ({"sessionId": session} if session else {})
         self._socket.send(json.dumps(message))
         with self._news:
-            assert self._news.wait_for(lambda: number in self._replies, 30), f"no reply to {method}"
+            assert self._news.wait_for(lambda: number in self._replies, PATIENCE_S), f"no reply to {method}"
             reply = self._replies.pop(number)
         assert "error" not in reply, f"{method}: {reply['error']}"
         return reply["result"]
@@ -192,12 +192,12 @@ class Page:
     def text(self) -> str:
         return self.js("document.body?.innerText ?? ''")
 
-    def sees(self, words: str, timeout: float = 15) -> str:
+    def sees(self, words: str) -> str:
         """The page's text, once it holds these words."""
-        return until(lambda: words in (now := self.text()) and now, timeout, what=repr(words), show=self.text)
+        return until(lambda: words in (now := self.text()) and now, what=repr(words), show=self.text)
 
-    def loses(self, words: str, timeout: float = 15) -> None:
-        until(lambda: words not in self.text(), timeout, what=f"{words!r} to go", show=self.text)
+    def loses(self, words: str) -> None:
+        until(lambda: words not in self.text(), what=f"{words!r} to go", show=self.text)
 
     def box(self, label: str, within: str = "body") -> dict[str, float] | None:
         """Where the first button or link lies whose name starts like this; None while there is none."""
@@ -213,7 +213,7 @@ class Page:
             return {{ x: r.x, y: r.y, width: r.width, height: r.height, clear: found.contains(over) }};
         }})()""")
 
-    def find(self, label: str, within: str = "body", timeout: float = 10) -> dict[str, float]:
+    def find(self, label: str, within: str = "body") -> dict[str, float]:
         """The same, brought into view, and at rest for as long as a person looks before they press."""
 
         def still() -> dict[str, float] | None:
@@ -227,7 +227,7 @@ class Page:
 
         last: dict[str, float] | None = None
         since = 0.0
-        return until(still, timeout, what=f"the button {label!r} at rest", show=self.text)
+        return until(still, what=f"the button {label!r} at rest", show=self.text)
 
     def tap(self, label: str, within: str = "body") -> None:
         self.touch(self.find(label, within))
@@ -256,7 +256,7 @@ class Page:
             field?.select();
             return Boolean(field);
         }})()"""
-        until(lambda: self.js(code), 10, what=f"a field {label!r}", show=self.text)
+        until(lambda: self.js(code), what=f"a field {label!r}", show=self.text)
         self.call("Input.insertText", text=text)
 
     def key(self, name: str, code: int) -> None:

@@ -178,7 +178,7 @@ class Daemon(Yourcall):
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
         )
-        until(self._listens, 20, what="the daemon")
+        until(self._listens, what="the daemon")
 
 
 def enter(chromium: Chromium, yc: Yourcall, name: str = "phone", **look: object) -> Page:

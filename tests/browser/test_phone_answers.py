@@ -267,9 +267,9 @@ def test_every_kind_of_prompt_there_is(yc: Yourcall, opens: Opens, tmp_path: Pat
         demo = ptys.start([str(COMMAND), "demo", "--all"], cwd=tmp_path, env=env, cols=80, rows=40)
 
         def scene(words: str, answer: Callable[[], None], after: str) -> None:
-            page.sees(words, 30)
+            page.sees(words)
             answer()
-            until(lambda: "".join(after.split()) in demo.seen(), 20, what=after, show=demo.seen)
+            until(lambda: "".join(after.split()) in demo.seen(), what=after, show=demo.seen)
             page.loses(words)
             demo.key("x")
 
@@ -277,7 +277,7 @@ def test_every_kind_of_prompt_there_is(yc: Yourcall, opens: Opens, tmp_path: Pat
             def act() -> None:
                 page.tap(button)
                 then()
-                page.sees("The agent moved on.", 20)
+                page.sees("The agent moved on.")
                 page.tap("Done")
 
             return act

@@ -317,7 +317,7 @@ def test_the_feed_comes_back_after_the_daemon_was_away(yc: Daemon, agent: Agent,
     yc.stop()
     page.sees("No connection")
     yc.start_on(port)
-    page.sees("Live", 30)
+    page.sees("Live")
     page.tap("Allow")
     answer = held.answer()
     assert answer is not None
@@ -484,7 +484,7 @@ def test_an_answer_that_did_arrive_before_the_desk_won_is_not_said_to_be_unsent(
     until(lambda: story(yc, waits["id"])["state"] == "desk", what="the desk to have won")
     page.line(True)
     page.js("window.bad = false")
-    page.sees("It is not known whether “Allow” arrived in time.", 30)
+    page.sees("It is not known whether “Allow” arrived in time.")
     page.sees("Answered at the desk")
     assert "was not sent" not in page.text()
 

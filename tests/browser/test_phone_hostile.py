@@ -98,7 +98,7 @@ def test_a_plan_hides_nothing_behind_its_markup(agent: Agent, opens: Opens) -> N
         page.sees("Tidy" if name != "cell" else "1")
         shown = "document.querySelector('article :is(.markdown, .prose .code:only-child)')?.textContent ?? ''"
         wanted = "x202E" if name == "turned" else "hiddenword"
-        until(lambda: wanted in page.js(shown), 5, what=f"{name}: {wanted}", show=page.text)  # noqa: B023
+        until(lambda: wanted in page.js(shown), what=f"{name}: {wanted}", show=page.text)  # noqa: B023
         assert page.js(f"!/[\\u202e\\u200b\\u200c]/.test({shown})"), name
 
 
@@ -148,7 +148,7 @@ def test_a_thousand_prompts(yc: Yourcall, agent: Agent, opens: Opens) -> None:
         if n >= 10:
             line.close()  # still asked, held by nobody: this process need not keep a thousand lines
     page = opens()
-    page.sees("1000 waiting", 30)
+    page.sees("1000 waiting")
     page.find("Allow")
     assert page.js("document.querySelectorAll('li.row').length") == 40
     page.tap("Show 40 of 960 more")

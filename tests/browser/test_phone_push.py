@@ -56,8 +56,8 @@ class Worker:
         self._aside = Aside(chromium, session, page._context)
         chromium._pages[session] = self._aside
         self._aside.call("ServiceWorker.enable")
-        self._registration = until(lambda: self._aside.registrations, 20, what="a service worker")[-1]
-        self._session = until(self._attach, 20, what="the worker's own line")
+        self._registration = until(lambda: self._aside.registrations, what="a service worker")[-1]
+        self._session = until(self._attach, what="the worker's own line")
         self.js("globalThis.pushes = 0; addEventListener('push', () => pushes++); true")
 
     def _attach(self) -> str:
@@ -80,7 +80,7 @@ class Worker:
             )
             return self.js("new Promise((told) => setTimeout(() => told(pushes), 300))") > before
 
-        until(heard, 30, what="a push")
+        until(heard, what="a push")
 
     def js(self, code: str) -> Any:
         reply = self._chromium.call(
@@ -136,38 +136,38 @@ def test_a_push_is_shown_and_its_button_answers_with_the_phones_own_key(worker: 
     line = agent.bash("pushedaaa2", "npm test")
     away(worker)
     worker.push(word("pushedaaa2"))
-    (one,) = until(worker.shown, 20, what="a notification")
+    (one,) = until(worker.shown, what="a notification")
     assert one == {
         "title": "Claude asks for permission in kite-shop", "body": "npm test", "tag": "pushedaaa2",
         "actions": ["Allow", "Deny"],
     }  # fmt: skip
     worker.tap("1")
     assert answered(line)["decision"]["behavior"] == "deny"
-    until(lambda: worker.shown() == [], 20, what="gone when pressed")
+    until(lambda: worker.shown() == [], what="gone when pressed")
 
 
 def test_when_somebody_has_answered_it_closes(worker: Worker) -> None:
     away(worker)
     for name in ("closedaaa2", "othersaaa2"):
         worker.push(word(name))
-    until(lambda: len(worker.shown()) == 2, 20, what="two notifications")
+    until(lambda: len(worker.shown()) == 2, what="two notifications")
     worker.push({"withdraw": "closedaaa2", "outcome": "Answered at the desk"})
-    until(lambda: [one["tag"] for one in worker.shown()] == ["othersaaa2"], 20, what="one closed")
+    until(lambda: [one["tag"] for one in worker.shown()] == ["othersaaa2"], what="one closed")
 
 
 def test_a_tap_that_is_too_late_says_so(worker: Worker, agent: Agent, yc: Yourcall) -> None:
     agent.bash("lateaaaaa2", "npm test")
-    until(yc.waiting, 20, what="the prompt")
+    until(yc.waiting, what="the prompt")
     away(worker)
     worker.push(word("lateaaaaa2"))
-    until(worker.shown, 20, what="a notification")
+    until(worker.shown, what="a notification")
     assert yc.http("POST", "/api/prompts/lateaaaaa2/answer", {"option": "deny"})[0] == 202
     worker.tap("0")
-    (one,) = until(lambda: [n for n in worker.shown() if n["title"] == "That was not taken"], 30, what="a no")
+    (one,) = until(lambda: [n for n in worker.shown() if n["title"] == "That was not taken"], what="a no")
     assert "already answered" in one["body"]
     worker.push({"withdraw": "lateaaaaa2", "outcome": "Answered by the command line"})
     worker.push(word("afterlate2"))
-    until(lambda: "afterlate2" in [n["tag"] for n in worker.shown()], 20, what="the next")
+    until(lambda: "afterlate2" in [n["tag"] for n in worker.shown()], what="the next")
     assert one in worker.shown()
 
 
@@ -189,7 +189,7 @@ def test_a_tap_whose_reply_is_lost_is_not_called_a_no(worker: Worker, agent: Age
     line = agent.bash("pushlosta2", "npm test")
     away(worker)
     worker.push(word("pushlosta2"))
-    until(worker.shown, 20, what="a notification")
+    until(worker.shown, what="a notification")
     cut = "(real) => (...all) => real(...all).then(() => { throw new TypeError('the line broke') })"
     worker.js(f"globalThis.fetch = ({cut})(fetch); true")
     worker.tap("0")
@@ -203,13 +203,13 @@ def test_a_tap_whose_reply_is_lost_is_not_called_a_no(worker: Worker, agent: Age
 def test_who_has_the_app_in_front_is_not_told_twice(worker: Worker) -> None:
     worker.page.call("Page.bringToFront")
     worker.page.call("Emulation.setFocusEmulationEnabled", enabled=True)
-    until(lambda: worker.js("clients.matchAll({ type: 'window' }).then(([one]) => one.focused)"), 20, what="focus")
+    until(lambda: worker.js("clients.matchAll({ type: 'window' }).then(([one]) => one.focused)"), what="focus")
     worker.page.js("window.asked = 0; navigator.serviceWorker.addEventListener('message', () => asked++); true")
     worker.push(word("frontaaaa2"))
     until(lambda: worker.page.js("asked"), what="the page to say that it is live")
     away(worker)
     worker.push(word("secondaaa2"))
-    until(worker.shown, 20, what="the second")
+    until(worker.shown, what="the second")
     assert [one["tag"] for one in worker.shown()] == ["secondaaa2"]
 
 
@@ -217,18 +217,18 @@ def test_who_has_the_app_in_front_without_a_line_is_told(worker: Worker) -> None
     page = worker.page
     page.call("Page.bringToFront")
     page.call("Emulation.setFocusEmulationEnabled", enabled=True)
-    until(lambda: worker.js("clients.matchAll({ type: 'window' }).then(([one]) => one.focused)"), 20, what="focus")
+    until(lambda: worker.js("clients.matchAll({ type: 'window' }).then(([one]) => one.focused)"), what="focus")
     page.line(False)
     page.sees("No connection")
     worker.push(word("unheardaa2"))
-    until(lambda: [one["tag"] for one in worker.shown()] == ["unheardaa2"], 20, what="a notification")
+    until(lambda: [one["tag"] for one in worker.shown()] == ["unheardaa2"], what="a notification")
 
 
 def test_a_push_that_says_nothing_shows_nothing(worker: Worker) -> None:
     away(worker)
     for bad in ("", "no json", "[]", '{"id": ""}', '{"withdraw": "nobody"}', word("afteraaaa2")):
         worker.push(bad)
-    until(lambda: [one["tag"] for one in worker.shown()] == ["afteraaaa2"], 20, what="the last one alone")
+    until(lambda: [one["tag"] for one in worker.shown()] == ["afteraaaa2"], what="the last one alone")
 
 
 # A browser's own push, without a push service: its answers are those of a real one, for keys that the test holds.
@@ -255,21 +255,21 @@ def test_a_test_is_sent_to_this_phone_and_shown_although_the_app_is_in_front(
         page.reload()
         page.call("Page.bringToFront")
         page.call("Emulation.setFocusEmulationEnabled", enabled=True)
-        page.sees("Live", 30)
+        page.sees("Live")
         page.js("location.hash = '#/devices'")
         page.tap("Turn on")
         page.sees("This device is told when an agent waits.")
         page.tap("Send a test")
-        page.sees("If nothing shows within a few seconds", 30)
+        page.sees("If nothing shows within a few seconds")
         ((_, told),) = service.pushed
         assert told["title"].startswith("Yourcall has a question")
         assert told["buttons"] == [], "they answer prompts, and this is none"
         worker.push(told)
-        (one,) = until(worker.shown, 20, what="the test, on the screen")
+        (one,) = until(worker.shown, what="the test, on the screen")
         assert "This is a test" in one["body"]
         service.faults.append(403)
         page.tap("Send a test")
-        page.sees("It was not sent: it said 403", 30)
+        page.sees("It was not sent: it said 403")
         page.tap("Turn off")
         page.sees("This device is not told")
 

@@ -66,26 +66,26 @@ def test_the_real_claude_code_is_answered_and_spoken_to_from_a_phone(
         there = "Boolean(document.querySelector('fieldset textarea, label textarea'))"
         return page.js(there) or (page.box("What next?") and page.tap("What next?"))
 
-    until(opened, 20, what="the card", every=0.7, show=page.text)
+    until(opened, what="the card", every=0.7, show=page.text)
     page.write("What next?", words)
     page.tap("Submit")
-    page.sees("The agent moved on.", 30)
+    page.sees("The agent moved on.")
     page.tap("What came before")
-    page.sees("Good morning.", 30)
+    page.sees("Good morning.")
     words = scene.model.script("more", [text("Good evening.")])
     field = "document.querySelector('.composer textarea')"
-    until(lambda: page.js(f"{field} !== null"), 10, what="a field to type into", show=page.text)
+    until(lambda: page.js(f"{field} !== null"), what="a field to type into", show=page.text)
     page.js(f"{field}.focus()")
     page.call("Input.insertText", text=words)
     page.tap("Send")
-    page.sees("Good evening.", 30)
+    page.sees("Good evening.")
     assert not page.errors
     page.close()
 
 
 def tell(page: Page, words: str) -> None:
     field = "document.querySelector('.composer textarea')"
-    until(lambda: page.js(f"{field} !== null"), 10, what="a field to type into", show=page.text)
+    until(lambda: page.js(f"{field} !== null"), what="a field to type into", show=page.text)
     page.js(f"{field}.focus()")
     page.call("Input.insertText", text=words)
     page.tap("Send")
@@ -109,12 +109,12 @@ def test_a_session_is_started_steered_ended_and_resumed_from_a_phone(
         page.write("Folder", str(claude_home.project))
         page.write("What shall it do?", model.script("work", [TOUCH], [text("Made the **marker**.")]))
         page.tap("Start Claude")
-        page.sees("Claude wants to run", 60)
+        page.sees("Claude wants to run")
         page.tap("Claude wants to run")
         page.tap("Allow")
-        until(lambda: driven.made("marker"), 30, what="the command to run")
+        until(lambda: driven.made("marker"), what="the command to run")
         page.tap("What came before")
-        page.sees("Made the marker.", 30)
+        page.sees("Made the marker.")
 
         page.tap("Mode, model and end")
         page.js("""(() => {
@@ -122,43 +122,43 @@ def test_a_session_is_started_steered_ended_and_resumed_from_a_phone(
             modes.value = "acceptEdits";
             modes.dispatchEvent(new Event("change", { bubbles: true }));
         })()""")
-        page.sees("From now on it works like this.", 30)
+        page.sees("From now on it works like this.")
         until(lambda: driven.yourcall.http("GET", "/api/sessions")[1][0]["permission_mode"] == "acceptEdits")
 
         tell(page, model.script("again", [text("Good morning.")]))
-        page.sees("Good morning.", 30)
+        page.sees("Good morning.")
 
         # A picture: stored on the machine, told as a path, read by Claude once it was allowed to, and seen here.
         attach(page, ICON)
         (kept,) = until(lambda: list((driven.yourcall.home / "uploads").glob("*.png")), what="the upload")
         until(lambda: page.box("Send"), what="the upload to be done")
         tell(page, model.script("look", [tool("Read", file_path=str(kept))], [text("A logo, I think.")]))
-        page.sees("Claude wants to read", 30)
+        page.sees("Claude wants to read")
         page.tap("Claude wants to read")
         page.tap("Allow")
         page.tap("What came before")
-        page.sees("A logo, I think.", 30)
+        page.sees("A logo, I think.")
         assert any(str(kept) in said for said in model.user_texts())
         page.tap("Read ")
-        until(lambda: page.js("document.querySelector('.did img')?.naturalWidth") == 192, 20, what="the picture")
+        until(lambda: page.js("document.querySelector('.did img')?.naturalWidth") == 192, what="the picture")
 
         # What it has cost, as Claude itself says: in the list, and in the session.
         (known,) = driven.yourcall.http("GET", "/api/sessions")[1]
         assert known["cost_usd"] > 0
         cost = "document.querySelector('.cost')?.textContent"
         page.js("location.hash = '#/sessions'")
-        until(lambda: "$" in (page.js(cost) or ""), 20, what="the cost in the list", show=page.text)
+        until(lambda: "$" in (page.js(cost) or ""), what="the cost in the list", show=page.text)
         page.js("history.back()")
         page.sees("Made the marker.")
         assert "$" in page.js("document.querySelector('.who, header, main').textContent")
         page.tap("Mode, model and end")
         page.tap("End this session")
         page.tap("End it now")
-        page.sees("This session is over.", 30)
+        page.sees("This session is over.")
         page.tap("Go on with it")
         page.write("What shall it do?", model.script("third", [text("Here I am again.")]))
         page.tap("Go on")
-        page.sees("Here I am again.", 60)
+        page.sees("Here I am again.")
         page.sees("Made the marker.")  # it remembers
         assert not page.errors
         page.close()
@@ -184,7 +184,7 @@ def in_session(chromium: Chromium, driven: Driven) -> tuple[Page, str]:
     page = enter(chromium, driven.yourcall)
     session = driven.start([text("Hello.")])
     page.js(f"location.hash = '#/s/{session}'")
-    page.sees("Hello.", 60)
+    page.sees("Hello.")
     return page, session
 
 
@@ -204,7 +204,7 @@ def test_steering_shows_the_mode_that_is_so_and_a_double_tap_ends_nothing(
         page.sees("It is not known whether this arrived.")
         until(lambda: page.js(shown) == "default", what="the mode as it was last heard of")
         page.line(True)
-        until(lambda: page.js("document.querySelector('header .lamp') === null"), 30, what="the line")
+        until(lambda: page.js("document.querySelector('header .lamp') === null"), what="the line")
 
         box = page.find("End this session")
         page.js(STILL)
@@ -236,14 +236,14 @@ def test_a_file_that_is_attached_while_a_message_is_on_its_way_stays_for_the_nex
         page, _ = in_session(chromium, driven)
         page.js(SLOW)
         tell(page, model.script("again", [text("Good morning.")]))
-        until(lambda: page.js("Boolean(window.arrives)"), 30, what="the message to arrive")
+        until(lambda: page.js("Boolean(window.arrives)"), what="the message to arrive")
         attach(page, ICON)
         (kept,) = until(lambda: list((driven.yourcall.home / "uploads").glob("*.png")), what="the upload")
         page.js("window.arrives()")
-        page.sees("Good morning.", 30)
+        page.sees("Good morning.")
         until(lambda: page.js("document.querySelector('.composer textarea').value") == "", what="an empty box")
         tell(page, model.script("look", [text("Seen.")]))
-        until(lambda: any(str(kept) in said for said in model.user_texts()), 30, what="the file to be told")
+        until(lambda: any(str(kept) in said for said in model.user_texts()), what="the file to be told")
         assert not page.errors
         page.close()
 
@@ -278,7 +278,7 @@ def test_on_a_slow_line_the_page_asks_for_nothing_a_second_time_before_it_is_tol
         page.js(A_WHILE)
         assert page.js("[looks.speaking.length, looks.conversation.length]") == [1, 1]
         page.js("Object.values(looks).forEach((all) => all.splice(0).forEach((go) => go()))")
-        page.sees("Half a sentence", 30)
+        page.sees("Half a sentence")
         model.release("half")
         assert not page.errors
         page.close()
@@ -291,9 +291,9 @@ def test_a_session_that_is_cleared_goes_on_in_the_open_page_with_its_prompt(
     scene.ask([text("Shall I push?")])
     ready = scene.yourcall.pause("ready")
     first = ready["session_id"]
-    page.sees("Shall I push?", 30)
+    page.sees("Shall I push?")
     page.js(f"location.hash = '#/s/{first}'")
-    page.sees("Shall I push?", 30)
+    page.sees("Shall I push?")
     page.tap("Commands")
     page.tap("/clear")
     page.tap("Send", ".buttons")
@@ -303,13 +303,13 @@ def test_a_session_that_is_cleared_goes_on_in_the_open_page_with_its_prompt(
         what="another id",
         show=page.text,
     )
-    page.loses("Shall I push?", 30)
+    page.loses("Shall I push?")
     # What is said in the page that was open all along reaches the run, and its answer comes here.
-    until(lambda: page.js("document.querySelector('.composer textarea')?.value") == "", 30, what="an empty box")
+    until(lambda: page.js("document.querySelector('.composer textarea')?.value") == "", what="an empty box")
     tell(page, scene.model.script("more", [text("Here I am.")]))
-    page.sees("Here I am.", 60)
+    page.sees("Here I am.")
     page.js("location.hash = '#/'")
-    page.sees("Here I am.", 60)
+    page.sees("Here I am.")
     (waits,) = until(
         lambda: [p for p in scene.yourcall.waiting() if p["kind"] == "ready" and "Here I am." in p["body"]],
         30,
@@ -318,7 +318,7 @@ def test_a_session_that_is_cleared_goes_on_in_the_open_page_with_its_prompt(
     )
     assert waits["session_id"] == new
     shown = "[...document.querySelectorAll('a')].map((e) => e.hash).filter((h) => h.startsWith('#/p/'))"
-    until(lambda: page.js(shown) and all(waits["id"] in each for each in page.js(shown)), 30, what="one row")
+    until(lambda: page.js(shown) and all(waits["id"] in each for each in page.js(shown)), what="one row")
     assert not page.errors
     page.close()
 
@@ -343,14 +343,14 @@ def test_codex_is_started_answered_and_spoken_to_from_a_phone(
                 page.sees("Start Codex")
                 assert "How it asks" not in page.text(), "modes of Claude are none of Codex"
                 page.tap("Start Codex")
-                page.sees("Codex wants to run", 90)
+                page.sees("Codex wants to run")
                 page.tap("Codex wants to run")
                 page.tap("Allow")
-                until(lambda: (home.project / "marker").exists(), 40, what="the command to run")
+                until(lambda: (home.project / "marker").exists(), what="the command to run")
                 page.tap("What came before")
-                page.sees("Made it.", 40)
+                page.sees("Made it.")
                 tell(page, brain.script("again", [say("Good morning.")]))
-                page.sees("Good morning.", 40)
+                page.sees("Good morning.")
                 (session,) = yourcall.http("GET", "/api/sessions")[1]
                 assert (session["agent"], session["mode"]) == ("codex", "headless")
                 assert not page.errors

@@ -17,6 +17,7 @@ import httpx
 import uvloop
 from msgspec.structs import replace
 
+from kit.poll import PATIENCE_S
 from yourcall.channels.channel import Abilities, Carried, Channel, Notice, Sent, World
 from yourcall.channels.needs import Desk
 from yourcall.channels.runner import Runner
@@ -211,7 +212,7 @@ class House:
     async def at_the_desk(self, id: str = "p1") -> None:
         await self.post(DialogClosed(self.clock(), id, "busy"))
 
-    async def until(self, probe: Callable[[], T], patience: float = 20, what: str = "") -> T:
+    async def until(self, probe: Callable[[], T], patience: float = PATIENCE_S, what: str = "") -> T:
         end = time.monotonic() + patience
         while not (value := probe()):
             assert time.monotonic() < end, f"not within {patience} s: {what}"

@@ -24,7 +24,7 @@ def test_a_prompt_is_told_once_and_withdrawn_when_answered_anywhere(lives: Lives
         await house.until(lambda: board.shown, what="the notice")
         assert [notice.title for notice in board.shown.values()] == ["Claude asks for permission in shop"]
         await house.answer()
-        await house.until(lambda: not board.shown, 1, what="withdrawn within a second")
+        await house.until(lambda: not board.shown, what="withdrawn")
         await house.confirm()
         await house.until(lambda: not house.store.receipts(), what="forgotten")
         assert board.deeds == [("send", "", "open"), ("withdraw", "", "moving")]
@@ -39,7 +39,7 @@ def test_where_it_can_be_edited_it_is_brought_to_its_outcome(lives: Lives) -> No
         await house.ask()
         await house.until(lambda: board.shown)
         await house.answer()
-        await house.until(lambda: board.deeds[-1] == ("update", "", "moving"), 1)
+        await house.until(lambda: board.deeds[-1] == ("update", "", "moving"))
         (notice,) = board.shown.values()
         assert notice.outcome == "Sending (cli: Allow)", "never more than is known"
         await house.confirm()
@@ -126,7 +126,7 @@ def test_patience_that_was_asked_for_ends_with_a_clock_that_is_set_back(lives: L
         await house.ask()
         await house.until(lambda: house.naps > 3, what="some patience")
         house.later(-86_400)
-        await house.until(lambda: board.shown, 5, what="told today, not tomorrow")
+        await house.until(lambda: board.shown, what="told today, not tomorrow")
 
     lives(story)
 
@@ -317,7 +317,7 @@ def test_an_answer_that_comes_back_while_its_notice_is_taken_away_is_told_again(
         house.later(1)
         await house.until(lambda: not house.runner._wake.is_set(), what="looked at")
         slow.set()
-        await house.until(lambda: [notice.id for notice in board.shown.values()] == ["p1-1"], 5, what="told again")
+        await house.until(lambda: [notice.id for notice in board.shown.values()] == ["p1-1"], what="told again")
 
     lives(story)
 
@@ -336,7 +336,7 @@ def test_an_answer_that_came_back_before_anybody_saw_it_leave_is_told_again(live
         await house.bounce()
         house.start(board, chat, notify=Notify(repeats=0))
         house.later(1)
-        await house.until(lambda: [notice.id for notice in board.shown.values()] == ["p1-1"], 5, what="told again")
+        await house.until(lambda: [notice.id for notice in board.shown.values()] == ["p1-1"], what="told again")
         await house.settled()
         assert [deed for deed, _, _ in board.deeds] == ["send", "withdraw", "send"]
         assert chat.sends == 1, "the same message, with its buttons back"
@@ -438,7 +438,7 @@ def test_a_digest_whose_first_prompt_was_forgotten_is_still_brought_to_its_end(l
         await house.store.put_receipts([row])
         house.start(board)
         await house.at_the_desk()
-        await house.until(lambda: not house.store.receipts(), 5, what="done with")
+        await house.until(lambda: not house.store.receipts(), what="done with")
         assert [notice.outcome for notice in board.shown.values()] == ["Answered at the desk"]
 
     lives(story)

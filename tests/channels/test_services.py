@@ -50,7 +50,7 @@ def test_ntfy_shows_one_notification_with_two_buttons_and_deletes_it(lives: Live
                 token in (house.folder / "yourcall.db").read_bytes().decode("latin-1") for token in tokens
             )
             await house.answer()
-            await house.until(lambda: not service.shown, 2)
+            await house.until(lambda: not service.shown)
             await house.confirm()
             await house.until(lambda: not house.store.receipts())
             taps = [hash_of(token) for token in tokens]

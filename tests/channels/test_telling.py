@@ -89,7 +89,7 @@ def test_who_was_paired_in_a_channel_that_was_taken_out_while_nobody_ran_is_forg
         await house.store.remember("push", "phone", b"{}")
         told = telling(house)
         running = asyncio.create_task(told.run())
-        await house.until(lambda: not house.store.remembered("telegram"), 5, what="forgotten")
+        await house.until(lambda: not house.store.remembered("telegram"), what="forgotten")
         assert house.store.remembered("push")
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)

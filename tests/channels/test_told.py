@@ -66,7 +66,7 @@ def agent(tmp_path: Path, yc: Daemon) -> Iterator[Agent]:
 
 def shown(ntfy: NtfyService) -> dict[str, Any]:
     """The one notification on the phone."""
-    (one,) = until(lambda: list(ntfy.shown.values()), 30, what="a notification")
+    (one,) = until(lambda: list(ntfy.shown.values()), what="a notification")
     return one
 
 
@@ -92,7 +92,7 @@ def test_a_tap_answers_the_held_request_once(ntfy: NtfyService, yc: Daemon, agen
     assert (status, said["result"]) in ((202, "taken"), (202, "sent"), (200, "confirmed"))
     assert answered(line)["decision"]["behavior"] == "allow"
     assert yc.show("tapaaaaaa2")["answered_by"] == "phone button"
-    until(lambda: not ntfy.shown, 10, what="withdrawn")
+    until(lambda: not ntfy.shown, what="withdrawn")
     for again in (allow, deny):
         status, said = tap(again)
         assert (status, said["result"]) == (409, "too_late")
@@ -120,16 +120,16 @@ def test_killed_in_the_middle_it_tells_once_and_takes_back(
 ) -> None:
     line = agent.bash("killedaaa2", "npm test")
     action = shown(ntfy)["actions"][0]
-    until(lambda: _receipts(yc) == [("shown",)], 10, what="the receipt")
+    until(lambda: _receipts(yc) == [("shown",)], what="the receipt")
     yc.kill()
     line.close()
     yc.start_on(port)
     # The hook of a session that is still there comes back and holds the same request again.
     line = agent.bash("killedaaa2", "npm test")
-    until(lambda: yc.show("killedaaa2")["held"], 20, what="held again")
+    until(lambda: yc.show("killedaaa2")["held"], what="held again")
     assert tap(action)[0] in (200, 202), "a token outlives a restart"
     assert answered(line)["decision"]["behavior"] == "allow"
-    until(lambda: not ntfy.shown, 10, what="withdrawn by the next daemon")
+    until(lambda: not ntfy.shown, what="withdrawn by the next daemon")
     assert len(ntfy.alerts) == 1
 
 
@@ -138,14 +138,14 @@ def test_what_ended_while_nobody_was_there_is_taken_back_at_the_next_start(
 ) -> None:
     agent.bash("endedaaaa2", "npm test")
     shown(ntfy)
-    until(lambda: _receipts(yc) == [("shown",)], 10, what="the receipt")
+    until(lambda: _receipts(yc) == [("shown",)], what="the receipt")
     yc.kill()
     with closing(sqlite3.connect(yc.home / "yourcall.db")) as db:  # as if the prompt had been pruned
         db.execute("UPDATE prompts SET state = 'ended', live = 0, row = json_set(row, '$.state', 'ended')")
         db.commit()
     yc.start_on(port)
-    until(lambda: not ntfy.shown, 20, what="withdrawn")
-    until(lambda: not _receipts(yc), 10, what="no receipt")
+    until(lambda: not ntfy.shown, what="withdrawn")
+    until(lambda: not _receipts(yc), what="no receipt")
 
 
 def _receipts(yc: Daemon) -> list[Any]:
@@ -158,7 +158,7 @@ def test_while_the_app_is_in_front_the_phone_in_the_pocket_waits(
 ) -> None:
     assert yc.http("POST", "/api/front")[0] == 200
     agent.bash("frontaaaa2", "npm test")
-    until(lambda: yc.waiting(), 20, what="the prompt")
+    until(lambda: yc.waiting(), what="the prompt")
     # Ten more requests, each answered after the prompt came: long enough to have been told otherwise.
     for _ in range(10):
         assert yc.run("status").code == 0
@@ -208,21 +208,21 @@ def test_two_programs_on_one_bot_are_said_by_channels_doctor_and_the_test(tmp_pa
         options = ("--set", f"server={telegram.url}", "--set", f"token={TOKEN}", "--set", "code=ABCD-EFGH")
         assert yc.run("channels", "add", "telegram", "--yes", *options).code == 0
         telegram.say("/pair ABCD-EFGH")
-        until(lambda: any("Paired" in m["text"] for m in telegram.shown()), 30, what="paired")
+        until(lambda: any("Paired" in m["text"] for m in telegram.shown()), what="paired")
         trial = subprocess.Popen(
             [str(COMMAND), "channels", "test", "telegram", "--wait", "30"],
             env=yc.env,
             stdout=subprocess.PIPE,
             text=True,
         )
-        test = until(lambda: next((m for m in telegram.shown() if "test" in m["text"]), None), 30, what="the test")
+        test = until(lambda: next((m for m in telegram.shown() if "test" in m["text"]), None), what="the test")
         telegram.tap(test["message_id"], "Yes, it does")
         assert "sent, and its button was pressed" in trial.communicate(timeout=40)[0]
         assert not [each for each in _doctors(yc) if each["level"] == "wrong"]
 
         telegram.two_pollers = True
         telegram.say("anybody?")
-        until(lambda: "another program reads" in yc.run("channels").out, 60, what="said in the list")
+        until(lambda: "another program reads" in yc.run("channels").out, what="said in the list")
         (found,) = _doctors(yc)
         assert (found["level"], "another program reads this bot's messages" in found["says"]) == ("wrong", True)
         said = yc.run("channels", "test", "telegram", "--wait", "0")
@@ -316,7 +316,7 @@ def test_a_test_hears_its_button(ntfy: NtfyService, yc: Daemon) -> None:
         assert tap(action) == (200, {"result": "confirmed", "detail": "This was a test, and it works."})
         (trial,) = testing.result(60).json
     assert (trial["sent"], trial["tapped"]) == (True, True)
-    until(lambda: not ntfy.shown, 10, what="taken back")
+    until(lambda: not ntfy.shown, what="taken back")
     assert yc.waiting() == []
 
 
@@ -368,7 +368,7 @@ def test_a_phone_subscribes_with_its_own_key_and_is_told(
         assert ask("POST", service.subscribe("phone")) == (201, {"done": True})
         assert ask("GET")[1] == {"key": state["key"], "subscribed": True}
         agent.bash("pushaaaaa2", "npm test")
-        until(lambda: service.pushed, 30, what="a push")
+        until(lambda: service.pushed, what="a push")
         assert service.pushed[0][1]["prompt"] == "pushaaaaa2"
         assert service.sender == state["key"], "the browser is bound to this very key"
         assert ask("DELETE") == (200, {"done": True})

@@ -127,7 +127,7 @@ def test_a_question_whose_script_was_killed_goes_by_itself(yc: Yourcall) -> None
     with asking(yc, "Deploy?", "-o", "yes") as script:
         prompt = yc.wait_prompt()
         script.kill()
-        gone = yc.wait_state(prompt["id"], "ended", timeout=40)
+        gone = yc.wait_state(prompt["id"], "ended")
     assert "gone" in gone["history"][-1]["detail"]
 
 

@@ -202,12 +202,12 @@ def test_watching_with_asyncio_goes_on_after_a_restart_and_can_be_cancelled(yc: 
 
         first = (await asyncio.to_thread(yc.run, "ask", "One?", "-o", "yes")).out.strip()
         task = asyncio.create_task(follow())
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await begun.wait()
         await asyncio.to_thread(yc.kill)
         await asyncio.to_thread(yc.start)
         await asyncio.to_thread(yc.run, "answer", first, "yes")
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while "One? confirmed" not in heard:  # noqa: ASYNC110 - a list that another task fills
                 await asyncio.sleep(0.02)
         task.cancel()

@@ -240,13 +240,13 @@ def broken_off(yc: Yourcall, *words: str, typed: str) -> tuple[int, str]:
         env=yc.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
-        until(lambda: _reads_its_input(command.pid), 30, what=f"{words[0]} to read its input")
+        until(lambda: _reads_its_input(command.pid), what=f"{words[0]} to read its input")
         yc.signal(signal.SIGSTOP)  # from here on nothing can be taken
         assert command.stdin is not None
         command.stdin.write(typed)
         command.stdin.close()
         command.stdin = None
-        until(lambda: is_connected(command.pid), 30, what=f"{words[0]} to send")
+        until(lambda: is_connected(command.pid), what=f"{words[0]} to send")
         command.send_signal(signal.SIGINT)
         _, said = command.communicate(timeout=30)
     finally:

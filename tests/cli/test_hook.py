@@ -187,4 +187,4 @@ def _greeted(connection: socket.socket) -> bytes:
 
 
 def _stopped(pid: int) -> None:
-    until(lambda: psutil.Process(pid).status() == psutil.STATUS_STOPPED, 20, what="the hook to stand still")
+    until(lambda: psutil.Process(pid).status() == psutil.STATUS_STOPPED, what="the hook to stand still")

@@ -84,8 +84,8 @@ def desk(tmp_path: Path, yc: Yourcall) -> Iterator[Desk]:
 
 def shown(pane: Pane, *words: str) -> str:
     """The screen, once it shows all of these and stands still: a key before that may be one too early."""
-    pane.wait_until(lambda screen: all(word in screen for word in words), 30)
-    return pane.settle(0.7, 30)
+    pane.wait_until(lambda screen: all(word in screen for word in words))
+    return pane.settle(0.7)
 
 
 def decided(held: Held) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def test_a_digit_answers_and_the_states_are_told_as_they_come(desk: Desk) -> Non
     pane.key("Enter")
     shown(pane, "All is answered")
     pane.key("q")
-    until(lambda: not alive(pane.pid), 30)
+    until(lambda: not alive(pane.pid))
 
 
 def test_what_deletes_is_asked_twice_and_only_y_is_a_yes(desk: Desk) -> None:
@@ -376,10 +376,10 @@ def test_the_daemon_goes_and_comes_back(desk: Desk) -> None:
     pane = desk.inbox()
     shown(pane, "1 waiting", "$ npm test")
     desk.yc.stop()
-    pane.wait_until(lambda screen: "yourcall is not running" in screen, 30)
+    pane.wait_until(lambda screen: "yourcall is not running" in screen)
     pane.key("1")
     desk.yc.start()
-    pane.wait_until(lambda screen: "not running" not in screen, 30)
+    pane.wait_until(lambda screen: "not running" not in screen)
     shown(pane, "$ npm test")
     assert held.process.poll() is None, "a key pressed without a line is no answer"
     del agent
@@ -401,7 +401,7 @@ def test_without_a_terminal_or_a_daemon_it_says_so(desk: Desk) -> None:
     env = {**desk.yc.env, "TERM": "xterm-256color"}
     pty = Pty([str(COMMAND), "inbox"], cwd=desk.folder, env=env)
     try:
-        until(lambda: pty.shows("yourcall is not running"), 30)
+        until(lambda: pty.shows("yourcall is not running"))
     finally:
         pty.close()
         desk.yc.start()

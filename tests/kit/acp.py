@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from kit.yourcall import Said
 
-# Five agents start on two cores that others use, too; the slowest needs twenty seconds alone.
-PATIENCE = 90
 NOWHERE = "http://127.0.0.1:9"  # nobody listens on this port
 
 
@@ -75,13 +73,13 @@ class Stage:
         return self.start(*words, self.name, say=say).out.strip()
 
     def prompt(self) -> dict[str, Any]:
-        return self.yourcall.wait_prompt(timeout=PATIENCE)
+        return self.yourcall.wait_prompt()
 
     def ready(self) -> dict[str, Any]:
-        return self.yourcall.pause("ready", timeout=PATIENCE)
+        return self.yourcall.pause("ready")
 
     def settled(self, prompt: dict[str, Any]) -> tuple[str, str]:
-        shown = self.yourcall.wait_state(prompt["id"], "confirmed", "desk", "ended", "unsure", timeout=PATIENCE)
+        shown = self.yourcall.wait_state(prompt["id"], "confirmed", "desk", "ended", "unsure")
         return shown["state"], shown["outcome"]
 
     def entries(self, session: str) -> list[dict[str, Any]]:
@@ -99,7 +97,7 @@ class Stage:
 
     def gone(self, group: int) -> None:
         """Nothing of this process group is left."""
-        until(lambda: not _anybody(group), 20, what=f"the end of group {group}")
+        until(lambda: not _anybody(group), what=f"the end of group {group}")
 
 
 def _anybody(group: int) -> bool:

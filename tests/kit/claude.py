@@ -132,14 +132,14 @@ class Claude:
     def status(self) -> str | None:
         return self.session.get("status")
 
-    def wait_status(self, *wanted: str, timeout: float = 20.0) -> str:
+    def wait_status(self, *wanted: str) -> str:
         """Wait until the session file says one of these."""
-        got = until(lambda: (s := self.status) in wanted and s, timeout, what=f"status {wanted}", show=self._show)
+        got = until(lambda: (s := self.status) in wanted and s, what=f"status {wanted}", show=self._show)
         return str(got)
 
-    def wait_ready(self, timeout: float = 30.0) -> None:
+    def wait_ready(self) -> None:
         """Wait until the input box is there and the screen has settled."""
-        until(lambda: self._at_rest() and self._known(), timeout, what="the input box", show=self._show)
+        until(lambda: self._at_rest() and self._known(), what="the input box", show=self._show)
         self.terminal.settle()
 
     def type(self, words: str) -> None:
@@ -164,9 +164,9 @@ class Claude:
         self.type(words)
         self.terminal.key("Enter")
 
-    def wait_dialog(self, words: str = "Do you want to proceed?", timeout: float = 20.0) -> str:
+    def wait_dialog(self, words: str = "Do you want to proceed?") -> str:
         """Wait until a dialog with these words is up and takes keys; returns the screen."""
-        until(lambda: self._dialog(words), timeout, what=f"a dialog {words!r}", show=self._show)
+        until(lambda: self._dialog(words), what=f"a dialog {words!r}", show=self._show)
         return self.terminal.settle()
 
     def press(self, *names: str) -> None:
@@ -174,8 +174,8 @@ class Claude:
         self.terminal.settle()
         self.terminal.key(*names)
 
-    def wait_gone(self, timeout: float = 10.0) -> None:
-        until(lambda: not self.alive, timeout, what=f"the end of claude ({self.pid})", show=self._show)
+    def wait_gone(self) -> None:
+        until(lambda: not self.alive, what=f"the end of claude ({self.pid})", show=self._show)
 
     def kill(self) -> None:
         """End it as a crash would."""

@@ -129,7 +129,7 @@ class CodexHome:
     def _kill(self, pid: int) -> None:
         assert pid
         os.kill(pid, signal.SIGKILL)
-        until(lambda: not alive(pid), 10, what=f"the end of {pid}")
+        until(lambda: not alive(pid), what=f"the end of {pid}")
 
     def rollouts(self) -> list[Path]:
         return sorted(self.config.glob("sessions/**/*.jsonl"))
@@ -141,35 +141,35 @@ class Codex:
     def __init__(self, pane: Pane, home: CodexHome) -> None:
         self.terminal, self.home = pane, home
 
-    def wait_ready(self, timeout: float = 60.0) -> None:
+    def wait_ready(self) -> None:
         """Wait until the input box is there and the screen has settled."""
-        self.terminal.wait_until(lambda screen: "›" in screen and "gpt-5.5" in screen.lower(), timeout)
-        self.terminal.settle(0.5, 30)
+        self.terminal.wait_until(lambda screen: "›" in screen and "gpt-5.5" in screen.lower())
+        self.terminal.settle(0.5)
 
     def say(self, words: str) -> None:
         """Wait for the input box, type, see the words there, and send them. A fast burst would be a paste."""
         self.wait_ready()
         self.terminal.text(words)
-        self.terminal.wait_until(lambda _: self.terminal.shows(words), 30)
-        self.terminal.settle(0.4, 20)
+        self.terminal.wait_until(lambda _: self.terminal.shows(words))
+        self.terminal.settle(0.4)
         self.terminal.key("Enter")
 
-    def wait_dialog(self, words: str = "Would you like to run the following command?", timeout: float = 40) -> str:
-        self.terminal.wait_until(lambda _: self.terminal.shows(words), timeout)
-        return self.terminal.settle(0.4, 20)
+    def wait_dialog(self, words: str = "Would you like to run the following command?") -> str:
+        self.terminal.wait_until(lambda _: self.terminal.shows(words))
+        return self.terminal.settle(0.4)
 
-    def wait_closed(self, words: str = "Press enter to confirm or esc to cancel", timeout: float = 40) -> None:
+    def wait_closed(self, words: str = "Press enter to confirm or esc to cancel") -> None:
         """The dialog is gone from the screen."""
-        self.terminal.wait_until(lambda _: not self.terminal.shows(words), timeout)
+        self.terminal.wait_until(lambda _: not self.terminal.shows(words))
 
     def press(self, *names: str) -> None:
-        self.terminal.settle(0.4, 20)
+        self.terminal.settle(0.4)
         self.terminal.key(*names)
 
     def close(self) -> None:
         if alive(self.terminal.pid):
             os.kill(self.terminal.pid, signal.SIGKILL)
-            until(lambda: not alive(self.terminal.pid), 10, what="the end of the TUI")
+            until(lambda: not alive(self.terminal.pid), what="the end of the TUI")
 
 
 def start_codex(tmux: Tmux, binary: Path, home: CodexHome, *arguments: str, cols: int = 120) -> Codex:

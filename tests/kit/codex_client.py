@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-PATIENCE = 40.0
+PATIENCE = 90.0
 Found = tuple[float, dict[str, Any]]
 
 

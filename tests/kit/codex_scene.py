@@ -55,7 +55,7 @@ class CodexScene:
             found = [p for p in self.yourcall.waiting() if p["id"] not in known]
             return [p for p in found if kind in ("", p["kind"])]
 
-        (prompt,) = until(look, 40, what=f"a new prompt {kind}", show=self.yourcall.waiting)
+        (prompt,) = until(look, what=f"a new prompt {kind}", show=self.yourcall.waiting)
         return prompt
 
     def answer(self, prompt: dict[str, Any], *words: str) -> None:

@@ -107,16 +107,16 @@ class FullScreen:
     def read(self) -> bytes:
         return (self.folder / "read").read_bytes()
 
-    def play(self, pty: Pty, timeout: float = 30.0) -> None:
+    def play(self, pty: Pty) -> None:
         """Type the script, each part when the program has asked for it; until it has ended."""
         for number, step in enumerate(self.steps):
             mark = b"<%d>" % number
-            until(lambda mark=mark: mark in pty.raw, timeout, what=f"step {number}", show=lambda: pty.raw[-400:])
+            until(lambda mark=mark: mark in pty.raw, what=f"step {number}", show=lambda: pty.raw[-400:])
             if step.typed:
                 pty.send(step.typed)
             if step.resize:
                 pty.resize(*step.resize)
-        until(lambda: pty.returncode is not None, timeout, what="its end")
+        until(lambda: pty.returncode is not None, what="its end")
         pty.settle()
 
     def expected(self) -> bytes:

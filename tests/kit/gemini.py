@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from kit.terminal import Ptys, Terminal, Tmux
 
 COMPOSER = "Type your message"
-# A machine with two cores and eight users: the CLI alone needs several seconds to start.
-STARTS_S = 60.0
 
 
 class GeminiModel(Scripted[Block]):
@@ -63,10 +61,8 @@ class GeminiModel(Scripted[Block]):
             if "text" in part
         ]
 
-    def wait_results(self, count: int = 1, timeout: float = 30.0) -> list[dict[str, Any]]:
-        return until(
-            lambda: len(found := self.tool_results()) >= count and found, timeout, what=f"{count} tool results"
-        )
+    def wait_results(self, count: int = 1) -> list[dict[str, Any]]:
+        return until(lambda: len(found := self.tool_results()) >= count and found, what=f"{count} tool results")
 
     def answer_to(self, body: dict[str, Any]) -> list[Block]:
         self.took(self.requests, body)
@@ -220,22 +216,22 @@ class Gemini:
         assert isinstance(self.terminal, Pane)
         return self.terminal.screen()
 
-    def wait_ready(self, timeout: float = STARTS_S) -> None:
+    def wait_ready(self) -> None:
         """Wait until the input box is there and the screen has settled."""
-        until(lambda: self.terminal.shows(COMPOSER), timeout, every=0.1, what="the input box", show=self._show)
+        until(lambda: self.terminal.shows(COMPOSER), every=0.1, what="the input box", show=self._show)
         self.terminal.settle(0.3)
 
     def say(self, words: str) -> None:
         """Wait for the input box, type, see the words there, and send them."""
         self.wait_ready()
         self.terminal.text(words)
-        until(lambda: self.terminal.shows(words), 20, what=f"{words!r} in the input box", show=self._show)
+        until(lambda: self.terminal.shows(words), what=f"{words!r} in the input box", show=self._show)
         self.terminal.settle(0.2)
         self.terminal.key("Enter")
 
-    def wait_dialog(self, words: str, timeout: float = 40.0) -> str:
+    def wait_dialog(self, words: str) -> str:
         """Wait until a dialog with these words is up and the screen has settled; returns the screen."""
-        until(lambda: self._dialog(words), timeout, every=0.05, what=f"a dialog {words!r}", show=self._show)
+        until(lambda: self._dialog(words), every=0.05, what=f"a dialog {words!r}", show=self._show)
         return self.terminal.settle(0.2)
 
     def press(self, *names: str) -> None:

@@ -9,11 +9,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 T = TypeVar("T")
+PATIENCE_S = 90.0  # a busy machine makes a test slow, never red; only what will never come is red
 
 
 def until(
     probe: Callable[[], T],
-    timeout: float = 20.0,
+    timeout: float = PATIENCE_S,
     *,
     what: str = "",
     every: float = 0.01,

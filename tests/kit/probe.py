@@ -45,7 +45,7 @@ class Probe:
         """The diary's lines that hold a payload of that hook event."""
         return [e for e in self.events() if e.get("payload", {}).get("hook_event_name") == event]
 
-    def wait_held(self, count: int = 1, timeout: float = 20.0) -> list[dict[str, Any]]:
+    def wait_held(self, count: int = 1) -> list[dict[str, Any]]:
         """The lines of the requests that are held now, once there are `count`."""
 
         def held() -> list[dict[str, Any]]:
@@ -53,15 +53,15 @@ class Probe:
             lines = [e for e in self.events() if e.get("mode") == "hold" and e["pid"] not in over]
             return lines if len(lines) >= count else []
 
-        return until(held, timeout, what=f"{count} held requests", show=self.events)
+        return until(held, what=f"{count} held requests", show=self.events)
 
-    def wait_what(self, pid: int, what: str, timeout: float = 10.0) -> dict[str, Any]:
+    def wait_what(self, pid: int, what: str) -> dict[str, Any]:
         """The diary's line that says that this happened to that hook process."""
 
         def line() -> dict[str, Any]:
             return next((e for e in self.events() if (e["pid"], e["what"]) == (pid, what)), {})
 
-        return until(line, timeout, what=f"{what} of hook {pid}", show=self.events)
+        return until(line, what=f"{what} of hook {pid}", show=self.events)
 
     def answer(self, pid: int, decision: dict[str, Any] | None) -> None:
         """Let that hook print this decision about its PermissionRequest, or leave without a word."""

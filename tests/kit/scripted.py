@@ -16,6 +16,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from typing import Any, Generic, Self, TypeVar
 
+from kit.poll import PATIENCE_S
+
 PICK = re.compile(r"\bDO ([a-z0-9_]+)\b")
 
 S = TypeVar("S")
@@ -69,7 +71,7 @@ class Scripted(Generic[S]):
             self._released.add(name)
             self._changed.notify_all()
 
-    def wait_for(self, predicate: Callable[[Self], T], timeout: float = 40.0) -> T:
+    def wait_for(self, predicate: Callable[[Self], T], timeout: float = PATIENCE_S) -> T:
         """The first truthy value of `predicate(server)`, looked at after each request."""
         deadline = time.monotonic() + timeout
         with self._changed:

@@ -221,7 +221,7 @@ class TelegramServer:
         return [key["text"] for row in self.keyboard(message_id, chat) for key in row]
 
     def toast(self, query: str) -> dict[str, Any]:
-        return until(lambda: self.toasts.get(query), 20, what="a toast")
+        return until(lambda: self.toasts.get(query), what="a toast")
 
     def methods(self) -> list[str]:
         return [call.method for call in self.seen]

@@ -30,7 +30,7 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from kit.poll import until
+from kit.poll import PATIENCE_S, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -55,7 +55,7 @@ class Terminal(Protocol):
     def key(self, *names: str) -> None: ...
     def text(self, words: str) -> None: ...
     def shows(self, words: str) -> bool: ...
-    def settle(self, quiet: float = 0.2, timeout: float = 10.0) -> str: ...
+    def settle(self, quiet: float = 0.2, timeout: float = PATIENCE_S) -> str: ...
 
 
 def squeezed(words: str) -> str:
@@ -134,7 +134,7 @@ class Pane:
     def shows(self, words: str) -> bool:
         return squeezed(words) in squeezed(self.screen())
 
-    def wait_until(self, predicate: Callable[[str], object], timeout: float = 20.0) -> str:
+    def wait_until(self, predicate: Callable[[str], object], timeout: float = PATIENCE_S) -> str:
         """The first screen for which the predicate holds."""
 
         def look() -> str:
@@ -143,7 +143,7 @@ class Pane:
 
         return until(look, timeout, every=0.03, show=self.screen)
 
-    def settle(self, quiet: float = 0.2, timeout: float = 10.0) -> str:
+    def settle(self, quiet: float = 0.2, timeout: float = PATIENCE_S) -> str:
         """The screen once it has not changed for `quiet` seconds."""
         return _settled(self.screen, quiet, timeout)
 
@@ -252,7 +252,7 @@ class Pty:
         os.close(self._master)
         self._master = os.open(os.devnull, os.O_RDWR)
 
-    def settle(self, quiet: float = 0.2, timeout: float = 10.0) -> str:
+    def settle(self, quiet: float = 0.2, timeout: float = PATIENCE_S) -> str:
         """Wait until nothing was written for `quiet` seconds."""
         _settled(lambda: len(self._raw), quiet, timeout)
         return self.seen()

@@ -18,7 +18,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kit.poll import until
+from kit.poll import PATIENCE_S, until
 
 if TYPE_CHECKING:
     from kit.claude import ClaudeHome
@@ -95,7 +95,7 @@ class Yourcall:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
         )
-        until(self._listens, 20, what="the daemon")
+        until(self._listens, what="the daemon")
 
     def _listens(self) -> bool:
         assert self._process is not None
@@ -106,13 +106,13 @@ class Yourcall:
         if self._process is not None:
             self._process.send_signal(signal.SIGCONT)
             self._process.terminate()
-            assert self._process.wait(10) == 0
+            assert self._process.wait(PATIENCE_S) == 0
             self._process = None
 
     def ended(self) -> int:
         """Its exit code, once somebody else has ended it."""
         assert self._process is not None
-        code = self._process.wait(10)
+        code = self._process.wait(PATIENCE_S)
         self._process = None
         return code
 
@@ -120,14 +120,17 @@ class Yourcall:
         """End it as a power cut would."""
         assert self._process is not None
         self._process.kill()
-        self._process.wait(10)
+        self._process.wait(PATIENCE_S)
         self._process = None
 
     def signal(self, number: int) -> None:
         assert self._process is not None
         self._process.send_signal(number)
 
-    def run(self, *words: str, timeout: float = 40, typed: str | None = None) -> Said:
+    def run(self, *words: str, timeout: float = 150, typed: str | None = None) -> Said:
+        """One command. An answer's proof is waited for longer than a person would: the machine may be busy."""
+        if words[0] == "answer" and not {"--wait", "--no-wait"} & set(words):
+            words = (*words, "--wait", f"{PATIENCE_S:g}")
         done = subprocess.run(
             [str(COMMAND), *words], env=self.env, cwd=self._user, capture_output=True, text=True,
             input=typed, stdin=None if typed is not None else subprocess.DEVNULL, timeout=timeout, check=False,
@@ -137,7 +140,7 @@ class Yourcall:
     def as_hook(self, command: str, payload: dict[str, Any], agent_pid: int) -> None:
         """Call a hook as that agent would: through a shell, with the payload as its input."""
         subprocess.run(
-            ["/bin/sh", "-c", command], input=json.dumps(payload).encode(), check=True, timeout=20,
+            ["/bin/sh", "-c", command], input=json.dumps(payload).encode(), check=True, timeout=PATIENCE_S,
             env={**self.env, "CLAUDE_PID": str(agent_pid), "CLAUDECODE": "1"},
         )  # fmt: skip
 
@@ -166,11 +169,9 @@ class Yourcall:
         with closing(sqlite3.connect(f"file:{self.home / 'yourcall.db'}?mode=ro", uri=True)) as log:
             return [kind for (kind,) in log.execute("SELECT kind FROM log ORDER BY seq")]
 
-    def pause(self, kind: str, timeout: float = 20) -> dict[str, Any]:
+    def pause(self, kind: str) -> dict[str, Any]:
         """The one open prompt of this kind, once there is one."""
-        (found,) = until(
-            lambda: [p for p in self.waiting() if p["kind"] == kind], timeout, what=f"a {kind} prompt"
-        )
+        (found,) = until(lambda: [p for p in self.waiting() if p["kind"] == kind], what=f"a {kind} prompt")
         return found
 
     def show(self, prompt_id: str) -> dict[str, Any]:
@@ -182,7 +183,7 @@ class Yourcall:
     def connect(self, name: str) -> socket.socket:
         """A connection to one of its Unix sockets, however deep its home lies."""
         sock = socket.socket(socket.AF_UNIX)
-        sock.settimeout(10)
+        sock.settimeout(PATIENCE_S)
         try:
             folder = os.open(self.home, os.O_PATH)
             try:
@@ -205,21 +206,18 @@ class Yourcall:
         finally:
             connection.close()
 
-    def wait_prompt(self, count: int = 1, timeout: float = 20) -> dict[str, Any]:
+    def wait_prompt(self, count: int = 1) -> dict[str, Any]:
         """The newest open prompt, once there are this many."""
         found = until(
             lambda: len(now := self.prompts()) == count and now,
-            timeout,
             what=f"{count} open prompts",
             show=self.waiting,
         )
         return max(found, key=lambda prompt: prompt["opened_at"])
 
-    def wait_state(self, prompt_id: str, *states: str, timeout: float = 20) -> dict[str, Any]:
+    def wait_state(self, prompt_id: str, *states: str) -> dict[str, Any]:
         def look() -> dict[str, Any] | None:
             shown = self.show(prompt_id)
             return shown if shown["state"] in states else None
 
-        return until(
-            look, timeout, what=f"{prompt_id} to be {states}", show=lambda: json.dumps(self.show(prompt_id))
-        )
+        return until(look, what=f"{prompt_id} to be {states}", show=lambda: json.dumps(self.show(prompt_id)))

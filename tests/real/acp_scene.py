@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from kit.acp import PATIENCE, Stage, stage
+from kit.acp import Stage, stage
 from kit.poll import until
 
 if TYPE_CHECKING:
@@ -60,9 +60,7 @@ def the_story(agent: Stage) -> str:
 
     words = agent.script("slow", [("speak", "Slowly. "), ("halt", "never"), ("speak", "Done.")])
     assert yourcall.run("send", session, words).code == 0
-    until(
-        lambda: agent.model.requests and "DO slow" in str(agent.model.requests[-1]), PATIENCE, what="the slow turn"
-    )
+    until(lambda: agent.model.requests and "DO slow" in str(agent.model.requests[-1]), what="the slow turn")
     assert yourcall.run("interrupt", session).code == 0
     assert agent.ready()["body"] == "The turn was stopped."
     agent.model.release("never")

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from kit.turns import Block
 
 # The CLI, two hooks and the daemon share two cores with other tests.
-PATIENCE = 40
 
 
 def shell(command: str, description: str = "Do it") -> Block:

@@ -82,7 +82,7 @@ def test_a_mode_is_changed_and_a_daemon_that_is_killed_leaves_nobody_behind(gemi
     # Edits are not asked for in that mode: this one is not.
     words = gemini.script("write", [("write", "hello.txt", "hello\n")], [("speak", "Written.")])
     assert gemini.yourcall.run("send", session, words).code == 0
-    until(lambda: gemini.made("hello.txt"), 40, what="the file")
+    until(lambda: gemini.made("hello.txt"), what="the file")
     assert gemini.ready()["permission_mode"] == "acceptEdits"
     group = gemini.pid(session)
     gemini.yourcall.kill()

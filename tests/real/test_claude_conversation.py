@@ -60,7 +60,7 @@ def test_a_turn_is_told_exactly(scene: Scene) -> None:
         ended = [entry for entry in entries if entry["type"] == "result"]
         return entries if len(ended) == 2 else []
 
-    entries = until(over, 30, what="two turns that are over", show=lambda: str(told()))
+    entries = until(over, what="two turns that are over", show=lambda: str(told()))
     assert new.read_text() == "fresh\n"
     assert "FIVE" in old.read_text()
 
@@ -155,13 +155,13 @@ def test_a_watched_conversation_streams_to_the_phone(scene: Scene) -> None:
         entries: list[dict[str, Any]] = []
 
         def heard() -> bool:
-            news = json.loads(feed.recv(timeout=30))
+            news = json.loads(feed.recv(timeout=60))
             if news["type"] == "entries":
                 assert news["session_id"] == session
                 entries.extend(news["page"]["entries"])
             return any(entry["type"] == "assistant" and entry["text"] == "Over." for entry in entries)
 
-        until(heard, 60)
+        until(heard)
     assert [entry["text"] for entry in entries if entry["type"] == "user"] == ["DO more"]
     assert [entry["title"] for entry in actions(entries, "completed")] == ["touch made"]
     whole = scene.yourcall.http("GET", f"/api/sessions/{session}/conversation?limit=500")[1]["entries"]

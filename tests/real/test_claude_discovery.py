@@ -40,7 +40,7 @@ def test_what_ran_before_is_found_and_never_confused(
     root = tmux.run("display-message", "-p", "#{pid}").strip()
     (yourcall.home / "config.toml").write_text(f"[discovery]\nroot_pid = {root}\n")
     with yourcall:
-        found = until(lambda: len(now := _known(yourcall)) == 3 and now, 30, what="three sessions")
+        found = until(lambda: len(now := _known(yourcall)) == 3 and now, what="three sessions")
         for claude, name in zip(pair, ("one", "two"), strict=True):
             session = found[claude.session["sessionId"]]
             assert session["links"] == [{"kind": "tmux", "target": claude.terminal.id, "server": str(tmux.socket)}]
@@ -59,7 +59,7 @@ def test_what_ran_before_is_found_and_never_confused(
 
         pair[0].kill()
         gone = pair[0].home.session_file(pair[0].pid)
-        until(lambda: len(_known(yourcall)) == 2, 30, what="the end of the first")
+        until(lambda: len(_known(yourcall)) == 2, what="the end of the first")
         assert gone.exists(), "the dead session's file is still there, and fools nobody"
 
 

@@ -66,7 +66,7 @@ def answer(yourcall: Yourcall, prompt: dict[str, Any], **body: object) -> dict[s
 
 def next_prompt(yourcall: Yourcall, *before: dict[str, Any]) -> dict[str, Any]:
     known = {prompt["id"] for prompt in before}
-    return until(lambda: [p for p in yourcall.prompts() if p["id"] not in known], 30, what="a new prompt")[0]
+    return until(lambda: [p for p in yourcall.prompts() if p["id"] not in known], what="a new prompt")[0]
 
 
 def test_boxes_are_ticked_one_by_one_and_submitted(start: Any, bare: Yourcall, model: ModelServer) -> None:
@@ -132,7 +132,7 @@ def test_a_plan_is_sent_back_with_words(
     write = [tool("Write", file_path=plan_file, content=PLAN)]
     words = model.script("plan", write, [tool("ExitPlanMode", plan=PLAN)], [text("I shall.")])
     start(words, ("--permission-mode", "plan"))
-    prompt = until(lambda: [p for p in bare.prompts() if p["kind"] == "plan"], 30)[0]
+    prompt = until(lambda: [p for p in bare.prompts() if p["kind"] == "plan"])[0]
     told = answer(bare, prompt, option="revise", text="Add a rollback step.")
     assert told["result"] == "confirmed", told
     model.wait_for(lambda m: any("Add a rollback step." in r.text for r in m.tool_results()))
@@ -209,7 +209,7 @@ def test_older_versions_take_the_same_keys(
         place = {"server": str(tmux.socket), "pane": claude.terminal.id}
         assert bare.http("POST", "/api/panes", place)[0] == 201
         claude.say(words)
-        prompt = bare.wait_prompt(timeout=40)
+        prompt = bare.wait_prompt()
         told = answer(bare, prompt, **given)
         assert told["result"] == "confirmed", (name, told, claude.terminal.screen())
         model.wait_for(lambda m, heard=heard: any(heard in r.text for r in m.tool_results()))

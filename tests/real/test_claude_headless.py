@@ -302,7 +302,7 @@ def test_nothing_is_left_behind(driven: Driven, how: str) -> None:
             driven.yourcall.stop()
         case _:
             driven.yourcall.kill()
-    until(lambda: not any(map(alive, family)), 10, what="the end of all that was started")
+    until(lambda: not any(map(alive, family)), what="the end of all that was started")
     (driven.home.project / "go").touch()
     if how != "claude":
         driven.yourcall.start()
@@ -480,5 +480,5 @@ def test_a_service_that_does_not_answer_is_told_and_taken_back(driven: Driven) -
     problem = driven.next(session, "problem")
     assert "does not answer as it should" in problem["title"]
     assert problem["body"].startswith("500 ")
-    driven.yourcall.wait_state(problem["id"], "ended", timeout=40)
+    driven.yourcall.wait_state(problem["id"], "ended")
     assert driven.next(session, "ready")["body"] == "Recovered."

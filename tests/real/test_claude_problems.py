@@ -71,7 +71,7 @@ def test_every_failure_is_a_problem_with_what_to_do(scene: Scene) -> None:
 def test_a_login_that_worked_closes_the_login_problem(scene: Scene) -> None:
     claude = start_claude(scene.where, scene.binary, scene.home, scene.model, env={"CLAUDE_CODE_MAX_RETRIES": "0"})
     claude.say(scene.model.script("login", [FAILURES["login"][0]]))
-    problem = scene.yourcall.pause("problem", 40)
+    problem = scene.yourcall.pause("problem")
     # A browser's login cannot be had here: Claude's own word for it, through the hook that it would call.
     told = {
         "session_id": problem["session_id"],
@@ -90,10 +90,10 @@ def test_a_service_that_does_not_answer_is_told_while_claude_tries_again(scene: 
     """No hook tells of retries; the screen does, and it is taken back when the service answers."""
     limit = error(429, "rate_limit_error", "Slow down, please.", times=1, retry_after="9")
     claude = scene.ask([limit], [text("Never said.")])
-    claude.terminal.wait_until(lambda screen: "Retrying in" in screen, 40)
-    problem = scene.yourcall.pause("problem", 30)
+    claude.terminal.wait_until(lambda screen: "Retrying in" in screen)
+    problem = scene.yourcall.pause("problem")
     assert "does not answer as it should" in problem["title"]
     assert problem["body"].startswith("API error")
     assert "tries again by itself" in problem["body"]
-    scene.yourcall.wait_state(problem["id"], "ended", timeout=40)
-    assert scene.yourcall.pause("ready", 40)["body"] == "Recovered."
+    scene.yourcall.wait_state(problem["id"], "ended")
+    assert scene.yourcall.pause("ready")["body"] == "Recovered."

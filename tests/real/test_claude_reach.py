@@ -49,7 +49,7 @@ def reached(scene: Scene, prompt: dict[str, Any]) -> dict[str, Any]:
         told = any("answered again" in moment["detail"] for moment in now["history"])
         return now if told and now["held"] else None
 
-    return until(look, 30, what="a way in again", show=lambda: scene.yourcall.show(prompt["id"]))
+    return until(look, what="a way in again", show=lambda: scene.yourcall.show(prompt["id"]))
 
 
 def answer(scene: Scene, prompt: dict[str, Any], **body: object) -> dict[str, Any]:

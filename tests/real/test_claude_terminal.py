@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 TOUCH = tool("Bash", command="touch marker", description="Make the marker")
 AGAIN = tool("Bash", command="touch second", description="Make the second marker")
-PATIENCE = 60
 
 
 @pytest.fixture
@@ -58,7 +57,7 @@ class Inside:
         self._pty = pty
         # The run has started a leader, and that one the program.
         below = lambda: [pid for each in children(pty.pid) for pid in children(each) if is_claude(pid)]  # noqa: E731
-        (self.pid,) = until(below, PATIENCE)
+        (self.pid,) = until(below)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._pty, name)
@@ -90,31 +89,31 @@ def test_answered_on_its_screen_where_no_hook_is(
     pty, claude = start(here, ptys, claude_home)
     claude.wait_ready()
     name = claude.session["sessionId"]
-    until(lambda: [s["id"] for s in here.http("GET", "/api/sessions")[1]] == [name], PATIENCE, what="its own id")
+    until(lambda: [s["id"] for s in here.http("GET", "/api/sessions")[1]] == [name], what="its own id")
     row = session(here)
     assert ({link["kind"] for link in row["links"]}, row["note"]) == ({"pty"}, "")
     claude.say(model.script("work", [TOUCH], [AGAIN], [text("Made both.")]))
-    prompt = here.wait_prompt(timeout=PATIENCE)
+    prompt = here.wait_prompt()
     assert (prompt["kind"], prompt["held"]) == ("permission", True)
     _, screen = here.http("GET", f"/api/sessions/{prompt['session_id']}/screen")
     assert "touch marker" in screen["screen"]
     said = here.run("answer", prompt["id"], "allow")
     assert said.code == 0, said
     assert here.show(prompt["id"])["state"] == "confirmed"
-    until(lambda: (claude_home.project / "marker").exists(), PATIENCE)
-    second = until(lambda: [p for p in here.prompts() if p["id"] != prompt["id"]], PATIENCE)[0]
+    until(lambda: (claude_home.project / "marker").exists())
+    second = until(lambda: [p for p in here.prompts() if p["id"] != prompt["id"]])[0]
     here.kill()
     here.start()
-    until(lambda: [p for p in here.prompts() if p["id"] == second["id"] and p["held"]], PATIENCE)
+    until(lambda: [p for p in here.prompts() if p["id"] == second["id"] and p["held"]])
     assert not (claude_home.project / "second").exists()
     said = here.run("answer", second["id"], "allow")
     assert said.code == 0, said
-    until(lambda: (claude_home.project / "second").exists(), PATIENCE)
-    until(lambda: pty.shows("Made both."), PATIENCE)
-    until(lambda: session(here)["state"] == "idle", PATIENCE, show=lambda: session(here))
+    until(lambda: (claude_home.project / "second").exists())
+    until(lambda: pty.shows("Made both."))
+    until(lambda: session(here)["state"] == "idle", show=lambda: session(here))
     sent = here.run("send", session(here)["id"], model.script("more", [text("Heard it.")]))
     assert sent.code == 0, sent
-    until(lambda: pty.shows("Heard it."), PATIENCE)
+    until(lambda: pty.shows("Heard it."))
 
 
 def test_with_hooks_and_at_the_desk(
@@ -124,15 +123,15 @@ def test_with_hooks_and_at_the_desk(
     pty, claude = start(here, ptys, claude_home)
     claude.wait_ready()
     claude.say(model.script("work", [TOUCH], [AGAIN], [text("Made both.")]))
-    prompt = here.wait_prompt(timeout=PATIENCE)
+    prompt = here.wait_prompt()
     assert {link["kind"] for link in session(here)["links"]} == {"hook", "pty"}
     assert here.run("answer", prompt["id"], "allow").code == 0
-    second = until(lambda: [p for p in here.prompts() if p["id"] != prompt["id"]], PATIENCE)[0]
+    second = until(lambda: [p for p in here.prompts() if p["id"] != prompt["id"]])[0]
     claude.wait_dialog()
     pty.key("1")
-    until(lambda: (claude_home.project / "second").exists(), PATIENCE)
-    until(lambda: here.show(second["id"])["state"] == "desk", PATIENCE, show=lambda: here.show(second["id"]))
-    until(lambda: pty.shows("Made both."), PATIENCE)
+    until(lambda: (claude_home.project / "second").exists())
+    until(lambda: here.show(second["id"])["state"] == "desk", show=lambda: here.show(second["id"]))
+    until(lambda: pty.shows("Made both."))
     os.kill(pty.pid, signal.SIGTERM)
-    until(lambda: pty.returncode is not None, PATIENCE)
-    until(lambda: not here.http("GET", "/api/sessions")[1], PATIENCE)
+    until(lambda: pty.returncode is not None)
+    until(lambda: not here.http("GET", "/api/sessions")[1])

@@ -36,7 +36,7 @@ def phone(scene: Scene) -> Iterator[NtfyService]:
 
 
 def shown(phone: NtfyService) -> dict[str, Any]:
-    (one,) = until(lambda: list(phone.shown.values()), 30, what="a notification")
+    (one,) = until(lambda: list(phone.shown.values()), what="a notification")
     return one
 
 
@@ -69,6 +69,6 @@ def test_what_the_desk_answers_leaves_the_phone(scene: Scene, phone: NtfyService
     claude.wait_dialog()
     claude.press("1")
     scene.yourcall.wait_state(told["sequence_id"], "desk")
-    until(lambda: told["sequence_id"] not in phone.shown, 20, what="withdrawn")
+    until(lambda: told["sequence_id"] not in phone.shown, what="withdrawn")
     assert sum(one["sequence_id"] == told["sequence_id"] for one in phone.alerts) == 1
     claude.wait_status("idle")

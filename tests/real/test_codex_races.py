@@ -65,9 +65,9 @@ def race(scene: CodexScene, codex: Codex, number: int, first: str, gap_ms: int) 
     # Whoever won, what is told is what happened.
     assert scene.made(marker) == (shown["outcome"] == "allowed"), shown
     assert (shown["state"], shown["outcome"]) in (("confirmed", "denied"), ("desk", "allowed")), shown
-    codex.terminal.settle(0.4, 20)
+    codex.terminal.settle(0.4)
     codex.terminal.key("C-u")  # a key that came late is a letter in the input box
-    until(lambda: not scene.yourcall.prompts(), 20)
+    until(lambda: not scene.yourcall.prompts())
     return "desk" if shown["state"] == "desk" else "phone"
 
 
@@ -96,7 +96,7 @@ def test_a_server_that_dies_as_the_answer_is_written(scene: CodexScene, count: i
         answering.join()
         codex.close()
         final = ("confirmed", "unsure", "ended", "desk")  # a server that stays away is given up after 20 s
-        shown = scene.yourcall.wait_state(prompt["id"], *final, timeout=60)
+        shown = scene.yourcall.wait_state(prompt["id"], *final)
         assert shown["state"] != "confirmed" or scene.made(marker), shown
         assert shown["outcome"] != "allowed" or scene.made(marker), shown
         scene.home.close()
@@ -172,9 +172,9 @@ def test_a_yes_of_another_client_against_a_no_from_afar(scene: CodexScene, name:
         told = scene.model.wait_for(lambda m, n=number: len(m.outputs()) > n and m.outputs()[n])
         yes = kind.happened(scene, number, told)
         ends = ("confirmed", "desk") if kind.proved else ("accepted", "desk")
-        shown = scene.yourcall.wait_state(prompt["id"], *ends, timeout=40)
+        shown = scene.yourcall.wait_state(prompt["id"], *ends)
         if kind.proved:
-            shown = until(lambda id=prompt["id"]: (s := scene.yourcall.show(id))["outcome"] and s, 40)
+            shown = until(lambda id=prompt["id"]: (s := scene.yourcall.show(id))["outcome"] and s)
             assert shown["outcome"] == ("allowed" if yes else "denied"), (told, shown)
             assert (shown["state"] == "desk") == yes, (told, shown)
         else:
@@ -206,7 +206,7 @@ def test_two_answers_to_a_question_at_once_are_one_and_the_right_one_is_named(
         desk.reply(request["id"], {"answers": {"colour": {"answers": ["Red"]}}})
         ours.join()
         told = scene.model.wait_for(lambda m, n=number: len(m.outputs()) > n and m.outputs()[n])
-        shown = scene.yourcall.wait_state(prompt["id"], "confirmed", "desk", timeout=30)
+        shown = scene.yourcall.wait_state(prompt["id"], "confirmed", "desk")
         assert (shown["state"] == "confirmed") == ("Blue" in told), (told, shown)
         won.append(shown["state"])
     print({state: won.count(state) for state in ("confirmed", "desk")})

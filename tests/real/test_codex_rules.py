@@ -96,4 +96,4 @@ def test_a_patch_is_judged_by_every_file_it_touches(scene: CodexScene) -> None:
     assert not hook.exists()
     assert by_rule(scene) == []
     scene.answer(prompt, "deny")
-    until(lambda: (scene.home.project / "notes.txt").exists(), 5, what="the file, still there")
+    until(lambda: (scene.home.project / "notes.txt").exists(), what="the file, still there")

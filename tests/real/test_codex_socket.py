@@ -174,7 +174,7 @@ def test_the_next_instruction_more_words_and_an_interrupt(scene: CodexScene) -> 
     assert scene.yourcall.run("send", session, "DO slow").code == 0
     scene.settled(ready, "confirmed", "allowed")
     scene.model.wait_for(lambda m: "DO slow" in m.user_texts())
-    codex.terminal.wait_until(lambda _: codex.terminal.shows("DO slow"), 30)
+    codex.terminal.wait_until(lambda _: codex.terminal.shows("DO slow"))
     assert scene.yourcall.run("interrupt", session).code == 0
     stopped = scene.prompt(ready)
     assert stopped["body"] == "The turn was stopped."
@@ -196,7 +196,7 @@ def turns_of(owner: Client, thread: str) -> str:
 def test_a_turn_that_was_over_before_we_listened_is_told(scene: CodexScene) -> None:
     owner, thread = scene.begin([pause("joined"), say("First.")])
     # Of a turn that was over before we ever joined nobody can say that it was news.
-    until(lambda: thread in [s["id"] for s in scene.yourcall.run("sessions", "--json").json], 40, what="it joins")
+    until(lambda: thread in [s["id"] for s in scene.yourcall.run("sessions", "--json").json], what="it joins")
     scene.model.release("joined")
     first = scene.prompt(kind="ready")
     words = scene.model.script("more", [say("Second.")])
@@ -246,7 +246,7 @@ def test_a_server_that_dies_with_a_request_takes_it_along(scene: CodexScene) -> 
     scene.begin([TOUCH], [say("Never said.")])
     prompt = scene.prompt()
     scene.home.kill_server()
-    until(lambda: not scene.yourcall.show(prompt["id"])["held"], 20)
+    until(lambda: not scene.yourcall.show(prompt["id"])["held"])
     assert scene.yourcall.show(prompt["id"])["state"] == "open"
     assert scene.yourcall.run("answer", prompt["id"], "allow").code != 0
     assert run_codex(scene.binary, scene.home, "app-server", "daemon", "start").returncode == 0
@@ -265,20 +265,20 @@ def test_a_yourcall_that_was_away_finds_what_is_asked_and_what_was_decided(scene
     scene.settled(first, "desk", "allowed")
     scene.yourcall.kill()
     scene.yourcall.start()
-    until(lambda: scene.yourcall.show(second["id"])["held"], 20)
+    until(lambda: scene.yourcall.show(second["id"])["held"])
     scene.answer(second, "allow")
     assert scene.made("second")
 
 
 def test_a_yourcall_that_was_away_knows_what_codex_said_last(scene: CodexScene) -> None:
     owner, thread = scene.begin([pause("joined"), say("First.")])
-    until(lambda: thread in [s["id"] for s in scene.yourcall.run("sessions", "--json").json], 40, what="it joins")
+    until(lambda: thread in [s["id"] for s in scene.yourcall.run("sessions", "--json").json], what="it joins")
     scene.model.release("joined")
     first = scene.prompt(kind="ready")
     scene.yourcall.kill()
     scene.yourcall.start()
     words = scene.model.script("more", [say("Second.")])
-    until(lambda: scene.yourcall.run("answer", first["id"], "--text", words).code == 0, 40, every=0.5)
+    until(lambda: scene.yourcall.run("answer", first["id"], "--text", words).code == 0, every=0.5)
     second = scene.prompt(first, kind="ready")
     assert second["body"] == "Second."
     scene.yourcall.kill()
@@ -303,7 +303,7 @@ def test_a_no_of_one_who_came_late_is_proved(scene: CodexScene) -> None:
     change = scene.prompt(command)
     scene.yourcall.stop()
     scene.yourcall.start()
-    until(lambda: scene.yourcall.show(change["id"])["held"], 20)
+    until(lambda: scene.yourcall.show(change["id"])["held"])
     scene.answer(change, "deny")
     scene.settled(change, "confirmed", "denied")
     assert not scene.made("marker")
@@ -321,7 +321,7 @@ def test_the_sessions_of_two_homes_are_joined_and_kept_apart(scene: CodexScene, 
         assert run_codex(scene.binary, other, "app-server", "daemon", "start").returncode == 0
         second = scene.clients.enter_context(Client(other.socket))
         second.say(second.start(other.project), "DO work")
-        both = until(lambda: len(now := scene.yourcall.prompts()) == 2 and now, 40)
+        both = until(lambda: len(now := scene.yourcall.prompts()) == 2 and now)
         (mine,) = [p for p in both if p["cwd"] == str(scene.home.project)]
         (theirs,) = [p for p in both if p["cwd"] == str(other.project)]
         scene.answer(mine, "deny")

@@ -92,7 +92,7 @@ def test_a_headless_session_asks_is_told_more_and_stops(scene: CodexScene) -> No
     assert found["mode"] == "headless"
     pid = found["pid"]
     assert scene.yourcall.run("stop", session).code == 0
-    until(lambda: not alive(pid), 20, what="the end of the app-server")
+    until(lambda: not alive(pid), what="the end of the app-server")
     unknown = "0b6fc88d-cfb1-40f3-8bee-64ff48d57c62"
     where = ("run", "--headless", "--agent", "codex", "--cwd", str(scene.home.project))
     refused = scene.yourcall.run(*where, "--resume", unknown, "x", timeout=30)  # at once, and in Codex's words
@@ -196,7 +196,7 @@ def test_a_phone_starts_codex_answers_it_and_goes_on(scene: CodexScene) -> None:
     assert scene.prompt(prompt)["body"] == "Made it."
     scene.model.script("more", [say("More is done.")])
     assert phone.call("POST", f"/api/sessions/{begun['id']}/send", {"text": "DO more"})[0] == 200
-    until(lambda: [p for p in scene.yourcall.waiting() if p["body"] == "More is done."], 40)
+    until(lambda: [p for p in scene.yourcall.waiting() if p["body"] == "More is done."])
     page = phone.call("GET", f"/api/sessions/{begun['id']}/conversation")[1]
     assert "More is done." in json.dumps(page)
     assert phone.call("POST", f"/api/sessions/{begun['id']}/stop")[0] == 200
@@ -217,7 +217,7 @@ def in_its_terminal(scene: CodexScene) -> dict[str, Any]:
         found = [s for s in scene.yourcall.http("GET", "/api/sessions")[1] if s["agent"] == "codex"]
         return found if [{link["kind"] for link in s["links"]} for s in found] == [{"socket", "pty"}] else []
 
-    return until(look, 30, what="one session with its terminal")[0]
+    return until(look, what="one session with its terminal")[0]
 
 
 def test_the_persons_codex_is_joined_through_a_server_of_its_own(scene: CodexScene) -> None:
@@ -233,7 +233,7 @@ def test_the_persons_codex_is_joined_through_a_server_of_its_own(scene: CodexSce
     scene.prompt(prompt)
     (socket,) = [link["server"] for link in found["links"] if link["kind"] == "socket"]
     codex.close()
-    until(lambda: not _listens(socket), 30, what="the end of its server")
+    until(lambda: not _listens(socket), what="the end of its server")
 
 
 def test_what_codex_leaves_behind_does_not_keep_its_server_alive(scene: CodexScene, tmp_path: Path) -> None:
@@ -247,11 +247,11 @@ def test_what_codex_leaves_behind_does_not_keep_its_server_alive(scene: CodexSce
     found = in_its_terminal(scene)
     (socket,) = [link["server"] for link in found["links"] if link["kind"] == "socket"]
     codex.terminal.key("C-g")
-    until(left.exists, 40, what="the editor", show=codex.terminal.screen)
+    until(left.exists, what="the editor", show=codex.terminal.screen)
     helper = int(left.read_text())
     try:
         codex.close()
-        until(lambda: not _listens(socket), 30, what="the end of its server")
+        until(lambda: not _listens(socket), what="the end of its server")
         assert alive(helper)
     finally:
         os.kill(helper, signal.SIGKILL)

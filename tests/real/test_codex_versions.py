@@ -39,7 +39,7 @@ def start(desk: Desk, version: str) -> Codex:
 
 def next_prompt(desk: Desk, *before: dict[str, Any]) -> dict[str, Any]:
     known = {prompt["id"] for prompt in before}
-    found = until(lambda: [p for p in desk.yourcall.prompts() if p["id"] not in known], 60, what="a new prompt")
+    found = until(lambda: [p for p in desk.yourcall.prompts() if p["id"] not in known], what="a new prompt")
     (prompt,) = found
     return prompt
 
@@ -72,7 +72,7 @@ def test_commands_edits_and_questions(desk: Desk, version: str) -> None:
     last = next_prompt(desk, command, edit, question)
     assert any("Green" in output for output in desk.model.outputs())
     assert desk.answer(last, "deny")["outcome"] == "stopped"
-    codex.terminal.wait_until(lambda screen: "interrupted" in screen, 40)
+    codex.terminal.wait_until(lambda screen: "interrupted" in screen)
     assert not desk.made("second")
 
 
@@ -99,15 +99,15 @@ def test_hooks_are_reviewed_and_tell_the_name_of_the_session(desk: Desk, version
     assert not asked["session_id"].startswith("pid-")
     assert asked["tool"]["input"]["command"] == "touch marker"
     desk.answer(asked, "allow")
-    until(lambda: desk.made("marker"), 40)
-    assert desk.yourcall.pause("ready", timeout=60)["body"] == "Made it."
+    until(lambda: desk.made("marker"))
+    assert desk.yourcall.pause("ready")["body"] == "Made it."
 
 
 def test_a_plan_is_sent_back_and_then_approved(desk: Desk, version: str) -> None:
     codex = start(desk, version)
     codex.wait_ready()
     codex.terminal.key("BTab")
-    codex.terminal.wait_until(lambda screen: "Plan mode" in screen, 30)
+    codex.terminal.wait_until(lambda screen: "Plan mode" in screen)
     codex.say(desk.model.script("plan", [PLAN]))
     first = next_prompt(desk)
     assert first["kind"] == "plan"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kit.poll import until
 from kit.turns import text, tool
-from real.gemini_scene import PATIENCE, bare, gemini_bin, home, model, shell, start, watch, yourcall
+from real.gemini_scene import bare, gemini_bin, home, model, shell, start, watch, yourcall
 
 if TYPE_CHECKING:
     from kit.gemini import GeminiHome, GeminiModel
@@ -34,14 +34,14 @@ def test_one_digit_allows_one_refuses_and_the_record_proves_both(
     )
     gemini = start(rows=30)
     gemini.say(words)
-    first = yourcall.wait_prompt(timeout=PATIENCE)
+    first = yourcall.wait_prompt()
     assert (first["kind"], first["title"], first["held"]) == ("permission", "Run: touch marker", True)
     assert first["tool"]["name"] == "run_shell_command"
     assert first["tool"]["input"] == {"command": "touch marker", "description": "Do it"}
     assert not gemini.made("marker")
     said = yourcall.run("answer", first["id"], "allow")
     assert said.code == 0, said
-    tall = until(lambda: [p for p in yourcall.prompts() if p["id"] != first["id"]], PATIENCE)[0]
+    tall = until(lambda: [p for p in yourcall.prompts() if p["id"] != first["id"]])[0]
     assert gemini.made("marker")
     assert states(yourcall, first["id"]) == ["open", "answering", "sent", "accepted", "confirmed"]
     assert "rm -f precious" not in gemini.screen()
@@ -49,7 +49,7 @@ def test_one_digit_allows_one_refuses_and_the_record_proves_both(
     assert {o["effect"] for o in tall["questions"][0]["options"]} == {"allow_once", "allow_session", "deny"}
     assert yourcall.run("answer", tall["id"], "allow").code == 0
     known = {first["id"], tall["id"]}
-    last = until(lambda: [p for p in yourcall.prompts() if p["id"] not in known], PATIENCE)[0]
+    last = until(lambda: [p for p in yourcall.prompts() if p["id"] not in known])[0]
     assert not gemini.made("precious")
     said = yourcall.run("answer", last["id"], "deny")
     assert said.code == 0, said
@@ -65,15 +65,15 @@ def test_the_desk_is_first_and_the_record_tells_what_it_said(
     words = model.script("work", [shell("touch marker")], [shell("touch second")], [text("Never said.")])
     gemini = start()
     gemini.say(words)
-    first = yourcall.wait_prompt(timeout=PATIENCE)
+    first = yourcall.wait_prompt()
     gemini.press("1")
-    told = yourcall.wait_state(first["id"], "desk", timeout=PATIENCE)
-    second = until(lambda: [p for p in yourcall.prompts() if p["id"] != first["id"]], PATIENCE)[0]
+    told = yourcall.wait_state(first["id"], "desk")
+    second = until(lambda: [p for p in yourcall.prompts() if p["id"] != first["id"]])[0]
     status, late = yourcall.http("POST", f"/api/prompts/{first['id']}/answer", {"option": "deny", "wait": 5})
     assert (status, late["result"]) == (409, "too_late"), (late, told)
-    until(lambda: yourcall.show(first["id"])["outcome"] == "allowed", PATIENCE)
+    until(lambda: yourcall.show(first["id"])["outcome"] == "allowed")
     gemini.press("Escape")
-    until(lambda: yourcall.show(second["id"])["outcome"] == "denied", PATIENCE)
+    until(lambda: yourcall.show(second["id"])["outcome"] == "denied")
     assert (gemini.made("marker"), gemini.made("second")) == (True, False)
 
 
@@ -98,7 +98,7 @@ def test_a_queue_is_answered_one_by_one_wherever_the_highlight_is(
             yourcall.http("POST", f"/api/prompts/{prompt['id']}/answer", {"option": answer, "wait": 1})
         return len(taken()) == 3
 
-    until(answered, PATIENCE, every=0.1, show=lambda: (tried, gemini.screen()))
+    until(answered, every=0.1, show=lambda: (tried, gemini.screen()))
     done = taken()
     results = model.wait_results(3)
     titles = sorted(tried[each] for each in done)
@@ -106,10 +106,10 @@ def test_a_queue_is_answered_one_by_one_wherever_the_highlight_is(
     assert not gemini.made("p1")
     assert (gemini.home.project / "p2").read_text() == "x\nx\n"
     assert ["denied" in str(result) for result in results] == [True, False, False]
-    yourcall.pause("ready", PATIENCE)
+    yourcall.pause("ready")
     assert yourcall.prompts() == []
     # Nothing runs before the last one is answered: only then does the record tell of the first.
-    ended = [yourcall.wait_state(each, "confirmed", timeout=PATIENCE) for each in done]
+    ended = [yourcall.wait_state(each, "confirmed") for each in done]
     assert sorted(each["outcome"] for each in ended) == ["allowed", "allowed", "denied"]
 
 
@@ -120,7 +120,7 @@ def test_a_command_cut_at_its_top_and_told_by_nobody_can_only_be_refused(
     gemini = start(rows=30)
     watch(bare, gemini)
     gemini.say(model.script("work", [shell(TALL)], [text("Done.")]))
-    prompt = bare.wait_prompt(timeout=PATIENCE)
+    prompt = bare.wait_prompt()
     assert [o["effect"] for o in prompt["questions"][0]["options"]] == ["deny"]
     assert "not allowed" in prompt["body"]
     refused = bare.run("answer", prompt["id"], "allow")
@@ -168,9 +168,7 @@ def test_questions_of_every_sort_are_answered(start: Any, yourcall: Yourcall, mo
     ]
     seen: set[str] = set()
     for number, answer in enumerate(answers):
-        (prompt,) = until(
-            lambda: [p for p in yourcall.prompts() if p["id"] not in seen], PATIENCE, show=gemini.screen
-        )
+        (prompt,) = until(lambda: [p for p in yourcall.prompts() if p["id"] not in seen], show=gemini.screen)
         seen.add(prompt["id"])
         assert prompt["kind"] == "question"
         status, said = yourcall.http("POST", f"/api/prompts/{prompt['id']}/answer", {**answer, "wait": 20})

@@ -14,7 +14,7 @@ from kit.poll import until
 from kit.terminal import Ptys, Tmux
 from kit.turns import Block, text, tool
 from kit.yourcall import COMMAND
-from real.gemini_scene import PATIENCE, bare, gemini_bin, home, model, shell, start, watch, yourcall
+from real.gemini_scene import bare, gemini_bin, home, model, shell, start, watch, yourcall
 
 if TYPE_CHECKING:
     from kit.gemini import GeminiModel
@@ -39,20 +39,18 @@ def test_a_plan_is_sent_back_with_words_and_then_approved(
     write, leave = plan("# Refactor plan\n\n1. Extract the parser\n2. Delete `legacy.py`\n")
     gemini = start(args=("--approval-mode", "plan"))
     gemini.say(model.script("work", write, leave, leave, [text("Plan received.")]))
-    first = yourcall.wait_prompt(timeout=PATIENCE)
+    first = yourcall.wait_prompt()
     assert first["kind"] == "plan"
     assert "Extract the parser" in first["body"]
     words = "Please also\nkeep legacy.py"
     body = {"option": "feedback", "text": words, "wait": 20}
     status, said = yourcall.http("POST", f"/api/prompts/{first['id']}/answer", body)
     assert (status, said["result"]) == (200, "confirmed"), (yourcall.show(first["id"])["history"], gemini.screen())
-    second = until(
-        lambda: [p for p in yourcall.prompts() if p["id"] != first["id"]], PATIENCE, show=gemini.screen
-    )[0]
+    second = until(lambda: [p for p in yourcall.prompts() if p["id"] != first["id"]], show=gemini.screen)[0]
     assert words in json.dumps(model.tool_results(), ensure_ascii=False).replace("\\n", "\n")
     status, said = yourcall.http("POST", f"/api/prompts/{second['id']}/answer", {"option": "allow", "wait": 20})
     assert (status, said["result"]) == (200, "confirmed"), (said, gemini.screen())
-    until(lambda: "approved" in str(model.tool_results()[-1]).lower(), PATIENCE)
+    until(lambda: "approved" in str(model.tool_results()[-1]).lower())
 
 
 @pytest.mark.soak
@@ -69,19 +67,17 @@ def test_files_are_written_and_edited_with_the_diff_shown(
     )
     gemini = start()
     gemini.say(model.script("work", [write], [read], [edit], [text("Done.")]))
-    first = yourcall.wait_prompt(timeout=PATIENCE)
+    first = yourcall.wait_prompt()
     assert (first["title"], first["tool"]["name"]) == (f"Write {new}", "write_file")
     assert "+print('new')" in first["body"]
     assert yourcall.run("answer", first["id"], "deny").code == 0
     gemini.say("DO work")
-    again = yourcall.wait_prompt(timeout=PATIENCE)
+    again = yourcall.wait_prompt()
     assert yourcall.run("answer", again["id"], "allow").code == 0
-    second = until(
-        lambda: [p for p in yourcall.prompts() if p["id"] != again["id"]], PATIENCE, show=gemini.screen
-    )[0]
+    second = until(lambda: [p for p in yourcall.prompts() if p["id"] != again["id"]], show=gemini.screen)[0]
     assert "-    print('hi')" in second["body"]
     assert yourcall.run("answer", second["id"], "allow").code == 0
-    until(lambda: "ho" in file.read_text(), PATIENCE)
+    until(lambda: "ho" in file.read_text())
     assert Path(new).read_text() == "print('new')\n"
 
 
@@ -95,7 +91,7 @@ def test_an_mcp_tool_is_shown_with_its_arguments(
     long = {"title": "A ticket " + "with a long title " * 20, "priority": 1}
     gemini = start(cols=80, rows=24)
     gemini.say(model.script("work", [tool("mcp_demo_add_ticket", **long)], [text("Done.")]))
-    prompt = yourcall.wait_prompt(timeout=PATIENCE)
+    prompt = yourcall.wait_prompt()
     assert prompt["tool"]["input"] == long, (prompt, gemini.screen())
     effects = [option["effect"] for option in prompt["questions"][0]["options"]]
     assert effects == ["allow_once", "allow_session", "allow_session", "deny"]
@@ -110,7 +106,7 @@ def test_a_fetch_is_shown_with_its_address_and_refused(start: Any, yourcall: You
     gemini = start(cols=80, rows=24)
     words = "Read http://127.0.0.1:9/kites and say what it tells."
     gemini.say(model.script("work", [tool("web_fetch", prompt=words)], [text("Never said.")]))
-    prompt = yourcall.wait_prompt(timeout=PATIENCE)
+    prompt = yourcall.wait_prompt()
     assert prompt["kind"] == "permission"
     assert prompt["tool"] == {"name": "web_fetch", "input": {"prompt": words}}, (prompt, gemini.screen())
     assert "allow_once" in {option["effect"] for option in prompt["questions"][0]["options"]}
@@ -128,7 +124,7 @@ def test_a_row_that_is_out_of_sight_is_brought_into_sight_and_picked(
     asked = {"question": long, "header": "One", "type": "choice", "options": options}
     gemini = start(cols=80, rows=24)
     gemini.say(model.script("work", [tool("ask_user", questions=[asked])], [text("Fine.")]))
-    prompt = yourcall.wait_prompt(timeout=PATIENCE)
+    prompt = yourcall.wait_prompt()
     assert prompt["kind"] == "question"
     assert "Dd" not in gemini.screen()
     body = {"choices": {"q1": ["o4"]}, "wait": 20}
@@ -144,18 +140,18 @@ def test_start_up_trust_goes_to_a_person_and_the_dead_dialog_is_not_asked_again(
     home.trust_file.unlink()
     gemini = start(cols=80, rows=24)
     watch(yourcall, gemini)
-    prompt = yourcall.wait_prompt(timeout=PATIENCE)
+    prompt = yourcall.wait_prompt()
     assert prompt["kind"] == "trust"
     options = {option["id"]: option["effect"] for option in prompt["questions"][0]["options"]}
     assert options == {"trust": "allow_always", "parent": "allow_always", "no": "deny"}
     said = yourcall.run("answer", prompt["id"], "trust")
     assert said.code == 0, (said, gemini.screen())
     gemini.say(model.script("work", [shell("touch marker")], [text("Done.")]))
-    asked = yourcall.wait_prompt(timeout=PATIENCE)
+    asked = yourcall.wait_prompt()
     assert (asked["kind"], asked["title"]) == ("permission", "Run: touch marker")
     assert json.loads(home.trust_file.read_text()) == {str(home.project): "TRUST_FOLDER"}
     assert yourcall.run("answer", asked["id"], "allow").code == 0
-    until(lambda: gemini.made("marker"), PATIENCE)
+    until(lambda: gemini.made("marker"))
 
 
 @pytest.mark.soak
@@ -165,15 +161,15 @@ def test_outside_tmux_prompts_are_shown_and_answered_at_the_desk(
     with Ptys() as ptys:
         gemini = start_gemini(ptys, gemini_bin, home, model)
         gemini.say(model.script("work", [shell("touch marker")], [shell("touch second")], [text("Done.")]))
-        first = yourcall.wait_prompt(timeout=PATIENCE)
+        first = yourcall.wait_prompt()
         assert (first["title"], first["held"]) == ("Run: touch marker", False)
         refused = yourcall.run("answer", first["id"], "allow")
         assert refused.code == 2, refused
         gemini.press("1")
-        until(lambda: yourcall.show(first["id"])["outcome"] == "allowed", PATIENCE)
-        second = yourcall.wait_prompt(timeout=PATIENCE)
+        until(lambda: yourcall.show(first["id"])["outcome"] == "allowed")
+        second = yourcall.wait_prompt()
         gemini.press("3")
-        until(lambda: yourcall.show(second["id"])["outcome"] == "denied", PATIENCE)
+        until(lambda: yourcall.show(second["id"])["outcome"] == "denied")
         assert (gemini.made("marker"), gemini.made("second")) == (True, False)
 
 
@@ -182,13 +178,13 @@ def test_a_prompt_outlives_a_kill_and_the_next_instruction_is_given(
 ) -> None:
     gemini = start()
     gemini.say(model.script("work", [shell("touch marker")], [text("It is there.")]))
-    prompt = yourcall.wait_prompt(timeout=PATIENCE)
+    prompt = yourcall.wait_prompt()
     yourcall.kill()
     yourcall.start()
-    again = yourcall.wait_prompt(timeout=PATIENCE)
+    again = yourcall.wait_prompt()
     assert again["id"] == prompt["id"]
     assert yourcall.run("answer", prompt["id"], "allow").code == 0
-    ready = yourcall.pause("ready", PATIENCE)
+    ready = yourcall.pause("ready")
     assert ready["body"] == "It is there."
     assert gemini.made("marker")
     words = model.script("more", [shell("touch more")], [text("And that.")])
@@ -197,12 +193,12 @@ def test_a_prompt_outlives_a_kill_and_the_next_instruction_is_given(
         """On a machine that hardly moves, Enter may be taken for a part of the paste: it is then taken back."""
         return yourcall.run("answer", ready["id"], "--text", f"Now\n{words}").code == 0
 
-    until(given, PATIENCE, show=gemini.screen)
-    asked = yourcall.wait_prompt(timeout=PATIENCE)
+    until(given, show=gemini.screen)
+    asked = yourcall.wait_prompt()
     assert asked["title"] == "Run: touch more"
     assert f"Now\n{words}" in model.user_texts()
     assert yourcall.run("answer", asked["id"], "allow").code == 0
-    until(lambda: gemini.made("more"), PATIENCE)
+    until(lambda: gemini.made("more"))
     entries = yourcall.run("conversation", asked["session_id"], "--json").json
     assert "It is there." in json.dumps(entries)
 
@@ -214,13 +210,13 @@ def test_a_loop_is_told_and_answered(start: Any, yourcall: Yourcall, model: Gemi
     again = [tool("read_file", file_path=str(file))]
     gemini = start()
     gemini.say(model.script("work", *([again] * 12), [text("Done.")]))
-    prompt = yourcall.wait_prompt(timeout=PATIENCE)
+    prompt = yourcall.wait_prompt()
     assert prompt["kind"] == "loop", gemini.screen()
     labels = [option["label"] for option in prompt["questions"][0]["options"]]
     assert labels == ["Keep loop detection enabled", "Disable loop detection for this session"]
     assert yourcall.run("answer", prompt["id"], labels[0]).code == 0
     gemini.wait_ready()
-    until(lambda: yourcall.prompts() == [], PATIENCE)
+    until(lambda: yourcall.prompts() == [])
 
 
 @pytest.mark.soak
@@ -234,9 +230,7 @@ def test_run_starts_it_and_dismisses_the_editors_nudge(
     gemini = Gemini(pane, home)
     try:
         # Which of the two dialogs comes first is chance; the nudge may even take the place of the other.
-        nudge = until(lambda: [p for p in settled(bare) if "connect" in p["title"]], PATIENCE, show=gemini.screen)[
-            0
-        ]
+        nudge = until(lambda: [p for p in settled(bare) if "connect" in p["title"]], show=gemini.screen)[0]
         told = bare.show(nudge["id"])
         assert (told["kind"], told["state"], told["answered_by"]) == ("startup", "confirmed", "yourcall")
         trust = yourcall_prompt(bare, "trust")
@@ -273,7 +267,7 @@ def settled(yourcall: Yourcall) -> list[dict[str, Any]]:
 
 
 def yourcall_prompt(yourcall: Yourcall, kind: str) -> dict[str, Any]:
-    return until(lambda: [p for p in yourcall.prompts() if p["kind"] == kind], PATIENCE, what=kind)[0]
+    return until(lambda: [p for p in yourcall.prompts() if p["kind"] == kind], what=kind)[0]
 
 
 @pytest.mark.soak
@@ -296,7 +290,7 @@ def test_a_session_is_found_by_its_process_and_its_quota_dialog_answered(
         },
     )
     gemini.say(model.script("work", [spent]))
-    prompt = bare.wait_prompt(timeout=PATIENCE)
+    prompt = bare.wait_prompt()
     assert prompt["session_id"].startswith("pid-")
     labels = {option["label"]: option["id"] for option in prompt["questions"][0]["options"]}
     assert set(labels) == {"Keep trying", "Stop"}, (prompt, gemini.screen())

@@ -9,7 +9,7 @@ import pytest
 
 from kit.poll import until
 from kit.turns import pause, text
-from real.gemini_scene import PATIENCE, gemini_bin, home, model, shell, start, yourcall
+from real.gemini_scene import gemini_bin, home, model, shell, start, yourcall
 
 if TYPE_CHECKING:
     from kit.gemini import GeminiHome, GeminiModel
@@ -24,21 +24,21 @@ def test_a_turn_that_is_cancelled_leaves_a_session_that_is_ready(
     """At a dialog, and while a command runs, no hook tells of it: one line on the screen does."""
     gemini = start()
     gemini.say(model.script("ask", [shell("touch marker")], [text("Done.")]))
-    yourcall.wait_prompt(timeout=PATIENCE)
+    yourcall.wait_prompt()
     gemini.press("Escape")
-    ready = yourcall.pause("ready", PATIENCE)
+    ready = yourcall.pause("ready")
     assert (ready["body"], ready["held"]) == ("The turn was stopped.", True)
     assert not gemini.made("marker")
     # It is answered like any other, and the old line on the screen raises it no second time.
     words = model.script("wait", [shell("touch begun; sleep 600")], [text("Done.")])
     assert yourcall.run("answer", ready["id"], "--text", words).code == 0
-    prompt = yourcall.wait_prompt(timeout=PATIENCE)
+    prompt = yourcall.wait_prompt()
     assert [p["id"] for p in yourcall.waiting()] == [prompt["id"]]
     status, said = yourcall.http("POST", f"/api/prompts/{prompt['id']}/answer", {"option": "allow", "wait": 0})
     assert status == 202, said
-    until(lambda: gemini.made("begun"), PATIENCE, show=gemini.screen)
+    until(lambda: gemini.made("begun"), show=gemini.screen)
     gemini.terminal.key("Escape")
-    again = yourcall.pause("ready", PATIENCE)
+    again = yourcall.pause("ready")
     assert again["body"] == "The turn was stopped."
     assert again["id"] != ready["id"]
 
@@ -50,12 +50,11 @@ def test_words_that_were_said_before_it_was_cancelled_are_kept(
     """While the model speaks the hook does tell, with what was said so far: the screen adds nothing."""
     gemini = start()
     gemini.say(model.script("slow", [text("Slowly."), pause("never"), text("Done.")]))
-    until(lambda: gemini.terminal.shows("Slowly."), PATIENCE, show=gemini.screen)
+    until(lambda: gemini.terminal.shows("Slowly."), show=gemini.screen)
     gemini.terminal.key("Escape")
-    until(lambda: gemini.terminal.shows("Request cancelled."), PATIENCE, show=gemini.screen)
+    until(lambda: gemini.terminal.shows("Request cancelled."), show=gemini.screen)
     until(
         lambda: [(p["kind"], p["body"]) for p in yourcall.waiting()] == [("ready", "Slowly.")],
-        PATIENCE,
         show=yourcall.waiting,
     )
     model.release("never")
@@ -77,7 +76,6 @@ def test_a_stop_that_another_hook_undid_is_followed_by_the_one_that_counts(
     gemini.say(model.script("work", [text("Not tested.")]))
     until(
         lambda: [p["kind"] for p in yourcall.waiting() if p["body"].endswith("Tested now.")] == ["ready"],
-        PATIENCE,
         show=lambda: (yourcall.waiting(), gemini.screen()),
     )
     assert len(yourcall.waiting()) == 1

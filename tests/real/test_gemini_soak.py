@@ -11,7 +11,7 @@ from kit.gemini import GeminiHome, GeminiModel, end_group, start_gemini
 from kit.poll import until
 from kit.turns import text
 from kit.yourcall import Yourcall
-from real.gemini_scene import PATIENCE, gemini_bin, home, model, shell, start, yourcall
+from real.gemini_scene import gemini_bin, home, model, shell, start, yourcall
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,10 +35,10 @@ def test_an_older_version_is_allowed_and_refused(
         gemini = start_gemini(tmux, binary, home, model)
         try:
             gemini.say(model.script("work", [shell("touch marker")], [shell("touch second")], [text("Done.")]))
-            first = yourcall.wait_prompt(timeout=PATIENCE)
+            first = yourcall.wait_prompt()
             assert (first["title"], first["tool"]["name"]) == ("Run: touch marker", "run_shell_command")
             assert yourcall.run("answer", first["id"], "allow").code == 0
-            second = until(lambda: [p for p in yourcall.prompts() if p["id"] != first["id"]], PATIENCE)[0]
+            second = until(lambda: [p for p in yourcall.prompts() if p["id"] != first["id"]])[0]
             assert gemini.made("marker")
             assert yourcall.run("answer", second["id"], "deny").code == 0
             gemini.wait_ready()
@@ -61,7 +61,7 @@ def test_a_yes_at_the_desk_against_a_no_from_afar(
     desk = ptys.start(command, cwd=tmp_path, env=env)
     until(lambda: pane.variable("session_attached") != "0")
     gemini.say(model.script("work", [shell("touch first"), shell("touch second")], [text("Done.")]))
-    first = yourcall.wait_prompt(timeout=PATIENCE)
+    first = yourcall.wait_prompt()
     gemini.terminal.settle(0.3)
     if round_ % 2:
         desk.key("1")
@@ -71,14 +71,13 @@ def test_a_yes_at_the_desk_against_a_no_from_afar(
     assert status in (200, 202, 409), said
     second = until(
         lambda: [p for p in yourcall.prompts() if p["id"] != first["id"] and "second" in p["title"]],
-        PATIENCE,
         show=gemini.screen,
     )
     # Whichever key was second may have met the next dialog; at the desk that is the person's own doing.
     assert yourcall.run("answer", second[0]["id"], "deny").code in (0, 3)
-    until(lambda: yourcall.prompts() == [], PATIENCE)
-    told = until(lambda: yourcall.show(first["id"])["outcome"], PATIENCE)
-    until(lambda: yourcall.show(first["id"])["state"] in ("confirmed", "desk"), PATIENCE)
+    until(lambda: yourcall.prompts() == [])
+    told = until(lambda: yourcall.show(first["id"])["outcome"])
+    until(lambda: yourcall.show(first["id"])["state"] in ("confirmed", "desk"))
     assert gemini.made("first") == (told == "allowed")
 
 
@@ -88,7 +87,7 @@ def test_a_window_that_changes_its_size_is_the_same_request(
     gemini = start()
     tall = "\n".join(f"echo line {n} >> out" for n in range(20))
     gemini.say(model.script("work", [shell(tall)], [text("Done.")]))
-    first = yourcall.wait_prompt(timeout=PATIENCE)
+    first = yourcall.wait_prompt()
     tmux.run("resize-window", "-t", gemini.terminal.id, "-x", "70", "-y", "22")
     gemini.terminal.settle(1.0)
 
@@ -97,6 +96,6 @@ def test_a_window_that_changes_its_size_is_the_same_request(
         assert now["title"] == first["title"]
         return yourcall.run("answer", now["id"], "allow").code == 0
 
-    until(answered, PATIENCE, every=0.5)
-    until(lambda: gemini.made("out"), PATIENCE)
+    until(answered, every=0.5)
+    until(lambda: gemini.made("out"))
     assert yourcall.show(first["id"])["state"] in ("confirmed", "ended")

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from kit.terminal import Tmux
 
 # It stands still for ten seconds before it is shown, and the machine is shared.
-PATIENCE = 45
 ASK = r"printf '\033]2;Action Required\007'; read -n1 -p 'Go on? ' key; echo; echo got-$key > out"
 
 
@@ -34,7 +33,7 @@ def test_a_shell_is_shown_and_answered_and_nothing_is_made_up(
     wanted = {"server": str(tmux.socket), "pane": pane.id, "agent": "generic"}
     status, session = yourcall.http("POST", "/api/panes", wanted)
     assert (status, session["agent"]) == (201, "generic"), session
-    ready = yourcall.pause("ready", PATIENCE)
+    ready = yourcall.pause("ready")
     assert ready["body"].endswith("ready>")
     refused = yourcall.run("answer", ready["id"], "--text", "one\ntwo")
     assert refused.code == 4, refused
@@ -42,7 +41,7 @@ def test_a_shell_is_shown_and_answered_and_nothing_is_made_up(
     said = yourcall.run("answer", ready["id"], "--text", ASK)
     assert said.code == 0, (said, pane.screen())
     # It says in its title that it waits: no need to stand still for long.
-    prompt = yourcall.wait_prompt(timeout=PATIENCE)
+    prompt = yourcall.wait_prompt()
     assert (prompt["kind"], prompt["tool"]) == ("unknown", None)
     assert "does not know this program" in prompt["body"]
     assert "Go on?" in prompt["body"]
@@ -64,9 +63,9 @@ def test_a_screen_that_changed_is_shown_anew(yourcall: Yourcall, tmux: Tmux, tmp
     wanted = {"server": str(tmux.socket), "pane": pane.id, "agent": "some-agent"}
     status, session = yourcall.http("POST", "/api/panes", wanted)
     assert (status, session["agent"]) == (201, "generic"), session
-    first = yourcall.wait_prompt(timeout=PATIENCE)
+    first = yourcall.wait_prompt()
     pane.key("a")
-    second = until(lambda: [p for p in yourcall.prompts() if p["id"] != first["id"]], PATIENCE)[0]
+    second = until(lambda: [p for p in yourcall.prompts() if p["id"] != first["id"]])[0]
     status, late = yourcall.http("POST", f"/api/prompts/{first['id']}/answer", {"option": "2", "wait": 5})
     assert (status, late["result"]) == (409, "too_late"), late
     assert "Question 2" in second["body"]

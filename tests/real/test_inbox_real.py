@@ -20,13 +20,13 @@ def test_a_key_in_the_inbox_lets_claude_go_on(scene: Scene, tmux: Tmux) -> None:
     claude.wait_dialog()
     env = {**scene.yourcall.env, "TERM": "tmux-256color"}
     inbox = tmux.start([str(COMMAND), "inbox"], cwd=scene.home.path, env=env, cols=120, rows=40)
-    inbox.wait_until(lambda screen: "$ touch marker" in screen and "its terminal, live" in screen, 30)
+    inbox.wait_until(lambda screen: "$ touch marker" in screen and "its terminal, live" in screen)
     # In the queue, on the card, and in Claude's own dialog.
-    inbox.wait_until(lambda screen: screen.count("touch marker") >= 3, 30)
-    inbox.settle(0.7, 30)
+    inbox.wait_until(lambda screen: screen.count("touch marker") >= 3)
+    inbox.settle(0.7)
     assert not scene.made("marker")
     inbox.key("1")
-    inbox.wait_until(lambda screen: "Allowed. The agent moved on." in screen, 30)
+    inbox.wait_until(lambda screen: "Allowed. The agent moved on." in screen)
     scene.model.wait_for(lambda m: m.tool_results())
     assert scene.made("marker")
     assert scene.states(prompt["id"]) == ["open", "answering", "sent", "accepted", "confirmed"]

@@ -35,7 +35,7 @@ def test_claude_asks_a_person_and_hears_the_answer(
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
-        prompt = yourcall.wait_prompt(timeout=60)
+        prompt = yourcall.wait_prompt()
         assert (prompt["agent"], prompt["kind"], prompt["title"]) == ("script", "question", "Which region?")
         said = yourcall.run("answer", prompt["id"], "us", "--wait", "20")
         assert said.code == 0, said

@@ -33,13 +33,13 @@ def sessions(desk: Desk) -> list[dict[str, Any]]:
 
 def found_on_record(desk: Desk, count: int) -> None:
     """So many calls that were asked for have been found in the rollout; a person takes longer to answer."""
-    until(lambda: desk.yourcall.facts().count("CallBound") == count, 20)
+    until(lambda: desk.yourcall.facts().count("CallBound") == count)
 
 
 def test_trust_is_given_by_a_person_and_codex_goes_on(desk: Desk) -> None:
     untrusted(desk)
     codex = desk.start(*ALONE)
-    prompt = desk.yourcall.wait_prompt(timeout=40)
+    prompt = desk.yourcall.wait_prompt()
     assert (prompt["kind"], prompt["held"], prompt["cwd"]) == ("trust", True, str(desk.home.project))
     assert str(desk.home.project) in prompt["title"]
     (question,) = prompt["questions"]
@@ -54,10 +54,10 @@ def test_trust_is_given_by_a_person_and_codex_goes_on(desk: Desk) -> None:
 def test_trust_is_refused_with_an_arrow_and_enter_and_codex_leaves(desk: Desk) -> None:
     untrusted(desk)
     codex = desk.start(*ALONE)
-    prompt = desk.yourcall.wait_prompt(timeout=40)
+    prompt = desk.yourcall.wait_prompt()
     shown = desk.answer(prompt, "quit")
     assert shown["outcome"] == "stopped"
-    until(lambda: not alive(codex.terminal.pid), 20)
+    until(lambda: not alive(codex.terminal.pid))
     assert "projects" not in desk.config()
 
 
@@ -65,20 +65,20 @@ def test_a_command_is_allowed_and_the_next_refused(desk: Desk) -> None:
     words = desk.model.script("work", [escalated("touch marker")], [escalated("touch second")], [say("Never.")])
     codex = desk.start(*ALONE)
     codex.say(words)
-    first = desk.yourcall.wait_prompt(timeout=40)
+    first = desk.yourcall.wait_prompt()
     assert (first["kind"], first["title"]) == ("permission", "Command: touch marker")
     assert not desk.made("marker")
     found_on_record(desk, 1)
     shown = desk.answer(first, "allow")
     assert shown["history"][-1]["detail"] == "it ran"  # the rollout's word, not the screen's
-    second = until(lambda: [p for p in desk.yourcall.prompts() if p["title"] == "Command: touch second"], 40)[0]
+    second = until(lambda: [p for p in desk.yourcall.prompts() if p["title"] == "Command: touch second"])[0]
     assert desk.made("marker")
     found_on_record(desk, 2)
     shown = desk.answer(second, "deny")
     assert (shown["outcome"], shown["history"][-1]["detail"]) == ("stopped", "the turn was stopped")
-    codex.terminal.wait_until(lambda screen: "Conversation interrupted" in screen, 40)
+    codex.terminal.wait_until(lambda screen: "Conversation interrupted" in screen)
     assert not desk.made("second")
-    until(lambda: desk.yourcall.prompts() == [], 40)
+    until(lambda: desk.yourcall.prompts() == [])
     (session,) = sessions(desk)  # called by its own name, without a hook or a socket: it keeps its record open
     assert str(desk.home.rollouts()[0]).endswith(f"-{session['id']}.jsonl")
     assert "touch marker" in desk.yourcall.run("conversation", session["id"]).out
@@ -89,14 +89,14 @@ def test_what_the_desk_decided_is_read_from_the_record(desk: Desk) -> None:
     words = desk.model.script("work", [escalated("touch marker")], [escalated("touch second")], [say("Never.")])
     codex = desk.start(*ALONE)
     codex.say(words)
-    first = desk.yourcall.wait_prompt(timeout=40)
+    first = desk.yourcall.wait_prompt()
     found_on_record(desk, 1)
     codex.press("y")
-    second = until(lambda: [p for p in desk.yourcall.prompts() if p["id"] != first["id"]], 40)[0]
-    until(lambda: desk.yourcall.show(first["id"])["outcome"] == "allowed", 30)
+    second = until(lambda: [p for p in desk.yourcall.prompts() if p["id"] != first["id"]])[0]
+    until(lambda: desk.yourcall.show(first["id"])["outcome"] == "allowed")
     found_on_record(desk, 2)
     codex.press("Escape")
-    until(lambda: desk.yourcall.show(second["id"])["outcome"] == "stopped", 30)
+    until(lambda: desk.yourcall.show(second["id"])["outcome"] == "stopped")
     for prompt in (first, second):
         assert desk.yourcall.show(prompt["id"])["state"] == "desk"
 
@@ -106,9 +106,9 @@ def test_a_plan_is_approved_as_the_desk_does_it(desk: Desk) -> None:
     codex = desk.start(*ALONE)
     codex.wait_ready()
     codex.terminal.key("BTab")
-    codex.terminal.wait_until(lambda screen: "Plan mode" in screen, 30)
+    codex.terminal.wait_until(lambda screen: "Plan mode" in screen)
     codex.say(words)
-    prompt = desk.yourcall.wait_prompt(timeout=40)
+    prompt = desk.yourcall.wait_prompt()
     assert (prompt["kind"], prompt["title"]) == ("plan", "Implement this plan?")
     assert "Add GET /health." in prompt["body"]
     (question,) = prompt["questions"]
@@ -122,18 +122,18 @@ def test_a_late_answer_presses_nothing_on_the_dialog_behind(desk: Desk) -> None:
     words = desk.model.script("work", [escalated("touch marker")], [escalated("touch second")], [say("Done.")])
     codex = desk.start(*ALONE)
     codex.say(words)
-    first = desk.yourcall.wait_prompt(timeout=40)
+    first = desk.yourcall.wait_prompt()
     codex.press("y")
-    codex.terminal.wait_until(lambda screen: "$ touch second" in screen, 40)
+    codex.terminal.wait_until(lambda screen: "$ touch second" in screen)
     wanted = {"option": "allow", "wait": 5}
     status, reply = desk.yourcall.http("POST", f"/api/prompts/{first['id']}/answer", wanted)
     assert (status, reply["result"] in ("bounced", "too_late")) == (409, True), reply
-    second = until(lambda: [p for p in desk.yourcall.prompts() if p["title"].endswith("touch second")], 40)[0]
+    second = until(lambda: [p for p in desk.yourcall.prompts() if p["title"].endswith("touch second")])[0]
     assert desk.yourcall.show(first["id"])["state"] == "desk"
     for _ in range(2):  # and one answer given twice is one key
         desk.yourcall.http("POST", f"/api/prompts/{second['id']}/answer", {"option": "allow"})
-    until(lambda: desk.made("second"), 40)
-    codex.terminal.wait_until(lambda screen: "Done." in screen, 40)
+    until(lambda: desk.made("second"))
+    codex.terminal.wait_until(lambda screen: "Done." in screen)
     codex.terminal.settle(0.5)
     assert [words for words in desk.model.user_texts() if not words.startswith("DO")] == []
 
@@ -143,7 +143,7 @@ def test_a_question_is_answered_by_the_digit_of_its_label(desk: Desk) -> None:
     asked = {"id": "colour", "header": "Colour", "question": "Which colour?", "options": options}
     codex = desk.start(*ALONE)
     codex.say(desk.model.script("ask", [call("request_user_input", questions=[asked])], [say("Fine.")]))
-    prompt = desk.yourcall.wait_prompt(timeout=40)
+    prompt = desk.yourcall.wait_prompt()
     assert (prompt["kind"], prompt["title"]) == ("question", "Which colour?")
     desk.answer(prompt, "Blue")
     (told,) = desk.model.wait_for(lambda model: model.outputs())
@@ -156,43 +156,43 @@ def test_with_the_control_socket_the_screen_raises_only_the_clients_own_pages(de
     untrusted(desk)
     assert desk.yourcall.run("setup", "codex", "--yes", "--cli", str(desk.binary)).code == 0
     codex = desk.start(joined=True)
-    trust = desk.yourcall.wait_prompt(timeout=60)
+    trust = desk.yourcall.wait_prompt()
     assert (trust["kind"], trust["session_id"].startswith("pid-")) == ("trust", True)
     assert [o["id"] for o in trust["questions"][0]["options"]] == ["trust", "back"]
     desk.answer(trust, "trust")
-    review = desk.yourcall.wait_prompt(timeout=60)
+    review = desk.yourcall.wait_prompt()
     assert review["title"] == "Hooks need review"
     desk.answer(review, "trust")
     codex.say(desk.model.script("work", [escalated("touch marker")], [say("Done.")]))
-    asked = desk.yourcall.wait_prompt(timeout=60)
+    asked = desk.yourcall.wait_prompt()
     codex.wait_dialog("Press enter to confirm or esc to cancel")
     assert not asked["session_id"].startswith("pid-")
-    until(lambda: time.time() - asked["opened_at"] > PATIENCE_S, 20)  # long enough for the screen to speak up
+    until(lambda: time.time() - asked["opened_at"] > PATIENCE_S)  # long enough for the screen to speak up
     assert [prompt["id"] for prompt in desk.yourcall.prompts()] == [asked["id"]]
     desk.answer(asked, "allow")
-    until(lambda: desk.made("marker"), 40)
+    until(lambda: desk.made("marker"))
     codex.wait_closed()
     assert desk.yourcall.prompts() == []
     assert "PromptWithdrawn" not in desk.yourcall.facts()
-    until(lambda: desk.yourcall.pause("ready"), 40)  # one, not another from the hook
+    until(lambda: desk.yourcall.pause("ready"))  # one, not another from the hook
     (session,) = sessions(desk)  # the pane is no second one beside the thread's
     assert (session["id"], {link["kind"] for link in session["links"]}) == (
         asked["session_id"],
         {"socket", "tmux"},
     )
     codex.close()
-    until(lambda: [link["kind"] for link in sessions(desk)[0]["links"]] == ["socket"], 30)  # it goes on without
+    until(lambda: [link["kind"] for link in sessions(desk)[0]["links"]] == ["socket"])  # it goes on without
 
 
 def test_a_form_that_closed_while_nobody_typed_at_its_desk_was_filled_in_by_us(desk: Desk) -> None:
     """Whose answer a form has got, Codex does not say; but in its terminal nobody has touched a key."""
     codex = desk.start(joined=True)
     codex.say(desk.model.script("form", [call("book_table", "mcp__demo")], [say("Booked.")]))
-    tool = desk.yourcall.wait_prompt(timeout=60)
-    until(lambda: [{each["kind"] for each in s["links"]} for s in sessions(desk)] == [{"socket", "tmux"}], 30)
+    tool = desk.yourcall.wait_prompt()
+    until(lambda: [{each["kind"] for each in s["links"]} for s in sessions(desk)] == [{"socket", "tmux"}])
     path = f"/api/prompts/{tool['id']}/answer"
     assert desk.yourcall.http("POST", path, {"option": "allow"})[0] in (200, 202)
-    form = until(lambda: [p for p in desk.yourcall.prompts() if p["kind"] == "elicitation"], 40)[0]
+    form = until(lambda: [p for p in desk.yourcall.prompts() if p["kind"] == "elicitation"])[0]
     filled = {"choices": {"action": ["accept"]}, "texts": {"people": "4"}, "wait": 8}
     status, said = desk.yourcall.http("POST", f"/api/prompts/{form['id']}/answer", filled)
     assert (status, said["result"], said["detail"].endswith("nobody typed at the desk")) == (
@@ -206,7 +206,7 @@ def test_a_form_that_closed_while_nobody_typed_at_its_desk_was_filled_in_by_us(d
 def test_a_tool_of_a_server_is_allowed_by_the_highlight(desk: Desk) -> None:
     codex = desk.start(*ALONE)
     codex.say(desk.model.script("tool", [call("add_ticket", "mcp__demo")], [say("Fine.")]))
-    prompt = desk.yourcall.wait_prompt(timeout=40)
+    prompt = desk.yourcall.wait_prompt()
     assert (prompt["kind"], "add_ticket" in prompt["title"]) == ("permission", True)
     desk.answer(prompt, "allow_session")
     (told,) = desk.model.wait_for(lambda model: model.outputs())
@@ -216,7 +216,7 @@ def test_a_tool_of_a_server_is_allowed_by_the_highlight(desk: Desk) -> None:
 def test_a_notice_of_a_model_is_answered(desk: Desk) -> None:
     desk.without("[notice.")
     codex = desk.start(*ALONE)
-    notice = desk.yourcall.wait_prompt(timeout=40)
+    notice = desk.yourcall.wait_prompt()
     assert (notice["kind"], [o["id"] for o in notice["questions"][0]["options"]]) == ("startup", ["try", "use"])
     desk.answer(notice, "use")
     codex.wait_ready()
@@ -228,7 +228,7 @@ def test_signing_in_is_left_to_the_desk(desk: Desk) -> None:
     file = desk.home.config / "config.toml"
     file.write_text("check_for_update_on_startup = false\n")
     desk.start(*ALONE)
-    page = desk.yourcall.wait_prompt(timeout=90)
+    page = desk.yourcall.wait_prompt()
     assert (page["kind"], page["held"], page["questions"]) == ("startup", False, [])
     assert "not signed in" in page["body"]
 
@@ -238,16 +238,16 @@ def test_two_requests_at_once_are_answered_each_for_itself(desk: Desk) -> None:
     both = [escalated("touch marker", "First?"), escalated("touch second", "Second?")]
     codex = desk.start(*ALONE)
     codex.say(desk.model.script("work", both, [say("Done.")]))
-    first = desk.yourcall.wait_prompt(timeout=40)
+    first = desk.yourcall.wait_prompt()
     name = first["title"].removeprefix("Command: touch ")
     other = {"marker": "second", "second": "marker"}[name]
     desk.answer(first, "allow")
-    until(lambda: desk.made(name), 40)
-    then = until(lambda: [p for p in desk.yourcall.prompts() if p["title"] == f"Command: touch {other}"], 40)[0]
+    until(lambda: desk.made(name))
+    then = until(lambda: [p for p in desk.yourcall.prompts() if p["title"] == f"Command: touch {other}"])[0]
     codex.terminal.settle(1.0)
     assert not desk.made(other)
     desk.answer(then, "deny")
-    codex.terminal.wait_until(lambda screen: "interrupted" in screen, 40)
+    codex.terminal.wait_until(lambda screen: "interrupted" in screen)
     assert not desk.made(other)
 
 
@@ -255,12 +255,12 @@ def test_a_draft_at_the_desk_outlives_an_answer_from_afar(desk: Desk) -> None:
     """Codex holds a dialog back while somebody types; the answer must neither send nor change what they wrote."""
     codex = desk.start(*ALONE)
     codex.say(desk.model.script("work", [pause("typed"), escalated("touch marker")], [say("Made it.")]))
-    codex.terminal.wait_until(lambda screen: "esc to interrupt" in screen, 40)
+    codex.terminal.wait_until(lambda screen: "esc to interrupt" in screen)
     codex.terminal.text("y 1 and my own words")
-    codex.terminal.wait_until(lambda screen: "y 1 and my own words" in screen, 40)
+    codex.terminal.wait_until(lambda screen: "y 1 and my own words" in screen)
     desk.model.release("typed")
-    asked = desk.yourcall.wait_prompt(timeout=40)
+    asked = desk.yourcall.wait_prompt()
     desk.answer(asked, "allow")
-    until(lambda: desk.made("marker"), 40)
-    codex.terminal.wait_until(lambda screen: "Made it." in screen and "y 1 and my own words" in screen, 40)
+    until(lambda: desk.made("marker"))
+    codex.terminal.wait_until(lambda screen: "Made it." in screen and "y 1 and my own words" in screen)
     assert desk.model.user_texts() == ["DO work"]

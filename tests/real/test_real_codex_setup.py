@@ -68,13 +68,13 @@ def warnings(codex: Codex) -> str:
     if "f2 to view" not in screen:
         return ""
     codex.terminal.key("F2")
-    found = codex.terminal.wait_until(lambda shown: "Warnings ·" in shown, 20)
+    found = codex.terminal.wait_until(lambda shown: "Warnings ·" in shown)
     for number in range(2, int(found.split("1 of ")[1].split()[0]) + 1):
         codex.terminal.key("Right")
         page = f"Warnings · {number} of"
-        found += codex.terminal.wait_until(lambda shown, page=page: page in shown, 20)
+        found += codex.terminal.wait_until(lambda shown, page=page: page in shown)
     codex.terminal.key("Escape")
-    codex.terminal.wait_until(lambda shown: "Warnings ·" not in shown, 20)
+    codex.terminal.wait_until(lambda shown: "Warnings ·" not in shown)
     return found
 
 
@@ -97,7 +97,7 @@ def test_set_up_reviewed_by_a_person_used_and_undone(
 
     codex = start_codex(tmux, codex_bin, home, ALONE, cols=100)
     look_after(yourcall, codex)
-    review = yourcall.wait_prompt(timeout=40)
+    review = yourcall.wait_prompt()
     assert (review["kind"], review["title"]) == ("startup", "Hooks need review")
     assert review["session_id"].startswith("pid-")
     assert yourcall.run("answer", review["id"], "trust").code == 0
@@ -106,15 +106,15 @@ def test_set_up_reviewed_by_a_person_used_and_undone(
     assert "hooks.json" not in warnings(codex)
 
     codex.say(model.script("work", [escalated("touch marker")], [say("Made it.")]))
-    asked = yourcall.wait_prompt(timeout=40)
+    asked = yourcall.wait_prompt()
     assert (asked["title"], asked["held"]) == ("Command: touch marker", True)
     assert asked["tool"]["input"]["command"] == "touch marker"
     assert not asked["session_id"].startswith("pid-")  # its hook has told its name
     assert codex.wait_dialog("$ touch marker")  # the desk sees it as ever
     assert not (home.project / "marker").exists()
     assert yourcall.run("answer", asked["id"], "allow").code == 0
-    until(lambda: (home.project / "marker").exists(), 40)
-    ready = yourcall.pause("ready", timeout=40)
+    until(lambda: (home.project / "marker").exists())
+    ready = yourcall.pause("ready")
     assert (ready["session_id"], ready["body"]) == (asked["session_id"], "Made it.")
     sessions = yourcall.http("GET", "/api/sessions")[1]
     assert [each["id"] for each in sessions] == [asked["session_id"]]
@@ -134,15 +134,15 @@ def test_outside_of_tmux_a_request_is_shown_and_left_to_the_desk(
     words = model.script("work", [escalated("touch marker")], [say("Made it.")])
     command = [str(codex_bin), ALONE, "--dangerously-bypass-hook-trust", words]
     pty = ptys.start(command, cwd=home.project, env=home.env, cols=100)
-    asked = yourcall.wait_prompt(timeout=60)
+    asked = yourcall.wait_prompt()
     assert (asked["title"], asked["held"], asked["questions"]) == ("Command: touch marker", False, [])
-    until(lambda: pty.shows("Press enter to confirm or esc to cancel"), 40)
+    until(lambda: pty.shows("Press enter to confirm or esc to cancel"))
     said = yourcall.run("answer", asked["id"], "allow")
     assert said.code != 0
     assert not (home.project / "marker").exists()
     pty.key("y")
-    until(lambda: (home.project / "marker").exists(), 40)
-    until(lambda: yourcall.prompts() == [], 40)
+    until(lambda: (home.project / "marker").exists())
+    until(lambda: yourcall.prompts() == [])
 
 
 def test_a_broken_file_is_reported_and_left_alone(home: CodexHome, codex_bin: Path, yourcall: Yourcall) -> None:
@@ -169,10 +169,10 @@ def test_a_sub_agent_asks_while_the_session_rests(
     model.script("child", [escalated("touch marker")], [say("Made by the child.")])
     spawn = call("spawn_agent", "multi_agent_v1", message="please DO child")
     codex.say(model.script("work", [spawn], [say("It is on its way.")]))
-    asked = yourcall.wait_prompt(timeout=60)
+    asked = yourcall.wait_prompt()
     assert asked["title"] == "Command: touch marker"
     assert not asked["session_id"].startswith("pid-")
     assert yourcall.run("answer", asked["id"], "allow").code == 0
-    until(lambda: (home.project / "marker").exists(), 40)
+    until(lambda: (home.project / "marker").exists())
     sessions = yourcall.http("GET", "/api/sessions")[1]
     assert [each["id"] for each in sessions] == [asked["session_id"]]

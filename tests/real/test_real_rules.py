@@ -98,7 +98,7 @@ def test_a_subagents_call_is_allowed_while_somebody_is_at_the_desk(scene: Scene)
     start = tool("Agent", description="Help", prompt="DO helper", subagent_type="general-purpose")
     claude = start_claude(scene.where, scene.binary, scene.home, scene.model)
     claude.say(scene.model.script("work", [start], [text("Done.")]))
-    until(lambda: scene.made("marker"), 40, what="the marker")
+    until(lambda: scene.made("marker"), what="the marker")
     claude.wait_status("idle")
     assert [each["by"] for each in by_rule(scene)] == ["rule inside"]
 

@@ -131,7 +131,7 @@ def test_a_session_in_the_persons_own_terminal(scene: Scene) -> None:
             found = client.call("workspace/list")["workspaces"]
             return next((w for w in found if w["path"] == str(scene.home.project) and w["active_session"]), None)
 
-        workspace = until(listed, 30, what="the workspace with its session")
+        workspace = until(listed, what="the workspace with its session")
         active = workspace["active_session"]
         assert (active["is_live"], active["terminal_app"], active["status"]) == (True, "tmux", "running")
         mine = active["session_id"]
@@ -145,7 +145,7 @@ def test_a_session_in_the_persons_own_terminal(scene: Scene) -> None:
         state = client.call("session/state", session_id=mine)
         assert (state["is_pty_mode"], state["is_live"], state["pty_state"]) == (True, True, "permission")
         client.send_input(mine, "1")
-        until(lambda: scene.made("marker"), 30, what="the marker")
+        until(lambda: scene.made("marker"), what="the marker")
         client.wait("claude_message", lambda p: p["stop_reason"] == "end_turn")
         client.wait("pty_state", lambda p: p["state"] == "idle")
         live = client.send_prompt(
@@ -174,7 +174,7 @@ def test_codex_through_the_same_contract(tmp_path: Path, fetched: Callable[..., 
             state = client.call("session/state", session_id=mine)
             assert (state["agent_type"], state["is_live"], state["pty_state"]) == ("codex", True, "permission")
             assert client.call("session/input", session_id=mine, input="1") == {"status": "sent"}
-            until(lambda: scene.made("marker"), 30, what="the marker")
+            until(lambda: scene.made("marker"), what="the marker")
             client.wait("claude_message", lambda p: "Made it." in str(p["content"]))
             client.wait("pty_state", lambda p: p["state"] == "idle")
 
@@ -198,7 +198,7 @@ def test_the_second_contract_with_a_permission_and_two_questions(driven: Driven)
         def look() -> dict[str, Any] | None:
             return next((p for p in http("GET", "/api/interactive-prompts")[1] if p["type"] == type), None)
 
-        return until(look, 30, what=f"a {type}")
+        return until(look, what=f"a {type}")
 
     def respond(**response: str) -> dict[str, Any]:
         status, told = http("POST", "/api/interactive-prompts/respond", response)
@@ -209,7 +209,7 @@ def test_the_second_contract_with_a_permission_and_two_questions(driven: Driven)
     assert (asked["toolName"], asked["toolInput"]["command"]) == ("Bash", "touch marker")
     assert respond(requestId=asked["requestId"], selectedOption=asked["options"][0]["value"])["result"] != "next"
     first = waiting("question")
-    until(lambda: driven.made("marker"), 30, what="the marker")
+    until(lambda: driven.made("marker"), what="the marker")
     assert "Which door?" in first["description"]
     step = respond(requestId=first["requestId"], selectedOption="Blue")
     assert step["result"] == "next"

@@ -36,7 +36,7 @@ class Chat:
             found = [m for m in self.server.shown() if words in m["text"]]
             return found[-1] if len(found) >= count else None
 
-        return until(look, 60, what=words, show=lambda: [m["text"] for m in self.server.shown()])
+        return until(look, what=words, show=lambda: [m["text"] for m in self.server.shown()])
 
     def row(self, session: str) -> dict[str, Any]:
         return next((s for s in self.yourcall.http("GET", "/api/sessions")[1] if s["id"].startswith(session)), {})
@@ -81,7 +81,7 @@ def test_a_session_from_its_start_to_its_resumption(chat: Chat) -> None:
 
     query = server.tap(asked["message_id"], "✅ Allow")
     assert server.toast(query)["text"] == "Sending…"
-    until(lambda: (project / "marker").exists(), 30, what="the real command")
+    until(lambda: (project / "marker").exists(), what="the real command")
     chat.see("✓ Done (Ada: Allow)")
     over = chat.see("Turn over in ")
     assert "The marker is made." in over["text"]
@@ -94,12 +94,12 @@ def test_a_session_from_its_start_to_its_resumption(chat: Chat) -> None:
     assert "Working in" in working["text"]
     server.say("/interrupt")
     chat.see("Done")
-    until(lambda: chat.row(session[1]).get("state") in ("idle", "waiting"), 30, what="interrupted")
+    until(lambda: chat.row(session[1]).get("state") in ("idle", "waiting"), what="interrupted")
     third = chat.model.script("third", [text("Steered well.")])
     server.say(f"/steer 1 {third}")
     chat.see("Steered well.")
     server.say(f"/mode {session[1]} plan")
-    until(lambda: chat.row(session[1]).get("permission_mode") == "plan", 30, what="the mode")
+    until(lambda: chat.row(session[1]).get("permission_mode") == "plan", what="the mode")
     server.say("/stop 1")
     chat.see("the session has ended")
 

@@ -115,7 +115,7 @@ class House:
 
     def close(self) -> None:
         self.aio.call_soon_threadsafe(self._leave.set)
-        self._thread.join(20)
+        self._thread.join(60)
         assert not self._thread.is_alive()
 
     def run(self, work: Coroutine[Any, Any, Any]) -> Any:
@@ -178,19 +178,19 @@ class House:
     def http(self, token: str | None = None, **headers: str) -> httpx.Client:
         """A client on the network."""
         said = {**({"Authorization": f"Bearer {token}"} if token else {}), **headers}
-        return httpx.Client(base_url=self.origin, headers=said, timeout=20, trust_env=False, verify=False)
+        return httpx.Client(base_url=self.origin, headers=said, timeout=60, trust_env=False, verify=False)
 
     def local(self) -> httpx.Client:
         """The user's own command line."""
         transport = httpx.HTTPTransport(uds=self.path, verify=False)
-        return httpx.Client(transport=transport, base_url="http://localhost", timeout=20, trust_env=False)
+        return httpx.Client(transport=transport, base_url="http://localhost", timeout=60, trust_env=False)
 
     def feed(self, after: int | str | None = None, token: str | None = None, **said: Any) -> ClientConnection:
         headers = {**({"Authorization": f"Bearer {token}"} if token else {}), **said.pop("headers", {})}
         query = "" if after is None else f"?after={after}"
         url = f"ws://{self.host}/api/live{query}"
-        return websocket(url, additional_headers=headers, proxy=None, open_timeout=10, **said)
+        return websocket(url, additional_headers=headers, proxy=None, open_timeout=60, **said)
 
 
 def heard(feed: ClientConnection) -> dict[str, Any]:
-    return json.loads(feed.recv(timeout=10))
+    return json.loads(feed.recv(timeout=60))

@@ -31,7 +31,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 def feed(house: House) -> Any:
     url = f"ws://{house.host}/api/interactive"
     headers = {"Authorization": f"Bearer {house.token()}"}
-    return websocket(url, additional_headers=headers, proxy=None, open_timeout=10)
+    return websocket(url, additional_headers=headers, proxy=None, open_timeout=60)
 
 
 def raised(house: House, id: str, kind: Kind, *questions: Question, tool: str = "") -> None:

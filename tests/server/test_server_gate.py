@@ -258,7 +258,7 @@ def test_a_feed_opens_with_a_key_or_with_our_page(house: House) -> None:
     token = house.token()
     for said in ({"Authorization": f"Bearer {token}"}, {"Cookie": f"yourcall={token}", "Origin": house.origin}):
         with house.feed(headers=said) as feed:
-            assert '"hello"' in str(feed.recv(timeout=10))
+            assert '"hello"' in str(feed.recv(timeout=60))
 
 
 def test_a_feed_by_a_foreign_name_is_refused(house: House) -> None:

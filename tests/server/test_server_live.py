@@ -206,7 +206,7 @@ def test_a_client_that_stopped_reading_is_let_go(house: House, monkeypatch: pyte
         until(lambda: len(house.loop.subscribers) == 1)
         for number in range(40):
             house.ask(f"p{number}", big(number))
-        until(lambda: not house.loop.subscribers, 10, what="the feed is let go although nobody reads")
+        until(lambda: not house.loop.subscribers, what="the feed is let go although nobody reads")
         slow.socket.shutdown(socket.SHUT_RDWR)
 
 

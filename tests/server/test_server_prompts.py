@@ -146,7 +146,7 @@ def test_who_waits_hears_the_end(house: House) -> None:
         until(lambda: house.commands, what="the answer is on its way")
         house.written("p1")
         house.settled("p1")
-        thread.join(20)
+        thread.join(60)
     assert said[0].status_code == 200
     assert said[0].json()["result"] == "confirmed"
     assert said[0].json()["prompt"]["state"] == "confirmed"
@@ -160,7 +160,7 @@ def test_a_wait_that_runs_out_says_accepted(house: House) -> None:
         until(lambda: house.commands, what="the answer is on its way")
         house.written("p1")
         house.post(DialogClosed(time.time(), "p1", "busy"))
-        thread.join(20)
+        thread.join(60)
     assert (said[0].status_code, said[0].json()["result"]) == (202, "accepted")
 
 
@@ -174,14 +174,14 @@ def test_an_answer_that_bounces_or_is_lost_is_a_conflict(house: House) -> None:
         command = house.commands[0]
         assert isinstance(command, Deliver)
         house.post(AnswerNotWritten(time.time(), "p1", command.answer.id, "the hook was ended"))
-        thread.join(20)
+        thread.join(60)
         assert (said[0].status_code, said[0].json()["result"]) == (409, "bounced")
         assert said[0].json()["detail"] == "the hook was ended"
         assert said[0].json()["prompt"]["state"] == "open"
         thread, said = in_background(lambda: phone.post("/api/prompts/p2/answer", json=body))
         until(lambda: len(house.commands) == 2, what="the second answer is on its way")
         house.post(SessionEnded(time.time(), "s1", "killed"))
-        thread.join(20)
+        thread.join(60)
         assert (said[0].status_code, said[0].json()["result"]) == (409, "unsure")
 
 
