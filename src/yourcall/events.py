@@ -103,10 +103,11 @@ class AnswerNotWritten(Event, frozen=True):
 
 
 class DialogClosed(Event, frozen=True):
-    """A sign: the dialog is gone. `to`: the turn goes on (busy) or was stopped (idle). It does not say who."""
+    """A sign: the dialog is gone. `to`: the turn goes on (busy), was stopped (idle), or has ended, and nobody saw
+    how (over). It does not say who."""
 
     prompt_id: str
-    to: Literal["busy", "idle"]
+    to: Literal["busy", "idle", "over"]
 
 
 class DialogStillOpen(Event, frozen=True):

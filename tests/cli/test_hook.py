@@ -20,7 +20,7 @@ from scripted_claude import ScriptedClaude
 
 from kit.poll import until
 from kit.yourcall import Yourcall
-from yourcall.cli.holder import TURN_S, Holder, find_tty, last_typed, loads
+from yourcall.cli.holder import DIRECT_S, TURN_S, Holder, find_tty, last_typed, loads
 
 
 def test_a_terminal_that_nobody_names_is_no_terminal() -> None:
@@ -95,6 +95,25 @@ def test_a_dialog_that_changed_nothing_in_the_file_is_ours_all_the_same(says: Sa
     holder.born_wall -= 2 * TURN_S
     assert not holder.over()
     assert says("busy", 3).over()
+
+
+@pytest.mark.parametrize(
+    ("after", "told"), [(0.02, "idle"), (DIRECT_S + 0.05, "over"), (30.0, "over")], ids=["at once", "late", "long"]
+)
+def test_only_an_end_right_behind_the_open_dialog_is_a_stop(says: Says, after: float, told: str) -> None:
+    """Later, the turn may have gone on and ended between two looks: it was told as stopped, and stayed so."""
+    holder = says("waiting", 0.2)
+    assert not holder.over()
+    since = holder.waited_at + after - holder.started / 1000
+    assert says("busy", since).left("busy") == "busy"
+    assert holder.status() == "busy"
+    assert says("idle", since).left(holder.status()) == told
+
+
+def test_nobody_stopped_a_turn_whose_file_cannot_be_read(says: Says) -> None:
+    holder = says("waiting", 0.2)
+    assert not holder.over()
+    assert holder.left(None) == "over"
 
 
 def test_a_dialog_whose_file_says_nothing_new_is_over_when_the_moment_has_passed(says: Says) -> None:

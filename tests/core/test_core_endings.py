@@ -26,7 +26,7 @@ from yourcall.events import (
 )
 from yourcall.model import Outcome, Session
 
-BUSY, IDLE = DialogClosed(0, "p1", "busy"), DialogClosed(0, "p1", "idle")
+BUSY, IDLE, OVER = (DialogClosed(0, "p1", to) for to in ("busy", "idle", "over"))
 
 
 def record(outcome: Outcome, source: str = "desk") -> CallSettled:
@@ -132,6 +132,17 @@ def test_rows_3_and_5_a_no_that_stops_the_turn(row: str) -> None:
     assert scene.sessions["s1"].state == "idle"
     scene.feed(record("stopped", "unknown"))
     assert scene.row().outcome == "stopped"
+
+
+@pytest.mark.parametrize("outcome", ["allowed", "denied", "stopped"])
+def test_a_turn_that_nobody_saw_end_is_told_by_its_record_alone(outcome: Outcome) -> None:
+    scene = asked()
+    scene.feed(OVER)
+    assert (scene.row().state, scene.row().outcome) == ("desk", None)
+    assert scene.row().history[-1].detail == "answered at the desk"
+    assert scene.sessions["s1"].state == "idle"
+    scene.feed(record(outcome))
+    assert scene.row().outcome == outcome
 
 
 def test_row_5_esc_against_our_allow_on_its_way() -> None:

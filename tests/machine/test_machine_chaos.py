@@ -79,7 +79,7 @@ anything: st.SearchStrategy[AnyEvent] = st.one_of(
     st.builds(lambda i, a: HolderConnected(at_last, i, a), ids, st.sampled_from(("", "", *ANSWERS))),
     st.builds(lambda i: HolderLost(at_last, i, "broken"), ids),
     st.builds(lambda i, c: CallBound(at_last, i, c), ids, st.sampled_from(("c1", "c2", ""))),
-    st.builds(lambda i, to: DialogClosed(at_last, i, to), ids, st.sampled_from(("busy", "idle"))),
+    st.builds(lambda i, to: DialogClosed(at_last, i, to), ids, st.sampled_from(("busy", "idle", "over"))),
     st.builds(lambda i: DialogStillOpen(at_last, i), ids),
     st.builds(
         lambda i, o, s: CallSettled(at_last, i, o, s),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
 
 from kit.claude import COMPOSER
 from kit.poll import until
+from kit.terminal import alive
 from kit.turns import text, tool
 
 if TYPE_CHECKING:
@@ -116,13 +118,34 @@ def test_the_desk_first_then_the_phone_is_too_late(scene: Scene) -> None:
     assert (shown["state"], shown["outcome"]) == ("desk", "allowed")
 
 
+@pytest.mark.parametrize(("key", "outcome"), [("1", "allowed"), ("Escape", "stopped")])
+def test_of_a_turn_that_nobody_saw_end_the_record_tells(scene: Scene, key: str, outcome: str) -> None:
+    """On a busy machine our looks come late: allowed at the desk, done, and at rest again between two of them. It
+    was told as stopped, and stayed so."""
+    claude = scene.ask([TOUCH], [text("Made it.")])
+    prompt = scene.yourcall.wait_prompt()
+    claude.wait_dialog()
+    (hook,) = claude.hooks()
+    scene.yourcall.signal(signal.SIGSTOP)
+    claude.end_hook(hook, signal.SIGSTOP)
+    claude.press(key)
+    claude.wait_status("idle")
+    if hook in claude.hooks():  # at an Escape, the agent may have ended it for good
+        claude.end_hook(hook, signal.SIGCONT)
+    until(lambda: not alive(hook), what="the end of the hook")
+    scene.yourcall.signal(signal.SIGCONT)
+    shown = until(lambda: (s := scene.yourcall.show(prompt["id"]))["outcome"] and s)
+    assert (shown["state"], shown["outcome"]) == ("desk", outcome)
+    assert scene.made("marker") == (outcome == "allowed")
+
+
 def test_escape_at_the_desk_is_told_as_stopped_there(scene: Scene) -> None:
     claude = scene.ask([TOUCH], [text("Never said.")])
     prompt = scene.yourcall.wait_prompt()
     claude.wait_dialog()
     claude.press("Escape")
-    shown = scene.yourcall.wait_state(prompt["id"], "desk")
-    assert shown["outcome"] == "stopped"
+    scene.yourcall.wait_state(prompt["id"], "desk")
+    assert until(lambda: scene.yourcall.show(prompt["id"])["outcome"]) == "stopped"
     assert not scene.made("marker")
 
 

@@ -33,6 +33,7 @@ SEND_S = 1.0  # how long a word to the daemon may take; it is a local socket
 TICK_S = 0.075  # the session file changes about 100 ms after the act; looking this often costs 0.1 % of a core
 RETRY_S = 0.5  # between two tries to reach a daemon that is down
 LONGEST_S = 86_400 - 120  # leave before the agent's own time limit for hooks ends us
+DIRECT_S = 0.1  # no call runs, and no model says its last word, in less time than this
 OPENS_S = 0.3  # a dialog is up at most this long after its hook was started
 TURN_S = 1.0  # on a busy machine the session file may speak of the dialog before ours for so long
 MSG_PEEK = 2  # everywhere; `_socket` is loaded only by whoever connects
@@ -92,6 +93,7 @@ class Holder:
         self.sock: socket.socket | None = None
         self.inbox, self.next_try, self.tries = b"", 0.0, 0
         self.waiting_since: float | None = None
+        self.changed = self.waited_at = 0.0
         self.saw_waiting = self.terminated = self.may_hold = False
         self.grown_from = size_of(self.transcript)
         self.tty = find_tty(self.pid) if self.hidden else ""
@@ -107,11 +109,13 @@ class Holder:
         is the dialog before ours, if the file is late, or ours, if the agent saw nothing to change: for a moment,
         what follows it may still be the opening of ours.
         """
+        looked_at = time.time()
         try:
             told: Any = loads(contents(self.session_file))
             if told["sessionId"] != self.session_id:
                 return None
             now, since = str(told["status"]), float(told["statusUpdatedAt"])
+            self.changed = since / 1000
         except FileNotFoundError:
             return "gone"
         except (OSError, ValueError, LookupError, TypeError):
@@ -124,9 +128,17 @@ class Holder:
                 self.waiting_since = since
             elif since != self.waiting_since:
                 return "busy"
+            self.waited_at = looked_at
         elif now in ("busy", "idle") and self.waiting_since is not None and opening:
             return None
         return now
+
+    def left(self, now: str | None) -> str:
+        """How the dialog was left. An `idle` that does not follow at once on the last look at the open dialog is
+        `over`: the turn may have been stopped, or have gone on and ended between two looks."""
+        if now == "busy":
+            return now
+        return "idle" if now == "idle" and self.changed <= self.waited_at + DIRECT_S else "over"
 
     def ours(self) -> bool:
         """The file has spoken of a dialog that opened after we were started."""
@@ -273,7 +285,7 @@ class Holder:
         if now == "waiting":
             self.saw_waiting = True
         elif self.saw_waiting and now in ("busy", "idle"):
-            self.say("left", now)
+            self.say("left", self.left(now))
             return True
         elif self.saw_waiting and now == "gone":
             self.say("dead")
@@ -295,7 +307,7 @@ class Holder:
         elif now == "waiting" or self.hidden:
             self.say("leaving", "the agent ended the hook; its dialog is still open")
         else:
-            self.say("left", "busy" if now == "busy" else "idle")
+            self.say("left", self.left(now))
 
     def obey(self, words: list[str], body: bytes) -> bool:
         """Do what the daemon says; True when nothing is left to do."""

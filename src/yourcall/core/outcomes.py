@@ -15,6 +15,12 @@ from yourcall.core.state import State, Step
 from yourcall.events import CallSettled, DialogClosed
 from yourcall.model import Moment, Prompt
 
+THEN = {
+    "busy": "the dialog closed and the agent goes on",
+    "idle": "the dialog closed and the turn stopped",
+    "over": "the dialog closed, and the turn is over",
+}
+
 
 def written(state: State, prompt: Prompt, at: float, answer_id: str) -> Step:
     if prompt.answer is None or prompt.answer.id != answer_id:
@@ -45,13 +51,13 @@ def not_written(state: State, prompt: Prompt, at: float, why: str) -> Step:
 
 
 def dialog_closed(state: State, prompt: Prompt, event: DialogClosed) -> Step:
-    stopped = event.to == "idle"
+    session = "working" if event.to == "busy" else "idle"
     if prompt.state == "sent":
-        words = "the dialog closed and the turn stopped" if stopped else "the dialog closed and the agent goes on"
-        return move(state, prompt, "dialog_closed", event.at, "agent", words, "idle" if stopped else "working")
+        return move(state, prompt, "dialog_closed", event.at, "agent", THEN[event.to], session)
+    stopped = event.to == "idle"
     words = "stopped at the desk" if stopped else "answered at the desk"
     ended = replace(prompt, outcome="stopped") if stopped else prompt
-    return move(state, ended, "dialog_closed", event.at, "desk", words)
+    return move(state, ended, "dialog_closed", event.at, "desk", words, session)
 
 
 def still_open(state: State, prompt: Prompt, at: float) -> Step:

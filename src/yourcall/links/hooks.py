@@ -185,7 +185,7 @@ class Hooks:
                 case ["unwritten", answer_id, status] if (prompt_id, answer_id) in self._handed:
                     why = f"the agent's dialog could not be seen to be open (its state is {status[:20]!r})"
                     await post(AnswerNotWritten(now, prompt_id, answer_id, why))
-                case ["left", "busy" | "idle" as to]:
+                case ["left", "busy" | "idle" | "over" as to]:
                     await post(DialogClosed(now, prompt_id, to))
                     return True
                 case ["dead"]:

@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 EAGER_S = 0.04  # while somebody waits for a verdict
 CALM_S = 0.5  # while the agent waits for a person, or a command runs
 EAGER_FOR_S = 20.0  # a verdict that took longer than this belongs to a long command
+DIRECT_S = 0.1  # no call runs, and no model says its last word, in less time than this
 IGNORED_S = 3.0  # a dialog that is still the same this long after our answer has not taken it
 RECORD_S = 2.0  # a finished call is in the transcript about 0.2 s later; after this we go by the hook alone
 LAST_LOOK_S = 0.3
@@ -59,7 +60,7 @@ class Watch:
         self._results: dict[str, CallResult] = {}
         self._tail: Tail | None = None
         self._tail_path = ""
-        self._saw_waiting = False
+        self._waited_at = 0.0  # when it was last seen to wait
         self._gone_at = 0.0
         self._alone_since = 0.0
         self._finished_at: dict[str, float] = {}
@@ -204,7 +205,7 @@ class Watch:
             return None
         if status.status == "waiting":
             if prompt.state == "open":
-                self._saw_waiting = True
+                self._waited_at = now
                 return None
             since = came_to(prompt)
             # Waiting since before we wrote: our answer did nothing. Waiting since later: that is the next dialog.
@@ -214,10 +215,14 @@ class Watch:
         if status.status not in ("busy", "idle"):
             return None
         # Never seen open by us: the file's own clock tells whether it changed since the prompt came up.
-        stale = prompt.state == "open" and not self._saw_waiting and status.since <= prompt.opened_at
+        stale = prompt.state == "open" and not self._waited_at and status.since <= prompt.opened_at
         if stale or prompt.state == "unsure":
             return None
-        return DialogClosed(now, prompt.id, "busy" if status.status == "busy" else "idle")
+        if status.status == "busy":
+            return DialogClosed(now, prompt.id, "busy")
+        # The turn was stopped, or it went on and ended between two looks.
+        direct = status.since <= self._waited_at + DIRECT_S
+        return DialogClosed(now, prompt.id, "idle" if direct else "over")
 
     def _alone(self, prompt: Prompt) -> bool:
         """With a second open prompt in the session, its file does not tell which of the two it speaks of."""
