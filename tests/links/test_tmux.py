@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import uvloop
@@ -18,7 +18,7 @@ from kit.drawn import Drawn
 from kit.poll import until
 from kit.terminal import Ptys, Tmux
 from yourcall.agents.screens import titled
-from yourcall.links.control import Control, Failed
+from yourcall.links.control import Control, Failed, run
 from yourcall.links.tmux import Gone, Look, distrusted
 from yourcall.links.tmux import Tmux as Link
 
@@ -283,6 +283,11 @@ def test_a_client_that_was_given_up_while_it_joined_is_gone(tmux: Tmux, tmp_path
     uvloop.run(act())
 
 
+def over(pid: int) -> None:
+    """Until it has ended; the loop stands still meanwhile and knows nothing of it."""
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+
+
 def test_who_asks_as_our_client_dies_hears_that_it_is_gone(tmux: Tmux, tmp_path: Path) -> None:
     """uvloop has an error of its own for a pipe that is closed: an answer was told as unsure for it."""
     Drawn(tmp_path, {"a": "x"}, {}).start(tmux)
@@ -290,7 +295,7 @@ def test_who_asks_as_our_client_dies_hears_that_it_is_gone(tmux: Tmux, tmp_path:
 
     def killed(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
-        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)  # the loop stands still: it knows nothing of it
+        over(pid)
 
     async def act(turns: int) -> list[object]:
         control = await Control.attach(str(tmux.socket), tmux.run("list-sessions", "-F", "#{session_id}").strip())
@@ -306,3 +311,28 @@ def test_who_asks_as_our_client_dies_hears_that_it_is_gone(tmux: Tmux, tmp_path:
     for turns in range(6):
         said = uvloop.run(act(turns))
         assert all(isinstance(each, Failed) for each in said), (turns, said)
+
+
+def test_a_tmux_that_ends_before_it_reads_its_input_has_typed_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same error, at the short-lived one: it went up to whoever wanted to type."""
+    (tmp_path / "tmux").write_text("#!/bin/sh\necho no server running >&2\nexit 1\n")
+    (tmp_path / "tmux").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    start = asyncio.create_subprocess_exec
+
+    async def act(turns: int) -> object:
+        async def started(*words: str, **how: Any) -> asyncio.subprocess.Process:
+            process = await start(*words, **how)
+            over(process.pid)
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            return process
+
+        monkeypatch.setattr(asyncio, "create_subprocess_exec", started)
+        return await asyncio.gather(run("/nowhere", ["load-buffer", "-"], b"1"), return_exceptions=True)
+
+    for turns in range(6):
+        (said,) = uvloop.run(act(turns))
+        assert type(said) is Failed, (turns, said)

@@ -200,6 +200,8 @@ async def run(socket: str, words: list[str], typed: bytes | None = None) -> list
             out, err = await process.communicate(typed)
     except TimeoutError as error:
         raise Silent("its tmux server does not answer") from error
+    except RuntimeError as error:  # uvloop's, for an input that was closed before anything was written to it
+        raise Failed("its tmux server is gone") from error
     finally:
         if process.returncode is None:
             _let_go(process)
