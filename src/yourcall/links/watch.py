@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 
 EAGER_S = 0.04  # while somebody waits for a verdict
 CALM_S = 0.5  # while the agent waits for a person, or a command runs
+LOST_FOR_S = 2.0  # its holder has just gone: perhaps because it was answered
 EAGER_FOR_S = 20.0  # a verdict that took longer than this belongs to a long command
 DIRECT_S = 0.1  # no call runs, and no model says its last word, in less time than this
 IGNORED_S = 3.0  # a dialog that is still the same this long after our answer has not taken it
@@ -111,9 +112,10 @@ class Watch:
         return prompt if prompt is not None and unsettled(prompt) else None
 
     def _pace(self, prompt: Prompt) -> float:
-        urgent = prompt.state in ("answering", "sent", "accepted", "unsure", "desk") or not prompt.held
-        fresh = time.time() - prompt.history[-1].at < EAGER_FOR_S
-        return EAGER_S if urgent and fresh else CALM_S
+        if prompt.state == "open" and prompt.held:
+            return CALM_S
+        eager_for = LOST_FOR_S if prompt.state == "open" else EAGER_FOR_S
+        return EAGER_S if time.time() - prompt.history[-1].at < eager_for else CALM_S
 
     def _look(self, prompt: Prompt, session: Session, now: float) -> list[AnyEvent]:
         self._read_transcript(session, prompt)
