@@ -141,6 +141,7 @@ class Ending(Between):
     """A server that is just leaving: what it says is its library's, not ours."""
 
     def passed_on(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
         self.send_error(500)
 
     do_POST = passed_on

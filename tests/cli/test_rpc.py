@@ -24,7 +24,9 @@ from kit.yourcall import Yourcall
 
 @contextmanager
 def line(yc: Yourcall) -> Iterator[ClientConnection]:
-    with websocket("ws://localhost/api/rpc", sock=yc.connect("api.sock"), proxy=None) as talk:
+    # Without pings of its own: one that a full line keeps waiting keeps the client from closing, too.
+    sock = yc.connect("api.sock")
+    with websocket("ws://localhost/api/rpc", sock=sock, proxy=None, ping_interval=None) as talk:
         yield talk
 
 

@@ -124,12 +124,19 @@ def test_the_web_and_several_edits_at_once_are_actions(scene: Scene) -> None:
     assert (prompt["tool"]["name"], prompt["title"]) == ("WebSearch", "Search the web: python asyncio")
     assert scene.yourcall.run("answer", prompt["id"], "allow").code == 0
     scene.yourcall.pause("ready")
-    _, page = scene.yourcall.http("GET", f"/api/sessions/{prompt['session_id']}/conversation?limit=500")
-    search, change = actions(page["entries"], "completed")
+    path = f"/api/sessions/{prompt['session_id']}/conversation?limit=500"
+
+    def whole() -> list[dict[str, Any]] | None:
+        """Claude says that it is done a moment before all of it is written down."""
+        entries = scene.yourcall.http("GET", path)[1]["entries"]
+        return entries if len(actions(entries, "completed")) == 2 else None
+
+    entries = until(whole)
+    search, change = actions(entries, "completed")
     assert (search["kind"], search["title"], search["is_error"]) == ("web", prompt["title"], False)
     assert "Web search results" in search["detail"]
     assert (change["kind"], change["paths"], change["is_error"]) == ("file_change", [str(file)], True)
-    (wanted,) = [entry for entry in actions(page["entries"], "started") if entry["tool"] == "MultiEdit"]
+    (wanted,) = [entry for entry in actions(entries, "started") if entry["tool"] == "MultiEdit"]
     for line in ("-one", "+1", "-two", "+2"):
         assert line in wanted["diff"].splitlines()
     assert file.read_text() == "one\ntwo\n"

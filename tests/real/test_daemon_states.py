@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from kit.model_server import ModelServer
     from kit.scene import Scene
-    from kit.terminal import Tmux
+    from kit.terminal import Ptys, Tmux
     from kit.yourcall import Yourcall
 
 SPEAKS_OF_US = re.compile(r"hook|yourcall|error|ECONN", re.IGNORECASE)
@@ -84,7 +84,9 @@ def test_the_agents_death_ends_its_prompt(scene: Scene) -> None:
     assert scene.yourcall.run("answer", prompt["id"], "allow").code == 3
 
 
-def test_a_killed_hook_leaves_the_desk_in_charge(scene: Scene) -> None:
+def test_a_killed_hook_leaves_the_desk_in_charge(scene: Scene, ptys: Ptys) -> None:
+    """In a terminal that nobody can look at. In tmux, its dialog is found on the screen a moment later."""
+    scene.where = ptys
     claude = scene.ask([TOUCH], [text("Made it.")])
     prompt = scene.yourcall.wait_prompt()
     claude.wait_dialog()
