@@ -321,7 +321,7 @@ class Switchboard:
             return
         request = self.loop.store.body(prompt.request) or b""
         if prompt.link == "socket":
-            self.codex.deliver(prompt, answer, request)
+            self.spawn(self._carried(prompt, self.codex.deliver(prompt, answer, request)))
             return
         if prompt.link == "stdio":
             self.started.deliver(prompt, answer, request)

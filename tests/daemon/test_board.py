@@ -151,7 +151,7 @@ def broken(*_: object) -> Any:
     raise RuntimeError("a bug")
 
 
-@pytest.mark.parametrize("link", ["hook", "screen"])
+@pytest.mark.parametrize("link", ["hook", "screen", "socket"])
 def test_an_error_of_our_own_leaves_no_answer_on_its_way_for_ever(
     tmp_path: Path, agent: Agent, monkeypatch: pytest.MonkeyPatch, link: str
 ) -> None:
@@ -162,6 +162,7 @@ def test_an_error_of_our_own_leaves_no_answer_on_its_way_for_ever(
             at.state.take(Step(prompts=(prompt,)))
             monkeypatch.setitem(AGENTS, "claude", replace(CLAUDE, plan=broken))
             monkeypatch.setattr(at.keyboard, "deliver", broken_later)
+            monkeypatch.setattr(at.codex, "_of", broken)
             choice = {prompt.questions[0].id: (prompt.questions[0].options[0].id,)}
             await at.post(AnswerGiven(time.time(), ASKED, Answer("a1", "phone", "http", choice)))
             async with asyncio.timeout(60):

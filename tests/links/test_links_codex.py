@@ -47,7 +47,8 @@ class Desk:
         for command in done.commands:
             if isinstance(command, Deliver):
                 prompt = self.state.prompts[command.prompt_id]
-                self.links[0].deliver(prompt, command.answer, self.bodies[prompt.request])
+                link = self.links[0]
+                link._spawn(link.deliver(prompt, command.answer, self.bodies[prompt.request]))
         return done
 
     def body(self, id: str, /) -> bytes | None:

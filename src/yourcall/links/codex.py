@@ -281,10 +281,8 @@ class CodexServers:
 
     # --- answers and wishes ---------------------------------------------------------------------------------
 
-    def deliver(self, prompt: Prompt, answer: Answer, request: bytes) -> None:
-        self._spawn(self._deliver(prompt, answer, request))
-
-    async def _deliver(self, prompt: Prompt, answer: Answer, request: bytes) -> None:
+    async def deliver(self, prompt: Prompt, answer: Answer, request: bytes) -> None:
+        """Carry an answer to the thread that asked, and tell how that went."""
         live = self._of(prompt.session_id)
         # After a start it takes a moment until Codex has told us again what it asked before.
         while (live is None or not live.talk.asks(prompt)) and time.monotonic() - self._born < JOINS_S:
