@@ -259,7 +259,9 @@ def test_a_pane_is_named_by_its_number_alone(tmux: Tmux) -> None:
     uvloop.run(act())
 
 
-def test_a_client_that_was_given_up_while_it_joined_is_gone(tmux: Tmux, tmp_path: Path) -> None:
+def test_a_client_that_was_given_up_while_it_joined_is_gone(
+    tmux: Tmux, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whoever looked has left meanwhile: nobody knows of the client, and it would stay as long as we do."""
     Drawn(tmp_path, {"a": "nothing"}, {}).start(tmux)
     server = int(tmux.run("display-message", "-p", "#{pid}"))
@@ -268,11 +270,19 @@ def test_a_client_that_was_given_up_while_it_joined_is_gone(tmux: Tmux, tmp_path
     def clients() -> str:
         return tmux.run("list-clients", "-F", "#{client_pid}")
 
+    asks, asked = Control.ask, asyncio.Event()
+
+    async def ask(self: Control, commands: list[list[str]], sized: bool) -> list[str]:
+        asked.set()
+        return await asks(self, commands, sized)
+
+    monkeypatch.setattr(Control, "ask", ask)
+
     async def act() -> None:
         os.kill(server, signal.SIGSTOP)
         try:
             joining = asyncio.create_task(Control.attach(str(tmux.socket), session))
-            await asyncio.sleep(0.5)  # it waits for a word, for three seconds
+            await asked.wait()  # it waits for a word, for three seconds
             joining.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await joining

@@ -220,8 +220,20 @@ def test_a_question_that_is_no_longer_up_is_not_filled_in() -> None:
         steps = fill(prompt, answer)
         next(steps)
         with pytest.raises(StopIteration) as ended:
-            steps.send(SHOTS[other])
+            while True:
+                assert steps.send(SHOTS[other]) is None, "a key for another page"
         assert isinstance(ended.value.value, Refused)
+
+
+def test_a_page_that_is_drawn_in_pieces_is_waited_for() -> None:
+    """On a busy machine it stood still half drawn for long enough to be taken for another one."""
+    found = explain(SHOTS["ask-yesno-120x40"], told_of(HOOKS["ask-yesno-120x40"]))
+    assert found is not None
+    prompt = Prompt("p", "question", "gemini", "s", "/", "?", 0.0, questions=found.offer.questions)
+    steps = fill(prompt, Answer("a", "me", "http", {"q1": ("o2",)}))
+    next(steps)
+    assert [steps.send(SHOTS["hello-120x40"]) for _ in range(10)] == [None] * 10
+    assert steps.send(SHOTS["ask-yesno-120x40"]) == Press("2", decides=True)
 
 
 def test_a_row_that_is_out_of_sight_is_seen_before_its_digit_is_pressed() -> None:

@@ -7,7 +7,7 @@ in its field, and only then sent. What does not look as it should ends the filli
 from __future__ import annotations
 
 import re
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 
 from yourcall.agents.gemini.offer import DECISION, OWN_WORDS, own_row
 from yourcall.agents.gemini.told import PLAN_FEEDBACK
@@ -16,6 +16,7 @@ from yourcall.core.safety import chosen
 from yourcall.model import Answer, Prompt, Question, Refused
 
 MOST_MOVES = 24  # rows of a list, twice around
+MOST_LOOKS = 100  # a busy machine draws a page in pieces, for a second or two; nothing is pressed meanwhile
 MOST_LETTERS = 80  # longer words than this are not taken out one by one
 _GONE = "The dialog is no longer on the screen; nothing more was pressed."
 _CHANGED = "The dialog does not look as it should; nothing more was pressed. See to it at the desk."
@@ -33,16 +34,32 @@ def fill(prompt: Prompt, answer: Answer) -> Generator[Press | Paste | None, Shot
         return (yield from _plan(prompt, answer, now))
     several = len(prompt.questions) > 1
     for question in prompt.questions:
+        now = yield from _seen(now, lambda shot, asked=question: _is_up(shot, asked))
         if not _is_up(now, question):
             return Refused(_CHANGED if now.reading.state == "waiting" else _GONE)
         now = yield from _question(question, answer, now, last=not several)
         if isinstance(now, Refused):
             return now
     if several:
-        if not _REVIEW.search(now.text) or _UNANSWERED.search(now.text):
+        now = yield from _seen(now, _is_whole)
+        if not _is_whole(now):
             return Refused(_CHANGED)
         yield Press("enter", decides=True)
     return None
+
+
+def _seen(now: Shot, holds: Callable[[Shot], bool]) -> Generator[Press | Paste | None, Shot, Shot]:
+    """The first screen for which this holds, or the last one that was looked at."""
+    for _ in range(MOST_LOOKS):
+        if holds(now):
+            break
+        now = yield None
+    return now
+
+
+def _is_whole(now: Shot) -> bool:
+    """The page with all answers, and none is missing."""
+    return _REVIEW.search(now.text) is not None and not _UNANSWERED.search(now.text)
 
 
 def _is_up(now: Shot, question: Question) -> bool:
@@ -96,8 +113,10 @@ def _several(
         if _squeezed(_row(now, number) or "") != _squeezed(option.label):
             return Refused(_CHANGED)
         if _ticked(now, number) != (number in picked):
+            wanted = number in picked
             now = yield Press(str(number), decides=False)
-            if _ticked(now, number) != (number in picked):
+            now = yield from _seen(now, lambda shot, row=number, on=wanted: _ticked(shot, row) == on)
+            if _ticked(now, number) != wanted:
                 return Refused(_CHANGED)
     if text:
         own = len(question.options) + 2  # below `All of the above`
@@ -105,6 +124,7 @@ def _several(
         if isinstance(found, Refused):
             return found
         now = yield Paste(text)
+        now = yield from _seen(now, lambda shot: _squeezed(_row(shot, own) or "") == _squeezed(text))
         if _squeezed(_row(now, own) or "") != _squeezed(text):
             return Refused(_NO_TEXT)
     for _ in range(MOST_MOVES):
@@ -128,9 +148,11 @@ def _to_row(now: Shot, key: str) -> Generator[Press | Paste | None, Shot, Shot |
 
 
 def _write(now: Shot, text: str, *, last: bool) -> Generator[Press | Paste | None, Shot, Shot | Refused]:
+    now = yield from _seen(now, lambda shot: bool(shot.reading.text_input))
     if not now.reading.text_input:
         return Refused(_CHANGED)
     now = yield Paste(text)
+    now = yield from _seen(now, lambda shot: _squeezed(text) in _squeezed(shot.text))
     if _squeezed(text) not in _squeezed(now.text):
         return Refused(_NO_TEXT)
     return (yield Press("enter", decides=last))
@@ -156,6 +178,7 @@ def _plan(prompt: Prompt, answer: Answer, now: Shot) -> Generator[Press | Paste 
     now = yield Press(key, decides=False)
     now = yield from _emptied(now, own)
     now = yield Paste(text)
+    now = yield from _seen(now, lambda shot: _squeezed(_own_words(shot, own)) == _squeezed(text))
     if _squeezed(_own_words(now, own)) != _squeezed(text):
         return Refused(_NO_TEXT)
     yield Press("enter", decides=True)
