@@ -176,9 +176,9 @@ def test_everything_waits_while_paused_and_one_tap_resumes(yc: Yourcall, agent: 
 def test_an_open_session_goes_on_under_its_new_id_with_what_was_typed(
     yc: Yourcall, tmp_path: Path, opens: Opens
 ) -> None:
-    screen = (ROOT / "tests" / "corpus" / "claude" / "bash-80x24" / "screen.txt").read_text()
+    screen = (ROOT / "tests" / "corpus" / "claude" / "idle-after-answer-120x40" / "screen.txt").read_text()
     with Tmux() as tmux:
-        pane = Drawn(tmp_path, {"a": screen}, {}).start(tmux, 80, 24)
+        pane = Drawn(tmp_path, {"a": screen}, {}).start(tmux)
         with Agent(tmp_path, yc, pane=pane) as agent:
             agent.says("What was said before.")
             agent.begins()
