@@ -185,6 +185,14 @@ def test_what_is_shown_while_another_goes_is_not_forgotten(worker: Worker) -> No
     assert sorted(n["tag"] for n in worker.shown()) == sorted(names)
 
 
+def test_one_that_never_gets_its_picture_keeps_no_other_waiting(worker: Worker) -> None:
+    away(worker)
+    worker.js("inTurn(() => new Promise(() => undefined)); 1")
+    worker.js("inTurn(() => Promise.reject(new Error('no'))).catch(() => 1)")
+    worker.push(word("behindaaa2"))
+    until(lambda: [one["tag"] for one in worker.shown()] == ["behindaaa2"], what="a notification")
+
+
 def test_a_tap_whose_reply_is_lost_is_not_called_a_no(worker: Worker, agent: Agent) -> None:
     line = agent.bash("pushlosta2", "npm test")
     away(worker)

@@ -90,11 +90,15 @@ function show(title, options) {
   return inTurn(() => registration.showNotification(title, options));
 }
 
-// Chromium forgets a notification that is shown while it is asked which ones are: one thing after the other.
+// Chromium forgets a notification that is shown while it is asked which ones are: one thing after the other. But none
+// waits for long behind one that waits for its picture, on a bad line.
 let turn = Promise.resolve();
 function inTurn(work) {
-  turn = turn.then(work, work);
-  return turn;
+  let done;
+  const begun = turn.then(() => void (done = work()));
+  const late = () => new Promise((resolve) => setTimeout(resolve, PATIENCE));
+  turn = begun.then(() => Promise.race([done.catch(() => undefined), late()]));
+  return begun.then(() => done);
 }
 
 async function inFront() {
