@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, Self
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import unix_connect
 
+from kit.poll import PATIENCE_S
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-PATIENCE = 90.0
 Found = tuple[float, dict[str, Any]]
 
 
@@ -72,7 +73,7 @@ class Client:
 
     def wait(self, fits: Callable[[dict[str, Any]], bool]) -> Found:
         """The first message that fits and was not taken before."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + PATIENCE_S
         with self._news:
             while True:
                 for at, found in enumerate(self._came):
@@ -80,7 +81,7 @@ class Client:
                         del self._came[: at + 1]
                         return found
                 if not self._news.wait(end - time.monotonic()):
-                    raise AssertionError(f"not within {PATIENCE:g} s; came: {[m for _, m in self._came][-20:]}")
+                    raise AssertionError(f"not within {PATIENCE_S:g} s; came: {[m for _, m in self._came][-20:]}")
 
     def start(self, folder: Path) -> str:
         """A new thread of ours; its id."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kit.drawn import Drawn
-from kit.poll import until
+from kit.poll import PATIENCE_S, until
 from kit.terminal import Ptys
 from kit.yourcall import COMMAND, Yourcall
 from yourcall.links.pty import DOOR, SHADOW
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from kit.terminal import Pty
 
 CORPUS = Path(__file__).parents[1] / "corpus" / "claude"
-PATIENCE = 90
 
 
 def captured(name: str) -> str:
@@ -73,7 +72,7 @@ class Scene:
     def ask(self, **words: object) -> dict[str, Any]:
         """One question at the door, without the daemon."""
         with socket.socket(socket.AF_UNIX) as talk:
-            talk.settimeout(PATIENCE)
+            talk.settimeout(PATIENCE_S)
             talk.connect(str(self.door))
             talk.sendall(json.dumps(words).encode() + b"\n")
             return json.loads(talk.makefile().readline())
@@ -178,7 +177,7 @@ def test_a_paste_is_marked_as_the_program_asked_for_it(scene: Scene) -> None:
 def shown_out(door: Path, words: bytes) -> bool:
     """Is whoever says this shown out, without an answer?"""
     with socket.socket(socket.AF_UNIX) as talk:
-        talk.settimeout(PATIENCE)
+        talk.settimeout(PATIENCE_S)
         talk.connect(str(door))
         try:
             talk.sendall(words)
