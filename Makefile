@@ -3,7 +3,7 @@
 .PHONY: help run demo web test check format bench soak screenshots clean
 BIN := .venv/bin
 # The tests that start no daemon and no agent; half of them are readings of screens.
-FAST := tests/conformance tests/core tests/docs tests/machine tests/rulebook tests/server tests/store
+FAST := tests/conformance tests/core tests/daemon/rules tests/docs tests/machine tests/rules tests/server tests/store
 
 help:            ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 20
@@ -14,12 +14,12 @@ run: .venv/.made web ## start yourcall here, in this terminal (Ctrl-C ends it)
 demo: .venv/.made ## answer a prompt of a scripted agent, without any agent installed
 	@$(BIN)/yourcall demo
 
-web:             ## build the phone app (with npm; without it a plain page is served)
-	@if command -v npm >/dev/null; then tools/build_web.sh; else echo "no npm: the plain page is served"; fi
+web: .venv/.made ## build the phone app (with the system's Node, or with the one from PyPI)
+	@$(BIN)/python tools/build_app.py
 
 test: .venv/.made ## everything but the long races: needs tmux, npm, chromium; fetches the real agents once
 	@tools/need.sh tmux npm chromium
-	@tools/build_web.sh
+	@$(BIN)/python tools/build_app.py
 	@$(BIN)/python tools/fetch_clis.py claude codex gemini
 	YOURCALL_REQUIRE_REAL=1 $(BIN)/pytest -m "not soak" -n 3 --dist worksteal
 

@@ -6,11 +6,14 @@ the process it is told of is a real one.
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
+import subprocess
 import time
 import uuid
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +28,21 @@ def _bash(command: str) -> dict[str, str]:
     return {"command": command, "description": "Run one of the project's own scripts"}
 
 
+@cache
+def _process() -> int:
+    """A process of its own: whatever belongs to an agent's may not answer, and this program does."""
+    sleeper = subprocess.Popen(["sleep", "86400"])
+    atexit.register(sleeper.wait)
+    atexit.register(sleeper.kill)
+    return sleeper.pid
+
+
 class Agent:
     """One session, in a config folder of its own."""
 
     def __init__(self, at: Path, pid: int | None = None) -> None:
         self.session_id = str(uuid.uuid4())
-        self.pid = pid or os.getpid()
+        self.pid = pid or _process()
         self.project = at / "project"
         self.config = at / "claude"
         self.transcript = self.config / "projects" / "p" / f"{self.session_id}.jsonl"
@@ -42,6 +54,7 @@ class Agent:
         return {
             "CLAUDE_PID": str(self.pid),
             "CLAUDE_CODE_ENTRYPOINT": "cli",
+            "CLAUDE_CODE_SESSION_ATTENDED": "1",
             "AI_AGENT": "claude-code_2-1-325_harness",
         }
 
@@ -55,6 +68,10 @@ class Agent:
 
     def request(self, command: str) -> bytes:
         return self._payload("PermissionRequest", _bash(command), prompt_id=str(uuid.uuid4()))
+
+    def call(self, tool: str, tool_input: dict[str, Any]) -> bytes:
+        """What a PermissionRequest hook is given for any tool."""
+        return self._payload("PermissionRequest", tool_input, tool_name=tool, prompt_id=str(uuid.uuid4()))
 
     def finished(self) -> bytes:
         """What a PostToolUse hook is given."""

@@ -24,11 +24,12 @@ from bench.row import Row
 from bench.size import Size
 from bench.starting import to_listening, weight
 from bench.wires import Live
-from yourcall.agents.claude.read import read_hook
+from yourcall.agents.claude.hooks import read_hook
 from yourcall.agents.sightings import HookCall
 from yourcall.core.state import State
 from yourcall.core.step import step
-from yourcall.events import (
+from yourcall.links.processes import started
+from yourcall.model.events import (
     AnswerGiven,
     AnswerWritten,
     AnyEvent,
@@ -38,8 +39,7 @@ from yourcall.events import (
     PromptRaised,
     SessionSeen,
 )
-from yourcall.links.processes import started
-from yourcall.model import Answer
+from yourcall.model.prompts import Answer
 from yourcall.store.chain import teach
 from yourcall.store.sqlite import Fact, Store
 

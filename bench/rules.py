@@ -19,9 +19,9 @@ from bench.place import Yourcall, clean
 from bench.row import Row, percentile
 from bench.size import Size
 from yourcall.agents.claude.agent import CLAUDE
-from yourcall.core.shell import parse
-from yourcall.model import Option, Prompt, Question, Tool
-from yourcall.rulebook.book import Rulebook
+from yourcall.daemon.rules.book import Rulebook
+from yourcall.model.prompts import Option, Prompt, Question, Tool
+from yourcall.rules.shell.parser import parse
 
 MANY = 500
 WITHIN_MS = 2

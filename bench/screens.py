@@ -27,7 +27,9 @@ def read(at: Path, size: Size) -> Iterator[Row]:
     for agent in sorted(CORPUS.iterdir()):
         screens = [file.read_text() for file in sorted(agent.glob("*/screen.txt"))]
         if screens:
-            reader: Callable[[str], object] = import_module(f"yourcall.agents.{agent.name}.screen").read_screen
+            reader: Callable[[str], object] = import_module(
+                f"yourcall.agents.{agent.name}.screen.read"
+            ).read_screen
             yield _speed(agent.name, screens, reader, size)
 
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from yourcall.agents.claude.conversation import read_entry
+from yourcall.agents.claude.transcript import read_entry
 from yourcall.links.history import BLOCK, Follower, page
 
 Row = tuple[str, float, str, float]

@@ -28,7 +28,7 @@ def unix(path: Path) -> socket.socket:
 
 
 def greeting(event: str, request_id: str, payload: bytes, env: dict[str, str]) -> bytes:
-    """What the hook program sends first (src/yourcall/cli/hook.py)."""
+    """What the hook program sends first (src/yourcall/hook/hook.py)."""
     block = "\0".join(f"{name}={value}" for name, value in env.items()).encode()
     return (
         f"yourcall/1 claude {event} {request_id or '-'} {len(block)} {len(payload)}\n".encode() + block + payload

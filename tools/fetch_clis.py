@@ -7,12 +7,16 @@
 
 The rule it keeps: a CLI in the cache is either whole or not there. A package is installed beside its place
 and moved in by one rename: a killed run leaves no half CLI behind, two runs at once cannot hurt each other.
+For a pinned version npm gets a lock file from tools/cli_locks: each package that it fetches, down to the last
+dependency, must have the sha512 in there, or nothing is installed. Other versions have no hashes, and we say so.
+To pin a new version: `npm install --package-lock-only --omit-lockfile-registry-resolved` in an empty folder.
 The cache ($YOURCALL_TEST_CACHE or ~/.cache/yourcall-tests) is outside the clone: a fresh clone is quick too.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import platform
 import shlex
@@ -22,6 +26,10 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
+
+# One npm lock file for each agent: the sha512 of every package, for every platform.
+LOCKS = Path(__file__).resolve().parent / "cli_locks"
 
 PINNED = {
     "claude": "2.1.325",
@@ -88,7 +96,7 @@ def native_name() -> str:
     return f"{system}-{MACHINES[machine]}{musl}"
 
 
-def fetch(agent: str, version: str | None = None, *, cache: Path | None = None) -> Path:
+def fetch(agent: str, version: str | None = None, *, cache: Path | None = None, locks: Path = LOCKS) -> Path:
     """The executable of `agent`, installed now if it is not in the cache yet."""
     version = version or PINNED[agent]
     home = (cache or cache_root()) / f"{agent}-{version}-{native_name()}"
@@ -97,7 +105,7 @@ def fetch(agent: str, version: str | None = None, *, cache: Path | None = None) 
         home.parent.mkdir(parents=True, exist_ok=True)
         _sweep(home.parent)
         with tempfile.TemporaryDirectory(prefix=f".{home.name}-", dir=home.parent) as work:
-            _install(agent, version, Path(work) / "whole")
+            _install(agent, version, Path(work) / "whole", locks)
             try:
                 (Path(work) / "whole").rename(home)
             except OSError:  # another run was first: its folder is as good as ours
@@ -113,13 +121,17 @@ def _sweep(cache: Path) -> None:
             shutil.rmtree(left, ignore_errors=True)
 
 
-def _install(agent: str, version: str, prefix: Path) -> None:
+def _install(agent: str, version: str, prefix: Path, locks: Path) -> None:
+    pinned = version == PINNED[agent]
+    if not pinned:
+        print(f"{agent} {version} is not the pinned version: its hashes are not checked", file=sys.stderr)
     failures: list[str] = []
-    for template in PACKAGES[agent]:
+    for template in PACKAGES[agent][:1] if pinned else PACKAGES[agent]:
         package = template.format(native=native_name(), version=version)
         shutil.rmtree(prefix, ignore_errors=True)
         prefix.mkdir()
-        failure = _npm_install(package, prefix)
+        lock = locks / f"{agent}.json"
+        failure = _npm_ci(package, prefix, lock) if pinned else _npm_install(package, prefix)
         found = None if failure else _executable(agent, prefix / "node_modules")
         if found is not None:
             _link(agent, found, prefix)
@@ -131,18 +143,78 @@ def _install(agent: str, version: str, prefix: Path) -> None:
 
 
 def _npm_install(package: str, prefix: Path) -> str:
+    return _npm(prefix, "install", "--no-package-lock", package)
+
+
+def _npm_ci(package: str, prefix: Path, lock_file: Path) -> str:
+    """Install `package` as the lock file says; why not, if a file that was fetched has another hash."""
+    name, version = package.rsplit("@", 1)
+    try:
+        lock: dict[str, Any] = json.loads(lock_file.read_text())
+    except (OSError, ValueError) as error:
+        return f"its hashes cannot be read: {error}"
+    packages: dict[str, dict[str, Any]] = lock["packages"]
+    # The root of the lock may list one package for each platform; keep ours.
+    root = packages.pop("")
+    for other in {**root.get("dependencies", {}), **root.get("optionalDependencies", {})}:
+        if other != name:
+            packages.pop(f"node_modules/{other}", None)
+    if packages.get(f"node_modules/{name}", {}).get("version") != version:
+        return f"{lock_file.name} has no hash for it"
+    if unhashed := sorted(place for place, entry in packages.items() if not _is_sha512(entry.get("integrity"))):
+        return f"{lock_file.name} has no hash for {unhashed[0]}"
+    root = {"name": root["name"], "version": root["version"], "dependencies": {name: version}}
+    lock["packages"] = {"": root, **packages}
+    (prefix / "package.json").write_text(json.dumps(root))
+    (prefix / "package-lock.json").write_text(json.dumps(lock))
+    return _npm(prefix, "ci") or _not_as_locked(packages, prefix / "node_modules")
+
+
+def _is_sha512(integrity: object) -> bool:
+    return isinstance(integrity, str) and integrity.startswith("sha512-")
+
+
+def _not_as_locked(packages: dict[str, dict[str, Any]], modules: Path) -> str:
+    """npm leaves out an optional package with a wrong hash and says nothing: look what it installed."""
+    installed: dict[str, dict[str, Any]] = json.loads((modules / ".package-lock.json").read_text())["packages"]
+    for place, entry in packages.items():
+        if _for_this_machine(entry) and installed.get(place, {}).get("integrity") != entry["integrity"]:
+            return f"{place.removeprefix('node_modules/')} did not arrive with the pinned hash"
+    return ""
+
+
+def _for_this_machine(entry: dict[str, Any]) -> bool:
+    system, machine, *musl = native_name().split("-")
+    libc = "musl" if musl else "glibc"
+    ours = {"os": system, "cpu": machine} | ({"libc": libc} if system == "linux" else {})
+    return all(_allows(entry.get(field), value) for field, value in ours.items())
+
+
+def _allows(values: list[str] | None, value: str) -> bool:
+    """As npm reads it: a list of what is supported, or of what is not (`!win32`)."""
+    if not values:
+        return True
+    if f"!{value}" in values:
+        return False
+    return value in values or all(each.startswith("!") for each in values)
+
+
+def _npm(prefix: Path, command: str, *words: str) -> str:
+    """Why npm could not do it; empty when it did."""
     npm = shutil.which("npm")
     if npm is None:
         return "npm is not installed"
     # --ignore-scripts: nothing that was fetched may run by itself; the packages' scripts only move binaries.
-    options = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error"]
+    options = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
     done = subprocess.run(
-        [npm, "install", "--prefix", str(prefix), *options, package],
+        [npm, command, "--prefix", str(prefix), *options, *words],
         cwd=prefix, capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
-    return (
-        "" if done.returncode == 0 else " ".join(done.stderr.split())[:400] or f"npm ended with {done.returncode}"
-    )
+    if done.returncode == 0:
+        return ""
+    if "EINTEGRITY" in done.stderr:
+        return f"a file that was fetched does not have the pinned hash ({' '.join(done.stderr.split())[:400]})"
+    return " ".join(done.stderr.split())[:400] or f"npm ended with {done.returncode}"
 
 
 def _executable(agent: str, modules: Path) -> Path | None:

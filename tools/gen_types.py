@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from yourcall.server.openapi import document
+from yourcall.server.docs.openapi import document
 from yourcall.server.routes import LIVE, ROUTES
 
 TARGET = Path(__file__).resolve().parent.parent / "web" / "src" / "lib" / "types.ts"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Take the pictures of the phone app: a real daemon, prompts through the hooks' socket, a real Chromium.
 
-    python tools/phone_pictures.py              # the few for the docs: docs/images/phone-*.png
-    python tools/phone_pictures.py FOLDER       # every screen, at 360 and 390 px, light and dark: to be looked at
+    python tools/phone_pictures.py              # the few for the docs and the manifest
+    python tools/phone_pictures.py FOLDER       # every screen, at every size, light and dark: to be looked at
 
 Rule: what is shown is what a person would see; nothing is drawn by hand.
 """
@@ -20,7 +20,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests" / part) for part in ("browser", "cli", "")]
 
-from chromium import Chromium, Page  # noqa: E402
+from chromium import Chromium, Page, signed  # noqa: E402
 from phone_scene import COMPARE, PLAN, QUESTION, RULE, SEVERAL, Agent, Daemon, enter  # noqa: E402
 
 from kit.drawn import Drawn  # noqa: E402
@@ -41,10 +41,10 @@ LONG_COMMAND = "./gradlew --no-daemon --stacktrace -Pversion=2026.11.15-rc.3+bui
 
 TERMINAL = ROOT / "tests" / "corpus" / "claude" / "idle-after-answer-80x24" / "screen.txt"
 
-REVOKE = """
-    fetch("/api/devices").then((r) => r.json())
-        .then((all) => fetch("/api/devices/" + all.find((d) => d.current).id, { method: "DELETE" }))
-"""
+REVOKE = signed("""
+    signedFetch("/api/devices").then((r) => r.json())
+        .then((all) => signedFetch("/api/devices/" + all.find((d) => d.current).id, { method: "DELETE" }))
+""")
 
 # Long enough for what was asked to be drawn; there is no sign of "all is painted" to wait for.
 SETTLED = 0.4
@@ -85,14 +85,25 @@ def see(page: Page, place: str, words: str) -> None:
 
 def scenes(page: Page, agent: Agent, other: Agent) -> Any:
     """Each screen in turn: its name, once it is there."""
-    page.sees("Nothing waits")
+    page.sees("All caught up")
     yield "empty"
     conversation(agent)
     agent.begins(cwd=SHOP)
     other.mode = "bypassPermissions"
-    other.raises("UserPromptSubmit", cwd=WEATHER, prompt="go")
-    page.sees("2 sessions run")
+    other.hears("Make the release build reproducible")
+    other.says("The timestamps come from the zip step: I'll set `SOURCE_DATE_EPOCH` and build it **twice**.")
+    other.begins(cwd=WEATHER)
+    page.sees("2 sessions are running")
+    time.sleep(SETTLED)
     yield "running"
+    page.js(f"location.hash = '#/s/{agent.session_id}'")
+    page.sees("It follows the kite")
+    time.sleep(SETTLED)
+    yield "talk"
+    page.tap("Terminal", "main")
+    page.sees("as it looks on your computer")
+    time.sleep(SETTLED)
+    yield "terminal"
     other.mode = "default"
     permission(
         agent, "picbashaa2", SHOP, "Bash", command="npm test -- --watch=false", description="Run the tests once"
@@ -102,9 +113,11 @@ def scenes(page: Page, agent: Agent, other: Agent) -> Any:
     see(page, "", "prices.py")
     page.sees("Live")  # once the news of the last one is old
     yield "inbox"
+    see(page, f"s/{other.session_id}", "timestamps")
+    yield "thread"
     see(page, "p/picbashaa2", "npm test")
     yield "command"
-    see(page, "p/picdanger2", "A yes needs a hold")
+    see(page, "p/picdanger2", "Hold to allow")
     yield "danger"
     see(page, "p/piceditaa2", "src/prices.py")
     yield "change"
@@ -134,21 +147,17 @@ def scenes(page: Page, agent: Agent, other: Agent) -> Any:
     yield "offline"
     page.line(True)
     page.sees("Live")
-    see(page, "sessions", "kite-shop")
-    yield "sessions"
+    see(page, "", "kite-shop")
+    yield "threads"
     page.js(f"location.hash = '#/s/{agent.session_id}'")
     page.sees("It follows the kite")
     time.sleep(SETTLED)
-    yield "talk"
+    yield "dock"
     page.js("document.querySelectorAll('details').forEach((one) => (one.open = true))")
     time.sleep(SETTLED)
     page.js("scrollTo(0, 0)")
     time.sleep(SETTLED)
     yield "talk-open"
-    page.tap("Its terminal")
-    page.sees("as it looks at the desk")
-    time.sleep(SETTLED)
-    yield "terminal"
     see(page, f"s/{agent.session_id}", "It follows the kite")
     page.tap("Commands")
     page.js("scrollTo(0, 1e6)")
@@ -199,7 +208,7 @@ def scenes(page: Page, agent: Agent, other: Agent) -> Any:
     yield "pair"
 
 
-def take(browser: Chromium, width: int, height: int, dark: bool, wanted: dict[str, Path] | Path) -> None:
+def take(browser: Chromium, width: int, height: int, dark: bool, wanted: dict[str, list[Path]] | Path) -> None:
     with tempfile.TemporaryDirectory() as folder, Daemon(place := Path(folder)) as yc, Tmux() as tmux:
         agent = Agent(place, yc, pane=Drawn(place, {"a": TERMINAL.read_text()}, {}).start(tmux, 80, 24))
         other = Agent(place, yc, "weather-api")
@@ -207,8 +216,11 @@ def take(browser: Chromium, width: int, height: int, dark: bool, wanted: dict[st
         for name in scenes(page, agent, other):
             if isinstance(wanted, Path):
                 page.picture(wanted / f"{name}-{width}-{'dark' if dark else 'light'}.png")
-            elif name in wanted:
-                page.picture(wanted[name])
+            else:
+                for file in wanted.pop(name, []):
+                    page.picture(file)
+                if not wanted:
+                    break
         page.close()
         other.__exit__()
         agent.__exit__()
@@ -218,15 +230,26 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", type=Path, help="take every screen, and put the pictures here")
     folder: Path | None = parser.parse_args().folder
-    subprocess.run([str(ROOT / "tools" / "build_web.sh")], check=True)
-    images = ROOT / "docs" / "images"
+    subprocess.run([sys.executable, str(ROOT / "tools" / "build_app.py")], check=True)
+    images, public = ROOT / "docs" / "images", ROOT / "web" / "public"
     with tempfile.TemporaryDirectory() as profile, Chromium(Path(profile)) as browser:
         if folder:
-            for width, height, dark in ((360, 740, False), (390, 844, True), (360, 740, True), (390, 844, False)):
-                take(browser, width, height, dark, folder)
+            for width, height in ((360, 740), (390, 844), (1280, 800)):
+                for dark in (False, True):
+                    take(browser, width, height, dark, folder)
         else:
-            for dark, names in ((False, ("inbox", "change", "talk")), (True, ("plan", "danger", "terminal"))):
-                take(browser, 390, 844, dark, {name: images / f"phone-{name}.png" for name in names})
+            docs = {name: [images / f"phone-{name}.png"] for name in ("inbox", "change", "talk")}
+            docs["inbox"].append(public / "screen-home.png")
+            docs["talk"].append(public / "screen-thread.png")
+            take(browser, 390, 844, False, docs)
+            take(
+                browser,
+                390,
+                844,
+                True,
+                {name: [images / f"phone-{name}.png"] for name in ("plan", "danger", "terminal")},
+            )
+            take(browser, 1280, 800, False, {"thread": [images / "phone-wide.png", public / "screen-wide.png"]})
     return 0
 
 

@@ -9,7 +9,7 @@ import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig, type Plugin } from "vite";
 
 const LAZY =
-  /views\/(?:Session|History|Devices|Rules|Start|Terminal)\.svelte|parts\/(?:Brake|RuleItem|Composer|Steer|Block|Entry|Asked|Pictures)\.svelte|lib\/(?:drafts|markdown|asked|talk|commands|dictate|modes|screen|colours)|marked|dompurify|lowlight|highlight\.js|devlop|dequal/i;
+  /views\/(?:Changes|Stats|Batch|Session|History|Devices|Rules|Start|Terminal|Welcome)\.svelte|parts\/(?:Brake|RuleItem|Composer|Steer|Block|Entry|Asked|Pictures|Run|Palette|Message)\.svelte|lib\/(?:drafts|markdown|asked|talk|commands|dictate|modes|screen|colours)|marked|dompurify|lowlight|highlight\.js|devlop|dequal/i;
 const PACKED = /\.(?:js|css|html|svg|txt|webmanifest)$/;
 
 const read = (path: string): string => readFileSync(new URL(path, import.meta.url), "utf8");
@@ -41,7 +41,9 @@ function appShell(): Plugin {
       const version = createHash("sha256");
       for (const name of shell) version.update(name).update(readFileSync(join(dir, name)));
       const paths = shell.map((name) => (name === "index.html" ? "/" : `/${name}`));
-      const worker = read("./src/sw.js")
+      // A worker that is no module cannot import: what it shares with the app is put in front of it.
+      const key = read("../src/yourcall/server/assets/key.js").replace(/^export /gm, "");
+      const worker = `const { signedFetch } = (() => {\n${key}\nreturn { signedFetch };\n})();\n\n${read("./src/sw.js")}`
         .replace('"VERSION"', JSON.stringify(version.digest("hex").slice(0, 12)))
         .replace('["/"]', JSON.stringify(paths));
       writeFileSync(join(dir, "sw.js"), worker);

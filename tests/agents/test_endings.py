@@ -7,8 +7,8 @@ import pytest
 from yourcall.agents.endings import ended
 from yourcall.agents.sightings import Ending
 from yourcall.core.state import State
-from yourcall.events import CallSettled
-from yourcall.model import Answer, Prompt
+from yourcall.model.events import CallSettled
+from yourcall.model.prompts import Answer, Prompt
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from yourcall.agents.json_text import DEEPEST, LONGEST, Broken, Node, cut, put, scan, string, without
+from yourcall.agents.kit.json_edit import DEEPEST, LONGEST, Broken, Node, cut, put, scan, string, without
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -17,6 +17,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
@@ -41,8 +42,37 @@ FLAGS = (
     "--remote-debugging-port=0",
 )
 
-# A press counts half a second after its button came to rest (web/src/lib/calm.ts); this is a little more.
-STEADY = 0.6
+# A press counts a second after its button came to rest, and after the tap before (web/src/lib/tapGuard.ts); this
+# is a little more.
+STEADY = 1.15
+
+
+# What key.js of the app does when it is paired.
+PAIR = """async (code, name) => {
+    const kind = { name: "ECDSA", namedCurve: "P-256" };
+    const made = await crypto.subtle.generateKey(kind, false, ["sign", "verify"]);
+    const raw = new Uint8Array(await crypto.subtle.exportKey("raw", made.publicKey));
+    const key = btoa(String.fromCharCode(...raw)).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+    const reply = await fetch("/api/pair", { method: "POST", body: JSON.stringify({ code, name, key }) });
+    const { id, run, now } = await reply.json();
+    await new Promise((resolve, reject) => {
+        const asked = indexedDB.open("yourcall", 1);
+        asked.onupgradeneeded = () => asked.result.createObjectStore("key");
+        asked.onerror = reject;
+        asked.onsuccess = () => {
+            const all = asked.result.transaction("key", "readwrite");
+            all.objectStore("key").put({ id, key: made.privateKey, run, ahead: now - Date.now() }, "own");
+            all.oncomplete = () => (asked.result.close(), resolve());
+        };
+    });
+    return reply.status;
+}"""
+
+
+def signed(script: str) -> str:
+    """This expression, with the app's own `signedFetch` at hand: without a signature the daemon tells nothing."""
+    key = Path(__file__).parents[2] / "src/yourcall/server/assets/key.js"
+    return "(() => {" + key.read_text().replace("\nexport ", "\n") + f"\nreturn {script.strip()};\n}})()"
 
 
 class Chromium:
@@ -104,16 +134,37 @@ class Chromium:
         assert "error" not in reply, f"{method}: {reply['error']}"
         return reply["result"]
 
-    def page(self, url: str, *, width: int = 390, height: int = 844, dark: bool = False, token: str = "") -> Page:
-        """A phone of its own: cookies, caches and workers are shared with no other page. `token`: it is paired."""
+    def page(
+        self,
+        url: str,
+        *,
+        width: int = 390,
+        height: int = 844,
+        dark: bool = False,
+        pair: tuple[str, str] | None = None,
+        at_once: bool = True,
+    ) -> Page:
+        """A phone of its own: keys, caches and workers are shared with no other page. `pair`: with this code, by
+        this name, before the app is opened at `url`. `at_once`: its person has chosen that answers are sent at
+        once and that no prompt comes by itself."""
         context = self.call("Target.createBrowserContext")["browserContextId"]
-        return self._tab(context, url, width, height, dark, token)
+        return self._tab(context, url, width, height, dark, pair, at_once=at_once)
 
     def beside(self, page: Page, url: str) -> Page:
         """Another tab of the same phone: it shares what the phone keeps. It closes with the first one."""
-        return self._tab(page._context, url, 390, 844, False, "")
+        return self._tab(page._context, url, 390, 844, False, None)
 
-    def _tab(self, context: str, url: str, width: int, height: int, dark: bool, token: str) -> Page:
+    def _tab(
+        self,
+        context: str,
+        url: str,
+        width: int,
+        height: int,
+        dark: bool,
+        pair: tuple[str, str] | None,
+        *,
+        at_once: bool = True,
+    ) -> Page:
         target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = Page(self, session, context)
@@ -123,8 +174,10 @@ class Chromium:
         page.resize(width, height)
         page.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=1)
         page.theme(dark)
-        if token:
-            page.call("Network.setCookie", name="yourcall", value=token, url=url, httpOnly=True, sameSite="Strict")
+        if pair:
+            page.pair(url, *pair)
+            if at_once:
+                page.js("""localStorage.setItem("yourcall.choices", '{"undo": false, "advance": false}')""")
         page.go(url)
         return page
 
@@ -158,6 +211,14 @@ class Page:
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
         return self._browser.call(method, self._session, **params)
+
+    def pair(self, url: str, code: str, name: str) -> None:
+        """As the app does it, from a picture of the same origin: no app is open that sees it unpaired."""
+        picture = urljoin(url, "/icon.svg")
+        self.go(picture)
+        until(lambda: self.js("location.href + document.readyState") == f"{picture}complete", what="the picture")
+        assert self.js(f"({PAIR})({json.dumps(code)}, {json.dumps(name)})") == 201
+        self.asked.clear()
 
     def go(self, url: str) -> None:
         self.call("Page.navigate", url=url)

@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 def built() -> None:
     """The app as it is now; does nothing if it is built already."""
     done = subprocess.run(
-        [str(TESTS.parent / "tools" / "build_web.sh")], capture_output=True, text=True, timeout=600, check=False
+        [sys.executable, str(TESTS.parent / "tools" / "build_app.py")],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -181,9 +181,29 @@ class Daemon(Yourcall):
         until(self._listens, what="the daemon")
 
 
+def scroll_to_the_end(page: Page) -> None:
+    """As a thumb does it: by less than a screen at a time."""
+    page.js("""new Promise((done) => {
+        const step = () => {
+            const before = scrollY;
+            dispatchEvent(new WheelEvent("wheel"));
+            scrollBy(0, innerHeight * 0.6);
+            requestAnimationFrame(() => requestAnimationFrame(() => (scrollY === before ? done() : step())));
+        };
+        step();
+    })""")
+
+
+def give_all_scopes(yc: Yourcall, name: str) -> None:
+    """What only the owner gives, at the machine: a phone that may also rename and revoke devices."""
+    (device,) = [each for each in yc.http("GET", "/api/devices")[1] if each["name"] == name]
+    scopes = ["read", "answer", "steer", "rules", "admin"]
+    assert yc.http("POST", f"/api/devices/{device['id']}/scopes", {"scopes": scopes})[0] == 200
+
+
 def enter(chromium: Chromium, yc: Yourcall, name: str = "phone", **look: object) -> Page:
     """A paired phone with the inbox in front. (That pairing itself works has tests of its own.)"""
-    token = yc.http("POST", "/api/devices", {"name": name})[1]["token"]
-    page = chromium.page(f"{yc.url}/", token=token, **look)  # type: ignore[arg-type]
+    code = yc.http("POST", "/api/pairing")[1]["code"]
+    page = chromium.page(f"{yc.url}/", pair=(code, name), **look)  # type: ignore[arg-type]
     page.sees("Live")
     return page

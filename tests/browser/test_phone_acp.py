@@ -30,7 +30,7 @@ def test_gemini_over_acp_is_started_answered_and_spoken_to_from_a_phone(
         page.tap("Gemini CLI", ".chips")
         page.loses("Codex")  # whose program is not here
         page.write("Folder", str(agent.project))
-        page.write("What shall it do?", agent.script("touch", [("run", "touch marker")], [("speak", "Made it.")]))
+        page.write("What should it do?", agent.script("touch", [("run", "touch marker")], [("speak", "Made it.")]))
         page.tap("Start Gemini CLI")
         page.sees("touch marker")
         (session,) = [each["id"] for each in agent.yourcall.run("sessions", "--json").json]
@@ -39,8 +39,8 @@ def test_gemini_over_acp_is_started_answered_and_spoken_to_from_a_phone(
         page.tap("Allow")
         until(lambda: agent.made("marker"), what="the command to run")
         page.sees("Made it.")
-        page.tap("Sessions", "nav")
-        page.tap("Made it." if page.box("Made it.") else "project")
+        page.tap("Home", "nav")
+        page.tap("DO touch", ".thread")
         page.sees("touch marker")
         agent.script("more", [("speak", "Good evening.")])
         page.js("document.querySelector('.composer textarea').focus()")

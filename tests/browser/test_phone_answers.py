@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from phone_scene import COMPARE, PLAN, QUESTION, RULE, SEVERAL, answered
+from phone_scene import COMPARE, PLAN, QUESTION, RULE, SEVERAL, answered, scroll_to_the_end
 
 from kit.poll import until
 from kit.terminal import Ptys
@@ -41,21 +41,21 @@ def test_one_tap_in_the_list_allows_and_the_row_goes_when_the_agent_moved_on(
     yc: Yourcall, agent: Agent, opens: Opens
 ) -> None:
     page = opens("phone")
-    page.sees("Nothing waits for you")
+    page.sees("All caught up")
     held = agent.asks("Bash", command="npm test", description="Run the tests")
     shown = page.sees("npm test")
     assert "kite-shop" in shown
-    assert "Claude wants to run" in shown
+    assert "npm test" in shown
     page.tap("Allow")
     answer = held.answer()
     assert answer is not None
     assert answer["hookSpecificOutput"]["decision"]["behavior"] == "allow"
-    page.sees("Sent. Waiting for a sign")
+    page.sees("Allow sent. Waiting for Claude…")
     assert page.box("Allow") is None  # nothing to press twice
     agent.goes_on(held)
     page.sees("Allowed. The agent moved on.")
-    page.loses("npm test\n")
-    page.sees("Nothing waits for you")
+    page.sees("All caught up")
+    assert page.js("document.querySelector('li.row')") is None
     (line,) = yc.http("GET", "/api/log")[1]
     assert (line["by"], line["outcome"], line["state"]) == ("phone", "allowed", "confirmed")
 
@@ -65,7 +65,7 @@ def test_an_answered_prompt_goes_once_the_agent_confirmed_it_and_not_before(agen
     held = agent.asks("Bash", command="npm test")
     page.tap("Allow")
     held.answer()
-    page.sees("Sent.")
+    page.sees("Allow sent.")
     page.js("""(() => {
         const row = document.querySelector("li.row");
         new MutationObserver(() => {
@@ -81,7 +81,7 @@ def test_an_answered_prompt_goes_once_the_agent_confirmed_it_and_not_before(agen
 def test_a_dangerous_command_needs_a_hold(yc: Yourcall, agent: Agent, opens: Opens) -> None:
     page = opens()
     line = agent.bash("dangeraaa2", "rm -rf build/")
-    page.sees("It deletes files.")
+    page.sees("It deletes files, or work.")
     page.tap("Hold to allow")
     page.hold("Hold", 0.3)
     assert state(yc, "dangeraaa2") == "open"
@@ -93,9 +93,9 @@ def test_a_no_needs_no_hold_and_carries_its_reason(agent: Agent, opens: Opens) -
     page = opens()
     line = agent.bash("reasonaaa2", "sudo reboot")
     page.tap("More choices")
-    page.sees("Why not, or what to do instead")
-    page.write("Why not", "Not during <b>work</b>.")
-    page.tap("Deny with this")
+    page.tap("Deny", ".bar")
+    page.write("Reason (optional)", "Not during <b>work</b>.")
+    page.tap("Deny", ".sheet")
     assert decided(line) == {"behavior": "deny", "message": "Not during <b>work</b>."}
 
 
@@ -103,8 +103,9 @@ def test_the_command_can_be_edited_before_it_is_allowed(agent: Agent, opens: Ope
     page = opens()
     line = agent.bash("editaaaaa2", "rm -rf build")
     page.tap("More choices")
+    page.tap("More", ".head")
     page.tap("Edit the command")
-    page.write("The command, as you want it", "ls build")
+    page.write("Edit the command", "ls build")
     page.tap("Allow as edited")  # no hold any more: nothing is deleted now
     decision = decided(line)
     assert decision["behavior"] == "allow"
@@ -115,9 +116,11 @@ def test_each_button_says_what_it_does_and_a_lasting_yes_needs_a_hold(agent: Age
     page = opens()
     line = asks(agent, "alwaysaaa2", "Bash", [RULE], command="npm test")
     page.tap("More choices")
-    text = page.sees("from now on in this project")
-    assert "Runs this one call; the next one is asked again." in text
-    assert "Refuses this call and stops the turn" in text
+    page.tap("Deny", ".bar")
+    page.sees("Refuses this call and stops the turn")
+    page.tap("Close", ".sheet")
+    page.tap("Other ways to allow")
+    page.sees("from now on in this project")
     page.hold("Hold to allow and don't ask again")
     decision = decided(line)
     assert decision["behavior"] == "allow"
@@ -128,7 +131,7 @@ def test_a_change_is_shown_as_a_change(agent: Agent, opens: Opens) -> None:
     page = opens()
     path = f"{agent.project}/src/prices.py"
     line = asks(agent, "changeaaa2", "Edit", file_path=path, old_string="a = 1\nb = 50", new_string="a = 1\nb = 5")
-    page.sees("Claude wants to change prices.py")
+    page.sees("Edit prices.py")
     assert page.js("document.querySelector('.diff .old mark').textContent") == "50"
     assert page.js("document.querySelector('.diff .new mark').textContent") == "5"
     assert page.js("document.querySelector('.diff .path').textContent") == "src/prices.py"
@@ -142,9 +145,12 @@ def test_a_long_command_must_be_read_before_it_can_be_allowed(agent: Agent, open
     shown = page.sees("Not all of it: 200 lines")
     assert "line 199" not in shown
     assert page.box("Allow") is None
-    page.tap("Read it all")
-    page.tap("Show all: 200 lines")
+    page.tap("Review all of it")
+    page.sees("lines not shown")
+    page.find("Hold to allow")
+    scroll_to_the_end(page)
     page.sees("line 199")
+    page.loses("not shown")
     page.tap("Allow")
     assert decided(line)["behavior"] == "allow"
 
@@ -160,7 +166,7 @@ def test_a_question_is_answered_by_one_tap_in_the_list(agent: Agent, opens: Open
 def test_a_question_takes_words_of_ones_own(agent: Agent, opens: Opens) -> None:
     page = opens()
     line = asks(agent, "ownaaaaaa2", "AskUserQuestion", questions=[QUESTION])
-    page.tap("Something else")
+    page.tap("Other")
     page.sees("Or in your own words")
     page.write("Or in your own words", "Green, with a tail")
     page.tap("Submit")
@@ -179,7 +185,7 @@ def test_several_questions_are_sent_together_and_only_when_all_are_answered(
     page.tap("Medium")
     page.tap("Medium")  # and off again
     page.tap("Submit")
-    page.sees("Choose one, please.")
+    page.sees("Choose one.")
     assert state(yc, "severaaaa2") == "open"
     page.tap("List")
     page.tap("Submit")
@@ -193,8 +199,9 @@ def test_a_plan_is_read_first_and_then_decided(agent: Agent, opens: Opens) -> No
     page.tap("Read the plan")
     until(lambda: page.js("document.querySelectorAll('.markdown li').length") == 3, what="the plan as Markdown")
     assert page.js("document.querySelector('.markdown h1').textContent") == "Move the shop to the new prices"
-    page.write("Why not", "Default to 25.")
-    page.tap("Keep planning with this")
+    page.tap("Keep planning", ".bar")
+    page.write("Reason (optional)", "Default to 25.")
+    page.tap("Keep planning", ".sheet")
     assert decided(line) == {"behavior": "deny", "message": "Default to 25."}
 
 
@@ -202,8 +209,9 @@ def test_a_plan_with_a_wider_yes(agent: Agent, opens: Opens) -> None:
     page = opens()
     line = asks(agent, "planbbbbb2", "ExitPlanMode", plan=PLAN)
     page.tap("Read the plan")
+    page.tap("Other ways to allow")
     page.sees("file edits are no longer asked for until this session ends")
-    page.tap("Approve and accept edits")
+    page.hold("Hold to approve and accept edits")
     assert decided(line)["updatedPermissions"][0]["mode"] == "acceptEdits"
 
 
@@ -213,7 +221,7 @@ def test_a_form_is_checked_before_it_is_sent(yc: Yourcall, agent: Agent, opens: 
     page.sees("parcels asks: Where shall the parcel go?")
     page.tap("Answer")
     page.tap("Submit")
-    page.sees("This one is needed.")
+    page.sees("Required")
     page.write("1 of 5", "Ada")
     page.write("2 of 5", "12")
     page.tap("large")
@@ -231,7 +239,8 @@ def test_a_form_can_be_declined_empty(agent: Agent, opens: Opens) -> None:
     page = opens()
     line = agent.form("formbbbbb2")
     page.tap("Answer")
-    page.tap("Decline")
+    page.tap("Decline", ".bar")
+    page.tap("Decline", ".sheet")
     assert answered(line)["action"] == "decline"
 
 
@@ -239,7 +248,7 @@ def test_what_nobody_holds_says_where_to_answer(agent: Agent, opens: Opens) -> N
     page = opens()
     agent.raises("Stop", last_assistant_message="All done; the release is out.")
     text = page.sees("All done; the release is out.")
-    assert "Claude is done and waits for you" in text
+    assert "Claude is done" in text
 
 
 def test_the_keyboard_does_all_of_it(agent: Agent, opens: Opens) -> None:
@@ -290,17 +299,17 @@ def test_every_kind_of_prompt_there_is(yc: Yourcall, opens: Opens, tmp_path: Pat
             page.write("2 of 2", "2")
             page.tap("Submit")
 
-        scene("whether to trust this folder", lambda: page.hold("Hold: Yes, I trust"), "then I look around")
-        scene("Dark mode", lambda: page.hold("Hold: Dark mode"), "So it is: Dark mode.")
+        scene("Trust this folder?", lambda: page.hold("Hold: Yes, I trust"), "then I look around")
+        scene("Dark mode", lambda: page.tap("Dark mode"), "So it is: Dark mode.")
         scene("rm -rf build/", lambda: page.hold("Hold to allow"), "release 2.1 is made")
         scene("prices.py", lambda: page.tap("Deny"), "prices.py stays as it was")
         scene("Which colour shall", lambda: page.tap("Fire red"), "fire red.")
         scene("has a plan", inside("Read the plan", lambda: page.tap("Approve")), "I begin with the tick box")
         scene("Where shall the parcel go?", inside("Answer", form), "on its way: Ada, 2")
-        scene("go on", lambda: page.tap("Keep going"), "The tenth time it passes")
-        scene("waits for something", lambda: page.hold("Hold: y"), "I pressed y.")
+        scene("asks whether to continue", lambda: page.tap("Keep going"), "The tenth time it passes")
+        scene("The demo is waiting", lambda: page.hold("Hold: y"), "I pressed y.")
         scene("has stopped", inside("Answer", words("What next?", "Try again")), "“Try again”: yes")
-        scene("is done and waits", inside("What next?", words("What next?", "Notes")), "“Notes”: gladly")
+        scene("is done", inside("Reply", words("What next?", "Notes")), "“Notes”: gladly")
         until(lambda: demo.returncode is not None, what="the end of the demo", show=demo.seen)
         assert demo.returncode == 0
     log = yc.http("GET", "/api/log")[1]

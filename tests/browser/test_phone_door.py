@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from phone_scene import Agent
+from phone_scene import Agent, give_all_scopes
 
 from kit.drawn import Drawn
 from kit.poll import until
@@ -30,13 +30,25 @@ def test_a_link_pairs_in_one_tap_and_leaves_no_trace(yc: Yourcall, chromium: Chr
     assert page.js("location.href") == f"{yc.url}/"
     page.write("Name of this device", "My phone")
     page.tap("Pair", "form")
-    page.sees("Nothing waits for you")
+    page.sees("Turn on notifications")
     assert page.js("document.cookie") == ""
-    assert page.js("Object.keys(localStorage).length + Object.keys(sessionStorage).length") == 0
+    # The head of the machine's record is no secret, and no trace of the code.
+    assert page.js("Object.keys(localStorage).filter((name) => name != 'yourcall.head')") == []
+    assert page.js("Object.keys(sessionStorage).length") == 0
     (device,) = yc.http("GET", "/api/devices")[1]
     assert device["name"] == "My phone"
+    page.js("location.hash = '#/'")
     page.reload()
-    page.sees("Nothing waits for you")
+    page.sees("All caught up")
+    assert not page.errors
+    page.close()
+
+
+def test_open_lets_this_machines_browser_in_without_a_tap(yc: Yourcall, chromium: Chromium) -> None:
+    page = chromium.page(yc.run("open", "--print").out.strip())
+    until(lambda: len(yc.http("GET", "/api/devices")[1]) == 1)
+    until(lambda: page.js("document.querySelector('main.pair')") is None)
+    assert page.js("location.href") == f"{yc.url}/"
     assert not page.errors
     page.close()
 
@@ -50,18 +62,20 @@ def test_a_wrong_code_says_so_and_a_typed_one_pairs(yc: Yourcall, chromium: Chro
     page.sees("That code is wrong.")
     page.write("Code", code.lower())
     page.tap("Pair", "form")
-    page.sees("Nothing waits for you")
+    page.sees("Turn on notifications")
     page.close()
 
 
 def test_a_revoked_phone_is_out_at_once_and_shows_nothing_more(yc: Yourcall, agent: Agent, opens: Opens) -> None:
     first, second = opens("first"), opens("second")
+    give_all_scopes(yc, "second")
     agent.bash("revokeaaa2", "secret command")
     first.sees("secret command")
     second.tap("Settings", "nav")
     second.sees("this one")
     second.tap("Change first")
     second.tap("Revoke")
+    second.tap("Revoke", ".sheet")
     first.sees("This device was revoked.")
     assert "secret command" not in first.text()
     second.loses("first")
@@ -94,20 +108,19 @@ def test_sessions_warn_of_modes_that_do_not_ask(tmp_path: Path, yc: Yourcall, ag
     page = opens()
     agent.mode = "bypassPermissions"
     agent.raises("UserPromptSubmit", prompt="go")
-    page.sees("One session runs")
-    page.tap("Sessions", "nav")
-    text = page.sees("asks nothing: all is allowed")
+    page.sees("One session is running")
+    text = page.sees("Bypass: everything is allowed")
     assert "kite-shop" in text
-    assert "works" in text
+    assert "working" in text
 
 
 def test_where_nothing_can_be_started_nothing_is_asked_about_it(yc: Yourcall, opens: Opens) -> None:
     assert yc.http("GET", "/api/startable")[1] == []
     page = opens()
     page.js("location.hash = '#/start'")
-    page.sees("Your machine has no agent that yourcall could start.")
+    page.sees("No agent on your computer that yourcall can start.")
     assert "Model" not in page.text()
-    assert "How it asks" not in page.text()
+    assert "Permission mode" not in page.text()
 
 
 def test_what_is_answered_while_the_history_is_open_is_added_to_it(
@@ -120,7 +133,7 @@ def test_what_is_answered_while_the_history_is_open_is_added_to_it(
     page = opens("phone")
     page.js("location.hash = '#/history'")
     page.sees("npm run early31")
-    page.tap("Earlier ones")
+    page.tap("Show earlier")
     page.sees("npm run early00")
     held = other.asks("Bash", command="npm run later")
     waits = until(lambda: [p["id"] for p in yc.waiting() if p["title"] == "npm run later"], what="the prompt")
@@ -134,7 +147,7 @@ def test_what_is_answered_while_the_history_is_open_is_added_to_it(
     assert [text.count(f"npm run early{n:02}") for n in range(32)] == [1] * 32
     page.line(False)
     page.sees("No connection. Trying again")
-    page.tap("Inbox", "nav")
+    page.tap("Home", "nav")
     page.tap("History", "nav")
     page.sees("No connection to yourcall.")
     page.line(True)
@@ -148,7 +161,7 @@ def test_the_history_says_who_answered_what(yc: Yourcall, agent: Agent, opens: O
     page.tap("Allow")
     held.answer()
     agent.goes_on(held)
-    page.sees("Nothing waits")
+    page.sees("All caught up")
     page.tap("History", "nav")
     text = page.sees("waited")
     assert "npm test" in text
@@ -157,6 +170,7 @@ def test_the_history_says_who_answered_what(yc: Yourcall, agent: Agent, opens: O
     page.tap("npm test", ".log")
     page.sees("Allowed. The agent moved on.")
     assert page.box("Allow") is None
+    page.tap("More", ".head")
     page.tap("What happened")
     page.sees("confirmed")
 
@@ -170,7 +184,8 @@ def test_what_was_said_before_is_one_tap_away(yc: Yourcall, agent: Agent, opens:
     agent._writes(said)
     agent.asks("Bash", command="npm test")
     page.tap("More choices")
-    page.tap("What came before")
+    page.tap("More", ".head")
+    page.tap("Conversation")
     page.sees("I will test.")
     page.tap("Back")
     until(lambda: page.box("Deny"), what="the card again")

@@ -132,12 +132,14 @@ def test_letters_that_hide_are_shown_and_need_a_hold(agent: Agent, opens: Opens)
 def test_a_megabyte_in_one_command(agent: Agent, opens: Opens) -> None:
     page = opens()
     line = agent.bash("hugeaaaaa2", "echo " + "x" * 1_000_000 + " && rm -rf /")
-    text = page.sees("Not all of it: 1,000,017 letters")
+    text = page.sees("Not all of it: 1,000,017 characters")
     assert len(text) < 5000
     assert "It is too long to be read by eye." in text
-    page.tap("Read it all")
-    page.sees("Show all: 1,000,017 letters")
-    page.tap("Deny")
+    page.tap("Review all of it")
+    page.sees("of 2,501 lines not shown")
+    assert page.js("document.querySelectorAll('.line-of').length") < 200
+    page.tap("Deny", ".bar")
+    page.tap("Deny", ".sheet")
     assert answered(line)["decision"]["behavior"] == "deny"
 
 
@@ -170,7 +172,7 @@ def test_a_name_from_another_world(agent: Agent, opens: Opens) -> None:
     )
     agent.raises("PermissionRequest", "rtlbbbbbb2", cwd="", tool_name="Bash", tool_input={"command": ""})
     page.sees("wwww")
-    for place in ("", "#/p/rtlaaaaaa2", "#/p/rtlbbbbbb2", "#/sessions"):
+    for place in ("", "#/p/rtlaaaaaa2", "#/p/rtlbbbbbb2", "#/welcome"):
         page.go(f"{page.js('location.origin')}/{place}")
         until(lambda: page.js("document.querySelector('main')?.innerText.length > 20"), what="the view")
         assert page.js("document.documentElement.scrollWidth") <= 360

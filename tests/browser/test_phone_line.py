@@ -25,10 +25,10 @@ LINES = """
   window.dumb = DUMB; window.lines = []; window.said = ""; window.late = [];
   window.WebSocket = class {
     static OPEN = 1;
-    constructor(where) {
+    constructor(where, names) {
       window.lines.push(this);
       if (window.dumb-- > 0) return;
-      this.real = new Line(where);
+      this.real = new Line(where, names);
       this.real.onmessage = (event) => {
         if (this.drops?.(event.data)) window.late.push(() => this.onmessage(event));
         else this.onmessage(event);
@@ -113,7 +113,7 @@ def test_lists_that_come_after_the_line_broke_do_not_say_that_it_is_there(opens:
     page.js("window.dumb = 999; window.lines.at(-1).real.close()")
     page.sees("No connection")
     page.js("window.lists.forEach((list) => list())")
-    page.sees("Nothing waits for you")
+    page.sees("All caught up")
     page.js("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     assert "Live" not in page.text()
 
@@ -122,7 +122,7 @@ def test_a_damaged_address_leads_to_the_inbox(yc: Yourcall, opens: Opens) -> Non
     page = opens()
     page.js("location.hash = '#/p/%E0%A4%A'")
     page.reload()
-    page.sees("Nothing waits for you")
+    page.sees("All caught up")
 
 
 @pytest.mark.parametrize(("view", "words"), [("devices", "since "), ("rules", "No rules yet")])

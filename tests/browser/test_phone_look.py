@@ -25,8 +25,8 @@ CORPUS = Path(__file__).resolve().parent.parent / "corpus" / "claude"
 READABLE = 11
 
 LOOK = """((label, within) => {
-    const all = [...document.querySelectorAll(within + " .press")];
-    const one = all.find((each) => each.querySelector(".label").textContent === label);
+    const all = [...document.querySelectorAll(within + " .button")];
+    const one = all.find((each) => each.querySelector(".label")?.textContent === label);
     if (!one) return null;
     const { backgroundColor: ground, borderTopColor: edge } = getComputedStyle(one);
     return { ground, edge, size: parseFloat(getComputedStyle(one.querySelector(".label")).fontSize) };
@@ -44,7 +44,10 @@ def test_the_rare_no_is_the_quietest_choice_on_a_card(agent: Agent, opens: Opens
     call = {"tool_name": "Bash", "tool_input": {"command": "npm test"}, "permission_suggestions": [RULE]}
     agent.raises("PermissionRequest", "quietaaaa2", **call)
     page.js("location.hash = '#/p/quietaaaa2'")
-    rare, plain = look(page, "Deny and stop", ".others"), look(page, "Deny", ".bar")
+    look(page, "Deny", ".bar")
+    assert page.js(f"{LOOK}('Deny and stop', 'body')") is None  # not on the card: one tap away, behind Deny
+    page.tap("Deny", ".bar")
+    rare, plain = look(page, "Deny and stop", "dialog.sheet"), look(page, "Deny", "dialog.sheet")
     assert (rare["ground"], rare["edge"]) == (NOTHING, NOTHING)
     assert plain["ground"] != NOTHING
     assert rare["size"] < plain["size"]
@@ -76,10 +79,10 @@ def test_a_hint_begins_on_a_line_of_its_own(agent: Agent, opens: Opens) -> None:
     asked = {"questions": [SEVERAL, COMPARE]}
     agent.raises("PermissionRequest", "hintaaaaa2", tool_name="AskUserQuestion", tool_input=asked)
     page.js("location.hash = '#/p/hintaaaaa2'")
-    page.sees("Choose as many as you like.")
+    page.sees("Choose any number.")
     lines = page.js("""(() => {
         const legend = document.querySelector("legend");
-        const hint = [...legend.querySelectorAll(".sub")].find((one) => /as many/.test(one.textContent));
+        const hint = [...legend.querySelectorAll(".sub")].find((one) => /any number/.test(one.textContent));
         const range = document.createRange();
         range.selectNodeContents(hint);
         return [...range.getClientRects()].map((r) => r.left - legend.getBoundingClientRect().left);
@@ -112,10 +115,11 @@ def test_a_rule_that_is_offered_is_told_as_it_is_in_the_list_of_rules(agent: Age
     page = opens(width=360, height=740)
     agent.bash("wordsaaaa2", "npm test")
     page.js("location.hash = '#/p/wordsaaaa2'")
-    page.tap("Always, like this")
-    page.sees("Make this rule")
+    page.tap("More", ".head")
+    page.tap("Create rule…")
+    page.sees("Add this rule")
     assert "`" not in page.text()
     assert page.js("document.querySelector('.like code').textContent") == "npm test"
-    page.tap("Make this rule")
+    page.tap("Add this rule")
     page.sees("From now on")
     assert "`" not in page.text()

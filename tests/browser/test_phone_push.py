@@ -95,8 +95,12 @@ class Worker:
             "body: n.body, tag: n.tag, actions: n.actions.map((one) => one.title) })))"
         )
 
+    def looks(self) -> None:
+        """As long as a person does before they press: a button that has just come takes no tap."""
+        until(lambda: self.js("Date.now() - stirredAt") > 1300, what="a look at it")
+
     def tap(self, action: str) -> None:
-        """What the browser does when a notification, or a button of it, is pressed."""
+        """What the browser does when a notification, or a button of it, is pressed; see `looks`."""
         self.js(
             "registration.getNotifications().then(([one]) => { dispatchEvent(new NotificationEvent("
             f"'notificationclick', {{ notification: one, action: {json.dumps(action)} }})); }})"
@@ -109,7 +113,7 @@ def worker(opens: Opens, chromium: Chromium, yc: Yourcall) -> Worker:
 
 
 def word(prompt: str, **more: Any) -> dict[str, Any]:
-    """As `channels/push.py` says it; that it does is tested there."""
+    """As `channels/push/channel.py` says it; that it does is tested there."""
     buttons = [
         {"label": label, "question": "decision", "option": option}
         for label, option in (("Allow", "allow"), ("Deny", "deny"))
@@ -141,6 +145,7 @@ def test_a_push_is_shown_and_its_button_answers_with_the_phones_own_key(worker: 
         "title": "Claude asks for permission in kite-shop", "body": "npm test", "tag": "pushedaaa2",
         "actions": ["Allow", "Deny"],
     }  # fmt: skip
+    worker.looks()
     worker.tap("1")
     assert answered(line)["decision"]["behavior"] == "deny"
     until(lambda: worker.shown() == [], what="gone when pressed")
@@ -162,6 +167,7 @@ def test_a_tap_that_is_too_late_says_so(worker: Worker, agent: Agent, yc: Yourca
     worker.push(word("lateaaaaa2"))
     until(worker.shown, what="a notification")
     assert yc.http("POST", "/api/prompts/lateaaaaa2/answer", {"option": "deny"})[0] == 202
+    worker.looks()
     worker.tap("0")
     (one,) = until(lambda: [n for n in worker.shown() if n["title"] == "That was not taken"], what="a no")
     assert "already answered" in one["body"]
@@ -200,6 +206,7 @@ def test_a_tap_whose_reply_is_lost_is_not_called_a_no(worker: Worker, agent: Age
     until(worker.shown, what="a notification")
     cut = "(real) => (...all) => real(...all).then(() => { throw new TypeError('the line broke') })"
     worker.js(f"globalThis.fetch = ({cut})(fetch); true")
+    worker.looks()
     worker.tap("0")
     assert answered(line)["decision"]["behavior"] == "allow"
     (one,) = until(

@@ -21,19 +21,20 @@ def test_always_like_this_is_seen_made_and_taken_back(yc: Yourcall, agent: Agent
     agent.asks("Bash", command="git diff HEAD~1")
     (prompt,) = until(yc.prompts)
     page.js(f"location.hash = '#/p/{prompt['id']}'")
-    page.tap("Always, like this…")
-    shown = page.sees("Make this rule")
+    page.tap("More", ".head")
+    page.tap("Create rule…")
+    shown = page.sees("Add this rule")
     assert "Allow commands git diff … for reading" in shown
-    assert "it would have decided 1" in shown
+    assert "Would have handled 1 of your last 1 request." in shown
     assert yc.http("GET", "/api/rules")[1]["rules"] == []
-    page.tap("Make this rule")
+    page.tap("Add this rule")
     page.sees("From now on:")
     assert [rule["name"] for rule in yc.http("GET", "/api/rules")[1]["rules"]] == ["git-diff"]
     answer = agent.asks("Bash", command="git diff HEAD~2").answer()
     assert answer is not None
     assert answer["hookSpecificOutput"]["decision"]["behavior"] == "allow"
-    page.tap("Take it back")
-    page.sees("Taken back.")
+    page.tap("Remove rule")
+    page.sees("Rule removed.")
     assert yc.http("GET", "/api/rules")[1]["rules"] == []
 
 

@@ -31,6 +31,8 @@ def test_words_become_markup_in_one_place_only() -> None:
     assert found == ["Markdown.svelte"]
     kept = r"localStorage|sessionStorage|indexedDB|document\.cookie"
     assert [file.name for file in SOURCES if re.search(kept, file.read_text())] == ["kept.ts"]
+    key = ROOT / "src" / "yourcall" / "server" / "assets" / "key.js"
+    assert re.findall(r"localStorage|sessionStorage|document\.cookie", key.read_text()) == []
 
 
 def test_the_page_asks_nobody_else_and_has_nothing_inline() -> None:

@@ -19,10 +19,11 @@ from msgspec.structs import replace
 
 from kit.poll import PATIENCE_S
 from yourcall.channels.channel import Abilities, Carried, Channel, Notice, Sent, World
-from yourcall.channels.needs import Desk
+from yourcall.channels.context import ChannelContext
 from yourcall.channels.runner import Runner
-from yourcall.core.escalate import Notify
-from yourcall.events import (
+from yourcall.core.notify_policy import Notify
+from yourcall.daemon.loop import Loop
+from yourcall.model.events import (
     AnswerGiven,
     AnswerNotWritten,
     AnswerWritten,
@@ -32,8 +33,8 @@ from yourcall.events import (
     PromptRaised,
     SessionSeen,
 )
-from yourcall.loop import Loop
-from yourcall.model import Answer, Option, Prompt, Question, Session, Tool
+from yourcall.model.prompts import Answer, Option, Prompt, Question, Tool
+from yourcall.model.sessions import Session
 from yourcall.store.sqlite import Store
 
 T = TypeVar("T")
@@ -75,6 +76,9 @@ class Board:
 
     def targets(self) -> Sequence[str]:
         return self.places
+
+    def rendered(self, notice: Notice) -> str:
+        return "\n".join([notice.title, notice.text, *(button.label for button in notice.buttons)])
 
     async def _done(self, deed: str, target: str, notice: Notice) -> Carried | None:
         self.deeds.append((deed, target, notice.standing))
@@ -154,13 +158,13 @@ class House:
         *channels: Channel,
         notify: Notify | None = None,
         url: str = "http://desk.example.net",
-        desk: Desk | None = None,
+        desk: ChannelContext | None = None,
     ) -> Runner:
         self.runner = Runner(
             self.loop, self.store, channels, notify or Notify(), url=url, person_at=self.person_at,
             clock=self.clock, sleep=self.nap,
         )  # fmt: skip
-        desk = desk or Desk(self.loop, None, None)  # type: ignore[arg-type]
+        desk = desk or ChannelContext(self.loop, None, None)  # type: ignore[arg-type]
         self._running = asyncio.create_task(self.runner.run(desk))
         return self.runner
 
@@ -188,11 +192,12 @@ class House:
         )
         prompt = Prompt(
             id=id, kind="permission", agent="claude", session_id="s1", cwd="/home/me/shop", title="npm test",
-            opened_at=now, questions=(QUESTION,), held=True, tool=Tool("Bash"),
+            opened_at=now, questions=(QUESTION,), answerable=True, tool=Tool("Bash"),
         )  # fmt: skip
+        command = more.pop("command", None)
         for name, value in more.items():
             prompt = type(prompt)(**{**{f: getattr(prompt, f) for f in prompt.__struct_fields__}, name: value})
-        asked = json.dumps({"tool_input": {"command": prompt.title}}).encode()
+        asked = json.dumps({"tool_input": {"command": command or prompt.title}}).encode()
         prompt = replace(prompt, request=sha256(asked).hexdigest())
         await self.loop.post(PromptRaised(now, prompt), {prompt.request: asked})
         return prompt

@@ -15,6 +15,7 @@ from channel_house import House, Lives, in_house
 from telegram_stage import Acts, Stage
 
 from kit.telegram_server import TelegramServer
+from yourcall.channels.telegram import polling
 
 
 @pytest.fixture
@@ -23,7 +24,10 @@ def lives(tmp_path: Path) -> Lives:
 
 
 @pytest.fixture
-def acts(lives: Lives) -> Acts:
+def acts(lives: Lives, monkeypatch: pytest.MonkeyPatch) -> Acts:
+    # In a story time goes by in leaps: that a poll took no time does not say that a tap lay there before it.
+    monkeypatch.setattr(polling, "WAITED_S", -1.0)
+
     def run(story: Callable[[Stage], Awaitable[None]]) -> None:
         async def inside(house: House) -> None:
             with TelegramServer() as server:

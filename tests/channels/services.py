@@ -127,6 +127,9 @@ class NtfyService(Service):
         self.expect(told["priority"] in range(1, 6), "priority")
         self.expect(isinstance(told["tags"], list), "tags")
         for action in told.get("actions", []):
+            if action["action"] == "view":
+                self.expect(set(action) == {"action", "label", "url"} and action["url"].startswith("http"), "view")
+                continue
             self.expect(set(action) <= {"action", "label", "url", "method", "headers", "body", "clear"}, "action")
             self.expect(
                 action["action"] == "http" and action["label"] and action["url"].startswith("http"), "action"

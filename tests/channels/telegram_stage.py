@@ -9,12 +9,12 @@ from channel_house import House, Keep
 from msgspec.structs import replace
 
 from kit.telegram_server import TelegramServer
-from yourcall.channels import telegram
 from yourcall.channels.channel import World
-from yourcall.channels.needs import Desk
+from yourcall.channels.context import ChannelContext
 from yourcall.channels.runner import Runner
-from yourcall.core.escalate import Notify
-from yourcall.model import Prompt
+from yourcall.channels.telegram import channel
+from yourcall.core.notify_policy import Notify
+from yourcall.model.prompts import Prompt
 
 CODE = "ABCD-EFGH"
 
@@ -24,13 +24,18 @@ class Stage:
 
     def __init__(self, house: House, server: TelegramServer) -> None:
         self.house, self.server, self.keep = house, server, Keep()
-        self.desk: Desk | None = None
+        self.desk: ChannelContext | None = None
+        server.look = self._look
+
+    def _look(self) -> None:
+        """A person looks before tapping: here time itself moves on, by more than a button has to stand."""
+        self.house.ahead += 5
 
     def life(self, notify: Notify | None = None, url: str = "", **more: Any) -> Runner:
         bare = bool(notify and notify.titles_only)
         secrets = {"token": self.server.token, "code": CODE}
         world: World = replace(self.house.world(secrets), keep=self.keep, titles_only=bare, url=url)
-        self.channel = telegram.Telegram("telegram", telegram.Settings(server=self.server.url, **more), world)
+        self.channel = channel.Telegram("telegram", channel.Settings(server=self.server.url, **more), world)
         return self.house.start(self.channel, notify=notify, desk=self.desk, url=url)
 
     async def see(self, probe: Callable[[], Any], what: str = "") -> Any:

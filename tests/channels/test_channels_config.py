@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
-from yourcall.channels import ntfy, push
-from yourcall.channels.configured import Configured, with_push
+from yourcall.channels import ntfy
+from yourcall.channels.config import Configured, with_push
+from yourcall.channels.push import channel
 from yourcall.channels.secrets import read_secrets, secrets_of, variable, write_secret
-from yourcall.cli.channels import put_channel
-from yourcall.config import Config, parse, read_config
-from yourcall.core.escalate import When
-from yourcall.model import Refused
+from yourcall.cli.commands.channels import put_channel
+from yourcall.core.notify_policy import When
+from yourcall.daemon.config import Config, parse, read_config
+from yourcall.model.prompts import Refused
 
 NTFY = '[channels.phone]\ntype = "ntfy"\ntopic = "abc"\n'
 LADDER = """
@@ -35,11 +36,11 @@ def test_channels_and_the_ladder_are_read() -> None:
     assert isinstance(config, Config)
     assert config.channels == {"phone": Configured("ntfy", ntfy.Settings("abc"))}
     assert config.notify.when == (When((), project="*/x"),)
-    assert with_push(config.channels)["push"].settings == push.Settings()
+    assert with_push(config.channels)["push"].settings == channel.Settings()
     named = parse('[channels.push]\nservices = ["https://push.example"]\n')
     assert isinstance(named, Config)
     settings: Struct = with_push(named.channels)["push"].settings
-    assert settings == push.Settings(services=("https://push.example",))
+    assert settings == channel.Settings(services=("https://push.example",))
 
 
 @pytest.mark.parametrize(

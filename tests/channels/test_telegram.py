@@ -13,24 +13,33 @@ from msgspec.structs import replace
 from telegram_stage import CODE, Acts, Stage
 
 from kit.telegram_server import TOKEN
-from yourcall.channels import runner, telegram
-from yourcall.channels.needs import Desk
-from yourcall.core.escalate import Notify
-from yourcall.daemon import AGENTS
-from yourcall.events import AnswerWritten, CallSettled, DialogClosed, DialogReached, HolderLost, SessionSeen
+from yourcall.channels import runner
+from yourcall.channels.context import ChannelContext
+from yourcall.channels.telegram import channel
+from yourcall.channels.telegram.files import FORWARDED
+from yourcall.core.notify_policy import Notify
+from yourcall.daemon.run import AGENTS
 from yourcall.links.conversations import Conversations
-from yourcall.links.started import Policy, Started
-from yourcall.model import Option, Question, Session
+from yourcall.links.stdio.sessions import Policy, StdioSessions
+from yourcall.model.events import (
+    AnswerWritten,
+    CallSettled,
+    DialogClosed,
+    DialogReached,
+    HolderLost,
+    SessionSeen,
+)
+from yourcall.model.prompts import Option, Question
+from yourcall.model.sessions import Session
 
 
 def test_a_prompt_is_a_message_with_buttons_and_is_edited_to_its_outcome(acts: Acts) -> None:
     async def story(stage: Stage) -> None:
         stage.life()
         await stage.pair()
-        await stage.house.ask(title="npm test --token abcdefgh", body="npm test --token abcdefgh")
+        await stage.house.ask(title="npm test", body="npm test")
         message = await stage.prompt()
-        assert "npm test --token •••" in stage.text(message)
-        assert "abcdefgh" not in stage.text(message)
+        assert "npm test" in stage.text(message)
         assert stage.server.labels(message) == ["✅ Allow", "✅ Always", "❌ Deny"]
         query = stage.server.tap(message, "✅ Allow")
         toast = await stage.toast(query)
@@ -61,10 +70,10 @@ def test_answered_elsewhere_the_message_says_so_and_a_late_tap_is_told(acts: Act
         message = await stage.prompt()
         data = stage.server.keyboard(message)[0][0]["callback_data"]
         await stage.house.at_the_desk()
-        await stage.see(lambda: "Answered at the desk" in stage.text(message))
+        await stage.see(lambda: "Closed at the desk" in stage.text(message))
         assert not stage.server.keyboard(message)
         toast = await stage.toast(stage.server.press(message, data))
-        assert toast["text"] == "Already answered at the desk."
+        assert toast["text"] == "Already closed at the desk."
         assert toast["show_alert"] is True
 
     acts(story)
@@ -99,8 +108,8 @@ def test_too_many_codes_are_not_even_looked_at(acts: Acts) -> None:
         for number in range(30):
             stage.server.say(f"/pair AAAA-{number:04}", chat=8, user=8)
         stage.server.say(f"/pair {CODE}", chat=8, user=8)
-        stage.server.say(f"/pair {CODE}", chat=9, user=9)
-        await stage.see(lambda: any("Too many" in m["text"] for m in stage.server.shown(9)))
+        stage.server.say("hello", chat=9, user=9)  # who is heard later
+        await stage.see(lambda: stage.server.shown(9))
         assert not any("Too many" in m["text"] for m in stage.server.shown(8)), (
             "it was told that its code is wrong"
         )
@@ -108,6 +117,19 @@ def test_too_many_codes_are_not_even_looked_at(acts: Acts) -> None:
         stage.house.ahead += 3700
         stage.server.say(f"/pair {CODE}", chat=8, user=8)
         await stage.see(lambda: stage.channel.targets())
+
+    acts(story)
+
+
+def test_a_stranger_who_guesses_keeps_nobody_out(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life()
+        for number in range(30):
+            stage.server.say(f"/pair AAAA-{number:04}", chat=8, user=8)
+        stage.server.say(f"/pair {CODE}", chat=8, user=8)
+        stage.server.say(f"/pair {CODE}", chat=9, user=9)
+        await stage.see(lambda: stage.channel.targets())
+        assert stage.channel.targets() == ["9"]
 
     acts(story)
 
@@ -127,6 +149,25 @@ def test_a_stranger_in_a_paired_group_taps_and_speaks_in_vain(acts: Acts) -> Non
         query = stage.server.tap(message, "❌ Deny", chat=-100, user=7)
         assert (await stage.toast(query))["text"] == "Sending…"
         assert len(stage.server.shown(-100)) == shown, "nobody is answered who is not paired"
+
+    acts(story)
+
+
+def test_what_is_forwarded_is_not_the_persons_own_word(acts: Acts) -> None:
+    """Somebody passes on what another one wrote: a command, or words for a session."""
+
+    async def story(stage: Stage) -> None:
+        origin = {"type": "user", "sender_user": {"id": 66, "first_name": "Mallory", "is_bot": False}}
+        stage.life()
+        await stage.pair()
+        for words in ("/mode bypassPermissions", "rm -rf ~"):
+            said = stage.server.say(words, forward_origin=origin)
+            reply = await stage.see(
+                lambda said=said: [
+                    m for m in stage.server.shown() if m.get("reply_parameters", {}).get("message_id") == said
+                ]
+            )
+            assert [each["text"] for each in reply] == [FORWARDED]
 
     acts(story)
 
@@ -202,7 +243,7 @@ def test_several_questions_are_pages_with_boxes_and_survive_a_restart(acts: Acts
     acts(story)
 
 
-def test_a_plan_comes_as_a_file_with_its_three_ways(acts: Acts) -> None:
+def test_a_long_plan_comes_as_a_file_and_is_not_approved_under_its_beginning(acts: Acts) -> None:
     async def story(stage: Stage) -> None:
         stage.life()
         await stage.pair()
@@ -215,7 +256,8 @@ def test_a_plan_comes_as_a_file_with_its_three_ways(acts: Acts) -> None:
         asked = Question("decision", "Approve this plan?", options, free_text=True)
         await stage.house.ask(kind="plan", title="A plan", body=plan, questions=(asked,))
         message = await stage.prompt()
-        assert stage.server.labels(message) == ["✅ Approve", "❌ Deny", "❌ Outline first"]
+        assert stage.server.labels(message) == ["❌ Deny", "❌ Outline first"]
+        assert "Not all of it is shown here" in stage.text(message)
         (file,) = await stage.see(lambda: stage.server.files)
         assert (file["file_name"], file["text"], file["reply_to"]) == ("plan.md", plan, message)
         stage.server.tap(message, "❌ Outline first")
@@ -230,7 +272,7 @@ def test_a_plan_comes_as_a_file_with_its_three_ways(acts: Acts) -> None:
 def test_a_file_that_takes_too_long_costs_nobody_the_message(acts: Acts, monkeypatch: pytest.MonkeyPatch) -> None:
     """Telegram makes a group wait between files; the message itself is there, and is brought to its outcome."""
     monkeypatch.setattr(runner, "PATIENCE_S", 1.0)
-    monkeypatch.setattr(telegram, "SEND_S", 0.5)
+    monkeypatch.setattr(channel, "SEND_S", 0.5)
 
     async def story(stage: Stage) -> None:
         short = stage.house.nap
@@ -249,7 +291,7 @@ def test_a_file_that_takes_too_long_costs_nobody_the_message(acts: Acts, monkeyp
         await stage.see(lambda: "sendDocument" in stage.server.methods(), "the file")
         await stage.house.at_the_desk()
         await stage.see(lambda: not stage.server.labels(message), "no buttons any more")
-        assert "Answered at the desk" in stage.text(message)
+        assert "Closed at the desk" in stage.text(message)
 
     acts(story)
 
@@ -258,7 +300,7 @@ def test_a_rule_that_wants_it_said_twice_is_heard(acts: Acts) -> None:
     async def story(stage: Stage) -> None:
         stage.life()
         await stage.pair()
-        await stage.house.ask(hold=True)
+        await stage.house.ask(needs_confirmation=True)
         message = await stage.prompt()
         query = stage.server.tap(message, "✅ Allow")
         assert "twice" in (await stage.toast(query))["text"]
@@ -303,11 +345,7 @@ def test_what_the_model_writes_is_inert(acts: Acts) -> None:
         outside += units[at * 2 :].decode("utf-16-le")
         assert not set("<>@/#*`") & set(outside), outside
         assert "\u202e" not in message["text"]
-        stage.server.tap(message["message_id"], stage.server.labels(message["message_id"])[1])
-        await stage.see(lambda: stage.row().state == "answering")
-        answer = stage.row().answer
-        assert answer is not None
-        assert list(answer.choices.values()) == [("o1",)]
+        assert not stage.server.labels(message["message_id"]), "nobody chooses what cannot be seen as it is"
 
     acts(story)
 
@@ -325,11 +363,8 @@ def test_questions_that_changed_since_are_not_answered_by_an_old_button(acts: Ac
         toast = await stage.toast(stage.server.press(message, data))
         assert "changed" in toast["text"]
         assert stage.row().state == "open"
-        await stage.see(lambda: stage.server.labels(message) == ["✅ Delete", "❌ Deny", "✅ Always"])
-        toast = await stage.toast(stage.server.tap(message, "✅ Delete"))
-        assert toast["text"] == "What the tool gets cannot be shown. Say it twice."
-        await stage.see(lambda: stage.server.labels(message) == ["Yes, I am sure", "Not yet"])
-        stage.server.tap(message, "Yes, I am sure")
+        await stage.see(lambda: stage.server.labels(message) == ["❌ Deny"], "what the tool gets is not known")
+        stage.server.tap(message, "❌ Deny")
         await stage.see(lambda: stage.row().state == "answering")
 
     acts(story)
@@ -356,7 +391,7 @@ def test_what_was_chosen_for_other_questions_is_not_part_of_the_answer(acts: Act
     acts(story)
 
 
-def test_titles_only_says_no_word_of_the_agent_and_still_has_yes_and_no(acts: Acts) -> None:
+def test_titles_only_says_no_word_of_the_agent_and_has_only_a_no(acts: Acts) -> None:
     async def story(stage: Stage) -> None:
         stage.life(Notify(titles_only=True))
         await stage.pair()
@@ -364,7 +399,7 @@ def test_titles_only_says_no_word_of_the_agent_and_still_has_yes_and_no(acts: Ac
         await stage.house.ask(title="deploy everything", body="deploy everything", questions=(asked,))
         message = await stage.prompt()
         assert "deploy" not in stage.text(message)
-        assert stage.server.labels(message) == ["✅ Allow", "❌ Deny"]
+        assert stage.server.labels(message) == ["❌ Deny"]
         await stage.house.settled()
         await stage.house.stop()
         stage.life(Notify(titles_only=True))
@@ -448,7 +483,7 @@ def test_faults_on_the_way_show_it_once_and_bring_it_to_its_end(acts: Acts) -> N
         message = await stage.prompt()
         stage.server.faults += ["drop", (429, 1), (500, "Internal")]
         await stage.house.at_the_desk()
-        await stage.see(lambda: "Answered at the desk" in stage.text(message))
+        await stage.see(lambda: "Closed at the desk" in stage.text(message))
         assert len(stage.prompts()) == 1
 
     acts(story)
@@ -501,7 +536,7 @@ def test_who_blocks_the_bot_is_forgotten_and_a_group_that_moved_is_followed(acts
         message = await stage.prompt(-1005)
         await stage.see(lambda: list(stage.channel.targets()) == ["-1005"])
         await stage.house.at_the_desk()
-        await stage.see(lambda: "Answered at the desk" in stage.text(message, -1005))
+        await stage.see(lambda: "Closed at the desk" in stage.text(message, -1005))
 
     acts(story)
 
@@ -570,10 +605,10 @@ def test_a_late_tick_never_covers_the_outcome(acts: Acts) -> None:
             stage.server.tap(message, f"☐ Box {n}")
         await stage.see(lambda: "☑ Box 0" in stage.server.labels(message))
         await stage.house.at_the_desk()
-        await stage.see(lambda: "Answered at the desk" in stage.text(message))
+        await stage.see(lambda: "Closed at the desk" in stage.text(message))
         await stage.see(lambda: len(stage.server.toasts) == 6)
         await stage.house.settled()
-        assert "Answered at the desk" in stage.text(message)
+        assert "Closed at the desk" in stage.text(message)
         assert not stage.server.keyboard(message)
         assert not [name for name in stage.keep.facts if name.startswith("d:")], "the draft goes with it"
 
@@ -644,7 +679,7 @@ def test_what_is_only_at_the_desk_has_no_button_and_says_so(acts: Acts) -> None:
     async def story(stage: Stage) -> None:
         stage.life()
         await stage.pair()
-        await stage.house.ask(held=False)
+        await stage.house.ask(answerable=False)
         message = await stage.prompt()
         assert "only be answered at the desk" in stage.text(message)
         assert not stage.server.keyboard(message)
@@ -716,8 +751,8 @@ def test_a_running_turn_is_one_message_that_grows_and_survives_a_restart(acts: A
                 m["text"] for m in stage.server.shown() if m["text"].startswith(("Working in", "Turn over in"))
             ]
 
-        started = Started(house, AGENTS, Policy())  # type: ignore[arg-type]
-        stage.desk = Desk(house.loop, None, started, None, Conversations(AGENTS.get))  # type: ignore[arg-type]
+        started = StdioSessions(house, AGENTS, Policy())  # type: ignore[arg-type]
+        stage.desk = ChannelContext(house.loop, None, started, None, Conversations(AGENTS.get))  # type: ignore[arg-type]
         stage.life(Notify(digest_s=0))
         await stage.pair()
         writes(type="text", text="From an earlier turn.")

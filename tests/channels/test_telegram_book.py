@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import uvloop
 
-from yourcall.channels.telegram_book import Book, Chat
+from yourcall.channels.telegram.memory import Chat, Memory
+from yourcall.daemon.notify import _Keep
 from yourcall.store.sqlite import Store
-from yourcall.telling import _Keep
 
 CODE = "ABCD-EFGH"
 
@@ -23,8 +23,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
     store.close()
 
 
-def book_in(store: Store) -> Book:
-    return Book(_Keep(store, "telegram"), lambda: 1_000.0, CODE)
+def book_in(store: Store) -> Memory:
+    return Memory(_Keep(store, "telegram"), lambda: 1_000.0, CODE)
 
 
 def test_who_pairs_while_another_chat_is_written_stays_paired(store: Store) -> None:

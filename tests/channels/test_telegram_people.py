@@ -14,22 +14,24 @@ from msgspec.structs import replace
 from telegram_stage import Acts, Stage
 
 from kit.telegram_server import TelegramServer
-from yourcall.agents.talk import Wish
-from yourcall.channels import runner, telegram
-from yourcall.channels.needs import Desk
+from yourcall.agents.session_spec import StartOptions
+from yourcall.channels import runner
+from yourcall.channels.context import ChannelContext
 from yourcall.channels.runner import Condition
-from yourcall.channels.telegram import Settings, Telegram
-from yourcall.channels.telegram_book import Chat
-from yourcall.channels.telegram_poll import AGAIN_S
-from yourcall.channels.telegram_progress import BEGINNING, Follow, Progress
-from yourcall.core.escalate import Notify
-from yourcall.daemon import AGENTS
-from yourcall.events import AnswerNotWritten, DialogReached, HolderLost, SessionEnded, SessionSeen
+from yourcall.channels.telegram import channel as telegram
+from yourcall.channels.telegram.channel import Settings, Telegram
+from yourcall.channels.telegram.memory import Chat
+from yourcall.channels.telegram.polling import AGAIN_S
+from yourcall.channels.telegram.progress import BEGINNING, Follow, Progress
+from yourcall.core.notify_policy import Notify
+from yourcall.daemon.loop import Loop
+from yourcall.daemon.run import AGENTS
 from yourcall.links.conversations import Conversations
-from yourcall.links.started import Policy, Started
-from yourcall.loop import Loop
-from yourcall.model import Option, Question, Session, Verdict
-from yourcall.server.uploads import Uploads
+from yourcall.links.stdio.sessions import Policy, StdioSessions
+from yourcall.model.events import AnswerNotWritten, DialogReached, HolderLost, SessionEnded, SessionSeen
+from yourcall.model.prompts import Option, Question, Verdict
+from yourcall.model.sessions import Session
+from yourcall.server.api.uploads import Uploads
 
 BOXES = tuple(Option(f"o{n}", f"Box {n}", "choose") for n in range(3))
 BOXED = Question("q1", "Which?", (*BOXES, DENY), multi_select=True)
@@ -46,10 +48,12 @@ async def with_bob(stage: Stage, chat: int = 7) -> None:
     )
 
 
-def desk_of(stage: Stage, voice: Any = None) -> Desk:
+def desk_of(stage: Stage, voice: Any = None) -> ChannelContext:
     house = stage.house
-    started = Started(house, AGENTS, Policy())  # type: ignore[arg-type]
-    return Desk(house.loop, voice, started, None, Conversations(AGENTS.get), Uploads(house.folder / "uploads"))
+    started = StdioSessions(house, AGENTS, Policy())  # type: ignore[arg-type]
+    return ChannelContext(
+        house.loop, voice, started, None, Conversations(AGENTS.get), Uploads(house.folder / "uploads")
+    )
 
 
 class Ear:
@@ -277,7 +281,7 @@ def test_a_reply_that_does_not_say_which_message_is_not_a_reason_to_send_it_agai
         query = stage.server.tap(message, "✅ Allow")
         assert "desk" in (await stage.toast(query))["text"]
         await stage.see(lambda: not stage.server.keyboard(message), "what is over loses its buttons")
-        assert "Answered at the desk" in stage.text(message)
+        assert "Closed at the desk" in stage.text(message)
 
     acts(story)
 
@@ -290,7 +294,7 @@ def test_a_link_that_telegram_does_not_take_is_left_out_and_the_message_comes(ac
         message = await stage.prompt()
         assert stage.server.labels(message) == ["✅ Allow", "✅ Always", "❌ Deny"]
         await stage.house.at_the_desk()
-        await stage.see(lambda: "Answered at the desk" in stage.text(message))
+        await stage.see(lambda: "Closed at the desk" in stage.text(message))
 
     acts(story)
 
@@ -306,10 +310,10 @@ def test_what_was_worked_out_before_the_outcome_does_not_cover_it(acts: Acts) ->
         chat, before = stage.channel.book.chat(7), stage.channel.fresh(stage.row())
         assert chat is not None
         await stage.house.at_the_desk()
-        await stage.see(lambda: "Answered at the desk" in stage.text(message))
+        await stage.see(lambda: "Closed at the desk" in stage.text(message))
         await stage.house.settled()
         assert await stage.channel.show(chat, message, before) is None
-        assert "Answered at the desk" in stage.text(message)
+        assert "Closed at the desk" in stage.text(message)
         assert not stage.server.keyboard(message)
 
     acts(story)
@@ -655,10 +659,8 @@ def test_questions_that_are_only_being_written_down_are_not_answered_by_an_old_b
         other = Question("decision", "Delete everything?", (replace(ALLOW, label="Delete"), DENY))
         writing = asyncio.create_task(house.post(DialogReached(house.clock(), "p1", "screen", (other,), "r")))
         await house.until(lambda: house.store.busy, what="it is being written")
-        stage.server.press(message, data)
-        await stage.see(
-            lambda: any("Not sent: what is asked has changed" in m["text"] for m in stage.server.shown()),
-        )
+        toast = await stage.toast(stage.server.press(message, data))
+        assert "changed" in toast["text"]
         disk.execute("ROLLBACK")
         disk.close()
         await writing
@@ -688,7 +690,7 @@ def test_an_agent_over_acp_is_started_by_its_name_however_a_phone_writes_it(
         async def offers(self) -> list[str]:
             return ["claude", "opencode"]
 
-        async def start(self, agent: str, wish: Wish, /, *, remote: bool) -> str:
+        async def start(self, agent: str, wish: StartOptions, /, *, remote: bool) -> str:
             assert remote
             self.begun.append((agent, wish.cwd, wish.prompt))
             return "s1"
@@ -722,7 +724,7 @@ def test_words_for_a_question_that_is_over_are_told_to_be_late_and_said_to_nobod
             lambda: [m for m in stage.server.shown() if m.get("reply_parameters", {}).get("message_id") == said]
         )
         assert late[0]["text"].startswith("Not sent (")
-        assert late[0]["text"].endswith("already answered at the desk")
+        assert late[0]["text"].endswith("already closed at the desk")
         assert not ear.heard
         # A session that was ready and is not any more: what is said to it is an instruction all the same.
         nexts = (Question("next", "What next?", free_text=True),)

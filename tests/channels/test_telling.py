@@ -9,22 +9,24 @@ from channel_house import ALLOW, DENY, Board, House, Lives
 from msgspec.structs import replace
 
 from yourcall.channels.buttons import with_tokens
-from yourcall.channels.configured import Configured
-from yourcall.channels.needs import Desk
-from yourcall.channels.notices import notice
-from yourcall.channels.telegram import Settings
-from yourcall.config import Config
-from yourcall.events import DialogReached, HolderConnected, HolderLost
+from yourcall.channels.config import Configured
+from yourcall.channels.context import ChannelContext
+from yourcall.channels.notice import notice
+from yourcall.channels.telegram.channel import Settings
+from yourcall.daemon.config import Config
+from yourcall.daemon.notify import Notifier
 from yourcall.links.presence import Presence
-from yourcall.links.servers import Servers
-from yourcall.model import Question
-from yourcall.telling import Telling
+from yourcall.links.screen.servers import Servers
+from yourcall.model.events import DialogReached, HolderConnected, HolderLost
+from yourcall.model.prompts import Question
 
 
-def telling(house: House, config: Config | None = None) -> Telling:
+def telling(house: House, config: Config | None = None) -> Notifier:
     presence = Presence(list, Servers())
-    desk = Desk(house.loop, None, None)  # type: ignore[arg-type]
-    return Telling(house.folder, house.loop, house.store, config or Config(), presence, desk, "")
+    desk = ChannelContext(house.loop, None, None)  # type: ignore[arg-type]
+    return Notifier(
+        house.folder, house.loop, house.store, config or Config(), presence, desk, "", clock=house.clock
+    )
 
 
 async def tokens(house: House) -> dict[str, str]:
@@ -34,6 +36,7 @@ async def tokens(house: House) -> dict[str, str]:
     body = house.store.body(prompt.request)
     made = notice("p1", [prompt], url="http://desk.example.net", body=body)
     shown = await with_tokens(made, Board(buttons=3), prompt, house.store, house.clock())
+    house.ahead += 5  # a person looks at it first
     return {button.label: button.token for button in shown.buttons}
 
 
@@ -49,6 +52,7 @@ def test_a_button_that_could_not_answer_is_not_used_up(lives: Lives) -> None:
         assert refused.result == "refused"
         assert "desk" in refused.detail
         await house.post(HolderConnected(house.clock(), "p1"))
+        house.ahead += 5
         said = await told.tap(allow)
         assert (said.result, said.detail) == ("taken", "on its way")
         again = await told.tap(allow)

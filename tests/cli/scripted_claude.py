@@ -56,6 +56,7 @@ class ScriptedClaude:
         self.pid = pane.pid if pane else self._process.pid if self._process else 0
         self._where = {"TMUX": f"{pane.tmux.socket},1,0", "TMUX_PANE": pane.id} if pane else {}
         self._named = {"CLAUDE_PID": str(self.pid)} if tells_its_pid else {}
+        self.env: dict[str, str] = {}  # what its settings set besides, for its hooks too
         self._held: list[Held] = []
 
     def __enter__(self) -> ScriptedClaude:
@@ -99,7 +100,9 @@ class ScriptedClaude:
                 "PATH": os.defpath,
                 **self._named,
                 **self._where,
+                **self.env,
                 "AI_AGENT": "claude-code_2-1-325_harness",
+                "CLAUDE_CODE_ENTRYPOINT": "cli",
             },
             cwd=self.project,
         )

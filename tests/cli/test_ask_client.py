@@ -282,6 +282,36 @@ def test_a_ready_callback_for_the_agent_sdk(yc: Daemon) -> None:
 
 
 @pytest.mark.usefixtures("sdk")
+def test_a_question_through_the_agent_sdk_is_a_question(yc: Daemon) -> None:
+    features = {
+        "question": "Which features?",
+        "header": "Features",
+        "multiSelect": True,
+        "options": [{"label": word, "description": f"{word}."} for word in ("Login", "Search", "Dark mode")],
+    }
+    colour = {"question": "Which colour?", "options": [{"label": "Red"}, {"label": "Blue"}]}
+    given = {"questions": [features, colour]}
+
+    async def ask() -> Any:
+        task = asyncio.ensure_future(
+            can_use_tool(AsyncYourcall(yc.home), name="bot")("AskUserQuestion", given, None)
+        )
+        for text, labels, words in (
+            ("Which features?", ["Login", "Search", "Dark mode"], ["o1,o3"]),
+            ("Which colour?", ["Red", "Blue"], ["--text", "Green, please."]),
+        ):
+            prompt = await asyncio.to_thread(yc.wait_prompt)
+            (question,) = prompt["questions"]
+            assert (prompt["kind"], question["text"]) == ("question", text)
+            assert [option["label"] for option in question["options"]] == labels
+            assert (await asyncio.to_thread(yc.run, "answer", prompt["id"], *words)).code == 0
+        return await task
+
+    answers = {"Which features?": "Login, Dark mode", "Which colour?": "Green, please."}
+    assert asyncio.run(ask()) == PermissionResultAllow(updated_input={**given, "answers": answers})
+
+
+@pytest.mark.usefixtures("sdk")
 def test_nobody_to_ask_is_a_deny(tmp_path: Path) -> None:
     said = asyncio.run(can_use_tool(AsyncYourcall(tmp_path))("Bash", {}, None))
     assert (said.behavior, "not running" in said.message) == ("deny", True)

@@ -16,7 +16,7 @@ from scripted_claude import Held, ScriptedClaude
 
 from kit.poll import until
 from kit.yourcall import COMMAND, Yourcall, is_connected
-from yourcall.cli.place import Problem
+from yourcall.cli.instance import Problem
 
 
 def ask(claude: ScriptedClaude, yc: Yourcall, command: str = "touch marker") -> tuple[Held, str]:
@@ -137,7 +137,7 @@ def test_daemon_that_dies_while_we_wait_leaves_us_unsure(yc: Yourcall, claude: S
 
 
 def test_wait_longer_than_the_daemon_holds(yc: Yourcall, claude: ScriptedClaude, monkeypatch) -> None:
-    from yourcall.cli import answer
+    from yourcall.cli.commands import answer
 
     monkeypatch.setattr(answer, "LONGEST_HOLD", 0.2)  # a minute, shortened
     held, prompt = ask(claude, yc)
@@ -310,7 +310,7 @@ SENT = {
 def test_once_an_answer_is_sent_what_is_not_understood_or_gone_leaves_us_unsure(
     tmp_path: Path, reply: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from yourcall.cli import answer
+    from yourcall.cli.commands import answer
 
     monkeypatch.setattr(answer, "LONGEST_HOLD", 0.0)
     there = Elsewhere(tmp_path, reply)
@@ -338,3 +338,31 @@ def test_what_was_sent_to_a_session_is_unsure_when_yourcall_fails(
         serving.result()
     assert said.code == 5, said
     assert said.err.startswith("Unsure: ")
+
+
+FEATURES = {
+    "question": "Which features?",
+    "header": "Features",
+    "multiSelect": True,
+    "options": [{"label": word} for word in ("Login", "Search", "Rss, Atom", "Dark mode")],
+}
+DATABASE = {
+    "question": "Which database?",
+    "header": "Database",
+    "multiSelect": False,
+    "options": [{"label": "PostgreSQL"}, {"label": "SQLite"}],
+}
+
+
+def test_the_command_that_show_prints_answers_several_questions(yc: Yourcall, claude: ScriptedClaude) -> None:
+    held = claude.asks("AskUserQuestion", questions=[DATABASE, FEATURES])
+    prompt = yc.wait_prompt()["id"]
+    line = f"answer {prompt[:6]} q1=o1 q2=o1,o2"
+    assert line in yc.run("show", prompt).out
+    refused = yc.run("answer", prompt, "o1")
+    assert (refused.code, line in refused.err) == (2, True), refused
+    said, got = answered(claude, yc, held, prompt, "q1=o1", "q2=o1,o2")
+    assert said.code == 0, said
+    assert got is not None
+    answers = got["hookSpecificOutput"]["decision"]["updatedInput"]["answers"]
+    assert list(answers.values()) == ["PostgreSQL", "Login, Search"]

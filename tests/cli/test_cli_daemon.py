@@ -16,9 +16,9 @@ import pytest
 
 from kit.poll import until
 from kit.yourcall import COMMAND, Yourcall
-from yourcall.cli import daemon_control
-from yourcall.cli.daemon_control import stop
-from yourcall.cli.place import Problem
+from yourcall.cli.commands import daemon
+from yourcall.cli.commands.daemon import stop
+from yourcall.cli.instance import Problem
 from yourcall.server.listen import bind_tcp
 
 
@@ -257,7 +257,7 @@ def test_down_ends_nobody_if_it_cannot_be_told_who_holds_the_socket(
         # As from inside a container, where the number that the daemon noted is another's.
         note.write_text(json.dumps({**told, "pid": bystander.pid}))
         with monkeypatch.context() as container:
-            container.setattr(daemon_control, "peer_pid", lambda _: 0)
+            container.setattr(daemon, "peer_pid", lambda _: 0)
             with pytest.raises(Problem, match="cannot be told"):
                 stop(lone.home)
         assert bystander.poll() is None

@@ -38,7 +38,11 @@ def test_ls_and_show_keep_the_contract(yc: Yourcall, claude: ScriptedClaude) -> 
     assert set(question) >= {"id", "text", "multi_select", "free_text", "options"}
     assert all(set(option) >= {"id", "label", "description", "effect"} for option in question["options"])
     shown = yc.show(prompt["id"][:4])
-    assert {**shown, "history": None} == {**prompt, "history": None}
+    assert {**shown, "history": None, "author_certainty": None} == {
+        **prompt,
+        "history": None,
+        "author_certainty": None,
+    }
     assert [set(moment) for moment in shown["history"]] == [{"at", "state", "by", "detail"}]
 
     listing = yc.run("ls").out

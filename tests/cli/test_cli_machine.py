@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from scripted_claude import ScriptedClaude
 
 from kit.poll import until
 from kit.yourcall import COMMAND, Said, Yourcall
-from yourcall.cli import at_login
-from yourcall.cli.place import Place
-from yourcall.sockets import short_folder
+from yourcall.cli.commands import service
+from yourcall.cli.instance import Instance
+from yourcall.system.sockets import short_folder
 
 
 class Machine:
@@ -144,17 +145,27 @@ def test_failing_systemd_is_told(machine: Machine) -> None:
     assert "did not work (Failed to connect to bus)" in said.out
 
 
+def test_an_environment_in_a_cache_is_no_home_for_a_service(tmp_path: Path) -> None:
+    """uv tags its cache's folder; it also tags the environments that people keep, at their own root."""
+    kept, cached = tmp_path / "kept" / "venv", tmp_path / "cache" / "archive-v0" / "x"
+    for tagged in (kept, tmp_path / "cache"):
+        tagged.mkdir(parents=True)
+        (tagged / "CACHEDIR.TAG").write_text("")
+    assert not service.is_cached(kept)
+    assert service.is_cached(cached)
+
+
 def test_units_quote_what_systemd_would_expand() -> None:
-    unit = at_login.systemd_unit(["/opt/a b/yourcall", "--home", '/srv/100%/$HOME/"q"/b\\s', "up"])
+    unit = service.systemd_unit(["/opt/a b/yourcall", "--home", '/srv/100%/$HOME/"q"/b\\s', "up"])
     line = next(line for line in unit.splitlines() if line.startswith("ExecStart="))
     assert line == 'ExecStart="/opt/a b/yourcall" "--home" "/srv/100%%/$$HOME/\\"q\\"/b\\\\s" "up"'
     with pytest.raises(ValueError, match="plainer path"):
-        at_login.systemd_unit(["/srv/new\nline"])
+        service.systemd_unit(["/srv/new\nline"])
 
 
 def test_plist_reads_back(tmp_path: Path) -> None:
     words = ["/opt/a b/yourcall", "--home", "/srv/<&>", "up"]
-    told = plistlib.loads(at_login.plist(words, tmp_path).encode())
+    told = plistlib.loads(service.plist(words, tmp_path).encode())
     assert told["ProgramArguments"] == words
     assert told["RunAtLoad"] is True
 
@@ -240,7 +251,7 @@ def test_doctor_when_all_is_well(machine: Machine) -> None:
     assert machine.run("up", "--detach", "--port", "0").code == 0
     said = machine.run("doctor")
     assert said.code == 0, said
-    assert said.out.endswith("All is well.\n")
+    assert said.out.endswith("No problems found.\n")
     assert "WRONG" not in said.out
 
 
@@ -250,7 +261,7 @@ def test_doctor_when_all_is_well(machine: Machine) -> None:
         ("2.0.44", "{}", "hooks", "cannot hand a permission"),
         ("2.1.325", '{"disableAllHooks": true}', "hooks", "`disableAllHooks` is on"),
         ("2.1.325", "{", "hooks", "settings.json"),
-        ("2.1.325", "{}", "hooks", "does not call yourcall"),
+        ("2.1.325", "{}", "hooks", "isn't connected yet"),
         ("2.1.325", "{}", "mode", "starts in auto mode"),
         ("2.1.250", "{}", "mode", "may start in auto mode"),
         ("2.1.197", '{"permissions": {"defaultMode": "bypassPermissions"}}', "mode", "bypass-permissions mode"),
@@ -299,9 +310,9 @@ def test_doctor_sees_a_lost_socket_and_another_version(yc: Yourcall) -> None:
     found = {f["check"]: f for f in yc.run("doctor", "--json").json}
     assert found["socket"]["level"] == "wrong"
     assert "hook.sock" in found["socket"]["says"]
-    from yourcall.cli import doctor
+    from yourcall.cli.commands import doctor
 
-    said = doctor.version(Place(yc.home), {"running": True, "version": "0.0.1"})
+    said = doctor.version(Instance(yc.home), {"running": True, "version": "0.0.1"})
     assert [finding.level for finding in said] == ["wrong"]
 
 
@@ -334,7 +345,7 @@ def test_a_session_that_bypasses_permissions_is_pointed_out(tmp_path: Path, yc: 
     with ScriptedClaude(tmp_path, yc, mode="bypassPermissions") as claude:
         claude.asks("Bash", command="ls")
         yc.wait_prompt()
-        assert "everything is done without asking" in yc.run("sessions").out
+        assert "everything runs without asking" in yc.run("sessions").out
 
 
 def test_nothing_is_written_outside_the_home(machine: Machine) -> None:
@@ -385,7 +396,7 @@ def test_from_a_folder_that_is_gone_everything_still_works(machine: Machine) -> 
     up = run("up", "--detach", "--port", "0")
     assert up.code == 0, up
     doctor = run("doctor")
-    assert "does not call yourcall" in doctor.out, doctor
+    assert "isn't connected yet" in doctor.out, doctor
     assert "failed itself" not in doctor.out
     rules = run("rules")
     assert (rules.code, "There are no rules" in rules.out) == (0, True), rules
@@ -408,13 +419,15 @@ def test_from_a_folder_that_is_gone_everything_still_works(machine: Machine) -> 
 def test_doctor_does_not_say_that_all_is_well_when_it_could_not_look(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from yourcall.cli import doctor, doctor_claude
+    from yourcall.agents.claude.agent import CLAUDE
+    from yourcall.agents.registry import AGENTS
+    from yourcall.cli.commands import doctor
 
-    def stumbles(_place: Place, _told: dict[str, Any]) -> list[Any]:
+    def stumbles(_machine: object) -> list[Any]:
         raise OSError("no such thing")
 
-    monkeypatch.setattr(doctor_claude, "CHECKS", (stumbles,))
-    (found,) = [each for each in doctor.examine(Place(tmp_path)) if each.check == "stumbles"]
+    monkeypatch.setitem(AGENTS, "claude", replace(CLAUDE, doctor=(stumbles,)))
+    (found,) = [each for each in doctor.examine(Instance(tmp_path)) if each.check == "stumbles"]
     assert found.level == "wrong"
 
 
@@ -475,7 +488,7 @@ def test_uninstall_takes_our_block_out_of_tmux_conf_and_leaves_another_homes(mac
 
 
 def test_uninstall_of_a_home_with_a_long_path_leaves_nothing_in_tmp(machine: Machine) -> None:
-    from yourcall.sockets import made_private, short_folder
+    from yourcall.system.sockets import made_private, short_folder
 
     home = machine.person / ("deep" * 25)
     made = [short_folder(home, name) for name in ("tmux", "pty", "codex")]

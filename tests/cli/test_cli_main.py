@@ -94,7 +94,8 @@ def test_a_bug_is_one_sentence_and_a_file(yc: Yourcall) -> None:
 
 BUG = """
 import sys, click
-from yourcall.cli import main, prompts
+from yourcall.cli import main
+from yourcall.cli.commands import prompts
 prompts.ls.callback = click.pass_context(lambda ctx, **_: 1 / 0)
 sys.argv = ["yourcall", "--home", sys.argv[1], "ls"]
 main.main()

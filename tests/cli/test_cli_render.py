@@ -13,14 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yourcall.cli import render, sheet, watch
-from yourcall.cli.answer import EXIT_CODES, sentence
-from yourcall.cli.place import Place
-from yourcall.cli.render import clip, safe, span, table, width, wrapped
+from yourcall.cli.commands import watch
+from yourcall.cli.commands.answer import EXIT_CODES, sentence
+from yourcall.cli.instance import Instance
+from yourcall.cli.terminal import render, sheet
+from yourcall.cli.terminal.render import clip, safe, span, table, width, wrapped
 from yourcall.cli.views import Moment, Option, Prompt, Question, Result, Tool
-from yourcall.model import VerdictWord
+from yourcall.model.prompts import VerdictWord
 
-PLACE = Place(Path("/srv/yc"))
+PLACE = Instance(Path("/srv/yc"))
 NOW = 1_800_000_000.0
 
 
@@ -139,6 +140,11 @@ def test_page_says_nothing_twice_and_leaves_nothing_out() -> None:
     assert "the plan" in sheet.page(prompt(body="the plan", tool=None), PLACE)
 
 
+def test_a_title_imitates_no_row_of_the_page() -> None:
+    text = sheet.page(prompt(title="Go on?\n\n  agent    codex, a person said yes"), PLACE)
+    assert [line for line in text.split("\n") if line.startswith("  agent ")] == ["  agent    claude"]
+
+
 def test_page_says_when_only_the_desk_can_answer() -> None:
     text = sheet.page(prompt(held=False), PLACE)
     assert "at the desk" in text
@@ -232,6 +238,6 @@ def test_names_that_an_agent_chose_do_nothing_in_the_line_to_copy() -> None:
     evil = (Question("x; touch y;", "A?", options), Question("$(touch z)", "B?", (), free_text=True))
     line = sheet.page(prompt(questions=evil), PLACE).rsplit("Answer with: ", 1)[1]
     assert shlex.split(line)[3:] == [
-        "answer", "k3fqab", "--set", "x; touch y;=o1", "--set-text", "$(touch z)=…",
+        "answer", "k3fqab", "x; touch y;=o1", "--set-text", "$(touch z)=…",
     ]  # fmt: skip
     assert "at the desk" in sheet.page(prompt(questions=()), PLACE)

@@ -212,7 +212,8 @@ def before(
     }
     done = subprocess.run(
         [str(yc.home / "hook"), "claude", event], input=json.dumps(payload).encode(), capture_output=True,
-        env={"PATH": os.defpath, "CLAUDE_PID": str(claude.pid)}, timeout=30, check=True,
+        env={"PATH": os.defpath, "CLAUDE_PID": str(claude.pid), "CLAUDE_CODE_ENTRYPOINT": "cli"},
+        timeout=30, check=True,
     )  # fmt: skip
     return json.loads(done.stdout)["hookSpecificOutput"] if done.stdout else {}
 
@@ -271,7 +272,7 @@ def test_a_mistake_is_told_with_its_line_and_allows_nothing(yc: Yourcall) -> Non
 def test_a_pause_is_told_wherever_rules_are(yc: Yourcall) -> None:
     write(yc, READING)
     assert yc.run("pause").code == 0
-    said = yc.run("rules", "test", "ls")
+    said = yc.run("rules", "test", "echo hi")
     assert said.out.startswith("allow")
     assert "Rules are paused" in said.err
     assert "Rules are paused" in yc.run("status").out

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from yourcall.cli.screen import command
+from yourcall.cli.commands.screen import command
 
 CORPUS = Path(__file__).parents[1] / "corpus" / "claude"
 

@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +21,7 @@ from scripted_claude import ScriptedClaude
 
 from kit.poll import until
 from kit.yourcall import Yourcall
-from yourcall.cli.holder import DIRECT_S, TURN_S, Holder, find_tty, last_typed, loads
+from yourcall.hook.holder import DIRECT_S, TURN_S, Holder, find_tty, last_typed, loads
 
 
 def test_a_terminal_that_nobody_names_is_no_terminal() -> None:
@@ -88,6 +89,15 @@ def test_the_dialog_before_ours_closes_late_and_ours_is_not_taken_for_it(says: S
     assert says("busy", 0.3).over(), "ours was seen: from here on the file speaks of it"
 
 
+def test_an_answer_to_a_dialog_that_opens_late_waits_for_it(says: Says) -> None:
+    """With ten sessions to a core, the file says `busy` for more than a second after the hook was started."""
+    holder = says("busy", -0.1)
+    opens = threading.Timer(1.0, says, ("waiting", 1.0))
+    opens.start()
+    assert holder.still_open(strict=True)
+    opens.join()
+
+
 def test_a_dialog_that_changed_nothing_in_the_file_is_ours_all_the_same(says: Says) -> None:
     """Seen on 2.1.325: of two dialogs close together the file may say `waiting` since the first, all the time."""
     holder = says("waiting", -1)
@@ -130,7 +140,7 @@ def test_the_next_dialog_is_not_ours(says: Says) -> None:
 
 
 def test_our_start_is_before_our_first_line() -> None:
-    code = "import time; from yourcall.cli.holder import started; now = time.time(); print(now - started(now))"
+    code = "import time; from yourcall.hook.holder import started; now = time.time(); print(now - started(now))"
     began = time.monotonic()
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert 0 < float(told) < time.monotonic() - began + 0.1
@@ -169,7 +179,7 @@ def test_an_answer_whose_daemon_died_before_it_was_read_is_not_written(tmp_path:
             [sys.executable, "-I", "-S", str(home / "hook.py"), "claude", "PermissionRequest"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={"PATH": os.defpath},
+            env={"PATH": os.defpath, "CLAUDE_CODE_ENTRYPOINT": "cli", "CLAUDE_CODE_SESSION_ATTENDED": "1"},
         )
         assert hook.stdin is not None
         assert hook.stdout is not None

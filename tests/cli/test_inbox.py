@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -17,9 +15,8 @@ from scripted_claude import Held, ScriptedClaude
 from kit.poll import until
 from kit.terminal import Pane, Pty, Ptys, Tmux, alive
 from kit.yourcall import COMMAND, Yourcall
-from yourcall.cli.inbox_form import Draft, objection
+from yourcall.cli.inbox.form import Draft, objection
 from yourcall.cli.views import Question
-from yourcall.core.danger import in_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,7 +82,7 @@ def desk(tmp_path: Path, yc: Yourcall) -> Iterator[Desk]:
 def shown(pane: Pane, *words: str) -> str:
     """The screen, once it shows all of these and stands still: a key before that may be one too early."""
     pane.wait_until(lambda screen: all(word in screen for word in words))
-    return pane.settle(0.7)
+    return pane.settle(1.3)  # a key counts only after a second
 
 
 def decided(held: Held) -> dict[str, Any]:
@@ -104,11 +101,11 @@ def test_a_digit_answers_and_the_states_are_told_as_they_come(desk: Desk) -> Non
     agent, held = desk.asks("Bash", command="npm test", description="Run the tests")
     pane = desk.inbox()
     fits(
-        shown(pane, "1 waiting", "Claude wants to run", "$ npm test", "1  Allow"),
+        shown(pane, "1 waiting", "Claude wants to run", "$ npm test", "a  Allow"),
         80,
         24,
     )
-    pane.key("1")
+    pane.key("a")
     assert decided(held)["behavior"] == "allow"
     screen = shown(pane, "pressed → sent")
     assert "moved on" in screen  # the way that is still to go is there, but nothing claims it was gone
@@ -125,13 +122,13 @@ def test_what_deletes_is_asked_twice_and_only_y_is_a_yes(desk: Desk) -> None:
     _, held = desk.asks("Bash", command="rm -rf build")
     pane = desk.inbox()
     shown(pane, "! It deletes files", "asks again")
-    pane.key("1")
+    pane.key("a")
     shown(pane, "Press y for yes")
-    pane.key("1")  # the same key again is no yes
-    screen = pane.wait_until(lambda screen: "Press y for yes" not in screen)
-    assert "1 waiting" in screen
+    pane.key("a")  # the same key again is no yes
+    pane.wait_until(lambda screen: "Press y for yes" not in screen)
+    assert "Press y for yes" not in shown(pane, "1 waiting")
     assert held.process.poll() is None
-    pane.key("1")
+    pane.key("a")
     shown(pane, "Press y for yes")
     pane.key("y")
     assert decided(held)["behavior"] == "allow"
@@ -146,6 +143,7 @@ def test_a_no_is_never_asked_twice_and_carries_its_reason(desk: Desk) -> None:
     pane.text("Use make clean, [b]please[/b]. j q 1")
     pane.key("C-j")
     pane.text("Thanks.")
+    shown(pane, "Thanks.")
     pane.key("Enter")
     told = decided(first)
     assert told["behavior"] == "deny"
@@ -157,8 +155,8 @@ def test_a_rule_that_wants_a_yes_twice_gets_it_from_y(desk: Desk) -> None:
     _, held = desk.asks("Bash", command="npm test")
     assert desk.yc.prompts()[0]["hold"]
     pane = desk.inbox()
-    shown(pane, "$ npm test", "1  Allow")
-    pane.key("1")
+    shown(pane, "$ npm test", "a  Allow")
+    pane.key("a")
     shown(pane, "Press y for yes")
     assert held.process.poll() is None
     pane.key("y")
@@ -219,10 +217,11 @@ def test_esc_takes_back_what_was_written(desk: Desk) -> None:
 def test_a_command_is_allowed_as_edited(desk: Desk) -> None:
     _, held = desk.asks("Bash", command="npm test", description="Run")
     pane = desk.inbox()
-    shown(pane, "1  Allow")
+    shown(pane, "a  Allow")
     pane.key("e")
     shown(pane, "Allow this command instead")
     pane.text(" -- --bail")
+    shown(pane, "npm test -- --bail")
     pane.key("Enter")
     shown(pane, "npm test -- --bail`?", "Press y for yes")
     pane.key("y")
@@ -309,7 +308,7 @@ def test_somebody_else_was_first_and_the_cursor_stays(desk: Desk) -> None:
     assert desk.yc.run("answer", first["id"], "deny", "--no-wait").code == 6
     screen = shown(pane, "Answered by the command line", "1 waiting")
     assert "$ npm test" in screen
-    pane.key("1")  # meant for what is here; the other one must not get it
+    pane.key("a")  # meant for what is here; the other one must not get it
     agent.goes_on(held, decision="reject")
     shown(pane, "Denied by the command line. The agent moved on.")
     assert [p["state"] for p in desk.yc.prompts()] == ["open"]
@@ -336,7 +335,7 @@ def test_an_answer_that_comes_back_says_why(desk: Desk) -> None:
     _, held = desk.asks("Bash", command="npm test")
     pane = desk.inbox()
     shown(pane, "$ npm test")
-    pane.key("1")
+    pane.key("a")
     decided(held)  # the agent hears it and never goes on: its dialog stays
     screen = shown(pane, "It came back: ", "1 waiting")
     assert "The agent moved on" not in screen
@@ -345,11 +344,11 @@ def test_an_answer_that_comes_back_says_why(desk: Desk) -> None:
 def test_what_nothing_holds_any_more_offers_no_answer(desk: Desk) -> None:
     _, held = desk.asks("Bash", command="npm test")
     pane = desk.inbox()
-    shown(pane, "$ npm test", "1  Allow")
+    shown(pane, "$ npm test", "a  Allow")
     held.process.kill()
     held.process.wait(10)
     screen = shown(pane, "at the desk")
-    assert "1  Allow" not in screen
+    assert "a  Allow" not in screen
 
 
 def test_the_terminal_of_a_session_is_shown_live_and_inert(desk: Desk) -> None:
@@ -377,7 +376,7 @@ def test_the_daemon_goes_and_comes_back(desk: Desk) -> None:
     shown(pane, "1 waiting", "$ npm test")
     desk.yc.stop()
     pane.wait_until(lambda screen: "yourcall is not running" in screen)
-    pane.key("1")
+    pane.key("a")
     desk.yc.start()
     pane.wait_until(lambda screen: "not running" not in screen)
     shown(pane, "$ npm test")
@@ -390,7 +389,7 @@ def test_it_begins_with_the_one_that_was_named_and_works_narrow(desk: Desk) -> N
     desk.asks("Bash", command="make")
     named = next(p for p in desk.yc.prompts() if "make" in p["title"])
     pane = desk.inbox(named["id"], cols=60, rows=24)
-    fits(shown(pane, "2 waiting", "$ make", "1  Allow"), 60, 24)
+    fits(shown(pane, "2 waiting", "$ make", "a  Allow"), 60, 24)
 
 
 def test_without_a_terminal_or_a_daemon_it_says_so(desk: Desk) -> None:
@@ -409,26 +408,8 @@ def test_without_a_terminal_or_a_daemon_it_says_so(desk: Desk) -> None:
 
 def test_no_other_command_and_not_the_daemon_pays_for_it() -> None:
     code = (
-        "import sys, yourcall.daemon, yourcall.cli.main as m\n"
-        "for module in {e[0] for e in m._TABLE.values()}: m.import_module(f'yourcall.cli.{module}')\n"
+        "import sys, yourcall.daemon.run, yourcall.cli.main as m\n"
+        "for module in {e[0] for e in m._TABLE.values()}: m.import_module(f'yourcall.cli.commands.{module}')\n"
         "assert 'textual' not in sys.modules and 'rich' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
-
-
-def test_what_the_phone_calls_dangerous_is_dangerous_here() -> None:
-    told = (Path(__file__).parents[2] / "web" / "tests" / "danger.test.ts").read_text()
-    found = re.search(r"const DANGEROUS = \[(.*?)\n\];", told, re.DOTALL)
-    assert found is not None
-    commands = [json.loads(line.rstrip(",")) for line in re.findall(r'^  (".*"),$', found[1], re.MULTILINE)]
-    assert len(commands) > 40
-    # A quoted letter after `echo` runs nothing: the parser here can tell, the phone's cannot.
-    assert [c for c in commands if not in_command(c)] == ["echo $'\\x72m'"]
-
-
-@pytest.mark.parametrize(
-    "command",
-    ["npm test", "ls -la", "git status && git diff", "cargo build", "make test"],
-)
-def test_what_people_allow_all_day_is_one_key(command: str) -> None:
-    assert in_command(command) == ""

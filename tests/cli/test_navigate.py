@@ -35,12 +35,12 @@ class Desk:
         until(lambda: pty.tty in self.tmux.run("list-clients", "-F", "#{client_name}"))
         return pty
 
-    def pane(self, tmux: Tmux) -> Pane:
-        return tmux.start(SHELL, cwd=self.folder, env={"PATH": os.environ["PATH"]})
+    def pane(self, tmux: Tmux, command: list[str] = SHELL) -> Pane:
+        return tmux.start(command, cwd=self.folder, env={"PATH": os.environ["PATH"]})
 
-    def waits(self, name: str, tmux: Tmux | None = None) -> Pane:
+    def waits(self, name: str, tmux: Tmux | None = None, command: list[str] = SHELL) -> Pane:
         """A session in a pane of its own asks for something; its prompt has reached yourcall."""
-        pane = self.pane(tmux or self.tmux)
+        pane = self.pane(tmux or self.tmux, command)
         folder = self.folder / name
         folder.mkdir()
         agent = self.stack.enter_context(ScriptedClaude(folder, self.yc, pane=pane))
@@ -226,3 +226,36 @@ def test_install_makes_and_removes_a_file_of_its_own(desk: Desk, tmp_path: Path)
     assert desk.yc.run("tmux", "install", "--yes", "--file", str(conf)).code == 0
     assert desk.yc.run("tmux", "install", "--undo", "--yes", "--file", str(conf)).code == 0
     assert not conf.exists()
+
+
+def test_a_key_says_its_line_in_the_status_bar_and_leaves_the_dialog_alone(desk: Desk, tmp_path: Path) -> None:
+    conf, got = tmp_path / "tmux.conf", tmp_path / "got"
+    assert desk.yc.run("tmux", "install", "--yes", "--file", str(conf)).code == 0
+    desk.tmux.run("source-file", str(conf))
+    # A dialog that takes one key.
+    asks = ["sh", "-c", f"stty -icanon -echo; printf 'Do you want to proceed?'; head -c1 >{got}; exec sleep 600"]
+    pane = desk.waits("#(touch owned)", command=asks)
+    until(lambda: "proceed?" in pane.screen(), show=pane.screen)
+    desk.client.text("\x02y")
+    until(lambda: desk.client.shows("yourcall: 1 of 1, permission, waiting for"), show=desk.client.seen)
+    assert desk.shown() == pane.id
+    assert desk.client.shows("proceed?")
+    assert desk.tmux.run("display-message", "-p", "-t", pane.id, "#{pane_in_mode}").strip() == "0"
+    desk.client.text("1")
+    until(lambda: got.exists() and got.read_text() == "1")
+    # There is nowhere else to go: that is a line, too.
+    desk.client.text("\x02y")
+    until(lambda: desk.client.shows("the only session"), show=desk.client.seen)
+    assert desk.tmux.run("display-message", "-p", "-t", pane.id, "#{pane_in_mode}").strip() == "0"
+    assert not list(tmp_path.rglob("owned"))
+
+
+def test_the_segment_is_not_cut_off_by_what_is_there_already(desk: Desk, tmp_path: Path) -> None:
+    conf = tmp_path / "tmux.conf"
+    desk.tmux.run("set-option", "-g", "status-right", "x" * 39)
+    assert desk.yc.run("tmux", "install", "--yes", "--file", str(conf)).code == 0
+    desk.tmux.run("source-file", str(conf))
+    until(lambda: desk.client.shows("x none waiting"), show=desk.client.seen)
+    desk.tmux.run("set-option", "-g", "status-right-length", "120")
+    desk.tmux.run("source-file", str(conf))
+    assert desk.tmux.run("show-options", "-gv", "status-right-length").strip() == "120"

@@ -103,7 +103,25 @@ def test_no_key_no_connection_and_a_revoked_device_is_out(yc: Yourcall) -> None:
             with pytest.raises(InvalidStatus) as refused, websocket(base + path, origin=origin, proxy=None):
                 pass
             assert refused.value.response.status_code == status
-    made = yc.run("devices", "add", "robot", "--json").json
+    plain = yc.run("devices", "add", "plain", "--json").json
+    with websocket(url, proxy=None, additional_headers={"Authorization": f"Bearer {plain['token']}"}) as talk:
+        assert "result" in said(talk, request("workspace/list"))
+        for method, params in (("workspace/add", {"path": str(yc.home)}), ("session/start", {"prompt": "x"})):
+            refused = said(talk, request(method, params))
+            assert code(refused) == (1, -32002)
+            assert "yourcall devices scope plain read,answer,steer" in refused["error"]["message"]
+    # A library that cannot send a header offers the key as a protocol; a page cannot.
+    offered: list[Any] = ["yourcall", f"yourcall.key.{plain['token']}"]
+    with websocket(url, proxy=None, subprotocols=offered) as talk:
+        assert talk.subprotocol == "yourcall"
+        assert "result" in said(talk, request("workspace/list"))
+    for wrong, origin in ((["yourcall", "yourcall.key.nonsense"], None), (offered, yc.url)):
+        with (
+            pytest.raises(InvalidStatus),
+            websocket(url, proxy=None, subprotocols=wrong, origin=origin),  # pyright: ignore[reportArgumentType]
+        ):
+            pass
+    made = yc.run("devices", "add", "robot", "--scopes", "read,steer", "--json").json
     headers = {"Authorization": f"Bearer {made['token']}"}
     with websocket(url, proxy=None, additional_headers=headers) as talk:
         assert "result" in said(talk, request("workspace/list"))
@@ -173,7 +191,7 @@ def test_a_digit_answers_the_prompt_that_was_shown_and_no_other(yc: Yourcall, cl
         assert late.value.code == -32003
         second = claude.asks("Bash", command="rm -rf build")
         shown = client.wait("pty_permission")
-        assert (shown["type"], shown["target"]) == ("bash_command", "rm -rf build")
+        assert (shown["type"], shown["target"]) == ("delete_file", "rm -rf build")
         assert second.process.poll() is None
         with pytest.raises(ServerError, match="no option"):
             client.send_input(mine, "99")

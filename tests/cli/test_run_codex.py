@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from yourcall.cli.run_codex import with_server
+from yourcall.cli.own_server import with_server
 
 
 def program(folder: Path, text: str) -> str:

@@ -116,7 +116,7 @@ def test_doctor_says_nothing_of_a_codex_that_is_not_there(person: Person) -> Non
 
 def test_doctor_knows_trust(person: Person) -> None:
     person.installs("0.166.0")
-    assert person.level("does not call yourcall") == ["note"]  # its control socket is enough
+    assert person.level("isn't connected yet") == ["note"]  # its control socket is enough
     assert person.run("setup", "codex", "--yes").code == 0
     assert person.level("has not been told to trust our hooks") == ["wrong"]
     person.trusts_all()
@@ -139,7 +139,7 @@ def test_trust_is_found_where_a_link_leads(person: Person, tmp_path: Path) -> No
 def test_doctor_knows_versions_the_socket_and_the_login(person: Person) -> None:
     person.installs("0.150.1")
     assert person.level("has no control socket") == ["note"]
-    assert person.level("does not call yourcall") == ["wrong"]
+    assert person.level("isn't connected yet") == ["wrong"]
     person.installs("0.166.0")
     assert person.level("No Codex runs with a control socket") == ["note"]
     assert person.level("is not signed in") == ["note"]

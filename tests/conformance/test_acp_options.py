@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
+from yourcall.agents.acp.live.session import AcpSession
 from yourcall.agents.acp.table import ROWS
-from yourcall.agents.acp.talk import AcpTalk
-from yourcall.agents.talk import Child, Wish
+from yourcall.agents.registry import AGENTS
+from yourcall.agents.session_spec import Child, StartOptions
 from yourcall.core import safety
 from yourcall.core.state import State
 from yourcall.core.step import step
-from yourcall.events import AnswerGiven, AnswerWritten, Deliver, PromptRaised
-from yourcall.model import Answer, Option, Prompt
-from yourcall.switchboard import AGENTS
+from yourcall.model.events import AnswerGiven, AnswerWritten, Deliver, PromptRaised
+from yourcall.model.prompts import Answer, Option, Prompt
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "acp"
 SESSION = "s-1"
@@ -34,9 +34,9 @@ def requests() -> list[tuple[str, dict[str, Any]]]:
     return found
 
 
-def raised(name: str, request: dict[str, Any]) -> tuple[AcpTalk, State, Prompt, bytes]:
+def raised(name: str, request: dict[str, Any]) -> tuple[AcpSession, State, Prompt, bytes]:
     row = next(row for row in ROWS if row.name == name)
-    talk, state = AcpTalk(row, Wish("/tmp", "Go."), Child(7, "s7", "/tmp")), State()
+    talk, state = AcpSession(row, StartOptions("/tmp", "Go."), Child(7, "s7", "/tmp")), State()
     talk.open()
     talk.hear(
         json.dumps({"id": 1, "result": {"protocolVersion": 1, "agentInfo": {"name": row.info}}}).encode(), 1.0

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yourcall.agents.agent import Agent, Plan
-from yourcall.agents.sightings import Heard, HookCall
+from yourcall.agents.registry import AGENTS
+from yourcall.agents.sightings import HookCall, HookResult
+from yourcall.agents.spec import Agent, HookReply
 from yourcall.core import safety
 from yourcall.core.state import State
 from yourcall.core.step import step
-from yourcall.events import AnswerGiven, CallSettled, Deliver, PromptRaised
-from yourcall.model import Answer, Option, Prompt, Question
-from yourcall.switchboard import AGENTS
+from yourcall.model.events import AnswerGiven, CallSettled, Deliver, PromptRaised
+from yourcall.model.prompts import Answer, Option, Prompt, Question
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 
@@ -34,12 +34,12 @@ CASES = [(agent, *case) for agent in AGENTS.values() for case in captured(agent.
 ASKING = ("PermissionRequest", "Elicitation")
 
 
-def heard(agent: Agent, event: str, payload: bytes) -> Heard:
+def heard(agent: Agent, event: str, payload: bytes) -> HookResult:
     waits = "aaaabbbbcc" if event in ASKING else ""
     return agent.read_hook(HookCall(1000.0, event, payload, {"CLAUDE_PID": "7"}, waits, "newidnewid"))
 
 
-def raised(found: Heard) -> Prompt | None:
+def raised(found: HookResult) -> Prompt | None:
     return next((e.prompt for e in found.events if isinstance(e, PromptRaised)), None)
 
 
@@ -99,8 +99,8 @@ def test_every_option_has_a_plan_and_a_sign_that_confirms_it(
         state.take(step(state, fact))
     done = step(state, AnswerGiven(1001.0, prompt.id, answer))
     assert done.commands == (Deliver(prompt.id, answer),)
-    plan = agent.plan(prompt, answer, found.bodies[prompt.request])
-    assert isinstance(plan, Plan)
+    plan = agent.reply(prompt, answer, found.bodies[prompt.request])
+    assert isinstance(plan, HookReply)
     said = json.loads(plan.output)["hookSpecificOutput"]
     assert said["hookEventName"] == event
     # What refuses never allows, and the other way round.

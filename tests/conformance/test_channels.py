@@ -22,11 +22,13 @@ from services import NtfyService, PushService, Service, WebhookService
 
 from kit.telegram_server import TOKEN as BOT
 from kit.telegram_server import TelegramServer
-from yourcall.channels import ntfy, push, telegram, webhook
+from yourcall.channels import ntfy, webhook
 from yourcall.channels.channel import Carried, Channel, Failed, Later, Notice, Sent, Unclear, World
-from yourcall.channels.kinds import KINDS, kind
-from yourcall.channels.notices import notice
-from yourcall.model import Prompt
+from yourcall.channels.notice import notice
+from yourcall.channels.push import channel as push
+from yourcall.channels.registry import KINDS, kind
+from yourcall.channels.telegram import channel as telegram
+from yourcall.model.prompts import Prompt
 
 SECRET = "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQ="
 TOKEN = "tk_abcdefghijklmnop"
@@ -37,7 +39,7 @@ Stage = tuple[Service | TelegramServer, Channel, str]
 def made(text: str = "npm test", **more: Any) -> Notice:
     prompt = Prompt(
         "k3fqk3fqab", "permission", "claude", "s1", "/home/me/shop", text, 1.0, body=text, questions=(QUESTION,),
-        held=True, **more,
+        answerable=True, **more,
     )  # fmt: skip
     shown = notice("k3fqk3fqab", [prompt], url="http://desk.example.net")
     buttons = tuple(replace(button, token="yt_abc") for button in shown.buttons if button.option != "always")

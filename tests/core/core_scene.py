@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from yourcall.core.replay import prompt_of, recall, replay
 from yourcall.core.state import State, Step
 from yourcall.core.verdicts import verdict_of
-from yourcall.events import (
+from yourcall.model.events import (
     AnswerGiven,
     AnswerWritten,
     AnyCommand,
@@ -20,7 +20,8 @@ from yourcall.events import (
     SessionEnded,
     SessionSeen,
 )
-from yourcall.model import Answer, Option, Prompt, PromptState, Question, Session, Verdict
+from yourcall.model.prompts import Answer, Option, Prompt, PromptState, Question, Verdict
+from yourcall.model.sessions import Session
 
 DECISION = Question(
     "decision",
@@ -46,7 +47,7 @@ def permission(prompt_id: str = "p1", **fields: object) -> Prompt:
         opened_at=1.0,
         questions=(DECISION,),
         fingerprint="ls",
-        held=True,
+        answerable=True,
     )
     return replace(prompt, **fields)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 from core_scene import SESSION, Scene, answer, answered, asked, permission, sent
 
-from yourcall.events import (
+from yourcall.model.events import (
     AnswerGiven,
     AnswerNotWritten,
     AnswerWritten,
@@ -24,7 +24,8 @@ from yourcall.events import (
     SessionEnded,
     SessionSeen,
 )
-from yourcall.model import Outcome, Session
+from yourcall.model.prompts import Outcome
+from yourcall.model.sessions import Session
 
 BUSY, IDLE, OVER = (DialogClosed(0, "p1", to) for to in ("busy", "idle", "over"))
 
@@ -50,7 +51,7 @@ def test_row_1_a_yes_at_the_desk_nobody_else_answered() -> None:
     assert scene.sessions["s1"].state == "working"
     late = scene.feed(AnswerGiven(0, "p1", answer("deny"))).verdict
     assert late is not None
-    assert (late.result, late.by, late.detail) == ("too_late", "desk", "already answered at the desk")
+    assert (late.result, late.by, late.detail) == ("too_late", "desk", "already closed at the desk")
     scene.feed(record("allowed"))
     assert (scene.row().state, scene.row().outcome) == ("desk", "allowed")
     assert told(scene) == ("too_late", "desk")
@@ -139,7 +140,7 @@ def test_a_turn_that_nobody_saw_end_is_told_by_its_record_alone(outcome: Outcome
     scene = asked()
     scene.feed(OVER)
     assert (scene.row().state, scene.row().outcome) == ("desk", None)
-    assert scene.row().history[-1].detail == "answered at the desk"
+    assert scene.row().history[-1].detail == "closed at the desk"
     assert scene.sessions["s1"].state == "idle"
     scene.feed(record(outcome))
     assert scene.row().outcome == outcome
@@ -266,7 +267,7 @@ def test_row_11_the_agents_own_time_limit_leaves_the_prompt_open_at_the_desk() -
     scene = asked()
     scene.feed(HolderLost(0, "p1", "the agent ended the hook; its dialog is still open"))
     row = scene.row()
-    assert (row.state, row.held, row.outcome) == ("open", False, None), "a time limit is not a no"
+    assert (row.state, row.answerable, row.outcome) == ("open", False, None), "a time limit is not a no"
     assert row.history[-1].detail.startswith("answer at the desk: ")
     refused = scene.feed(AnswerGiven(0, "p1", answer())).verdict
     assert refused is not None
@@ -281,7 +282,7 @@ def test_row_11_while_our_answer_is_on_its_way() -> None:
     scene.feed(AnswerNotWritten(0, "p1", "a1", "the agent ended the hook"), HolderLost(0, "p1", "time limit"))
     assert told(scene)[0] == "bounced"
     assert scene.verdict().detail == "the agent ended the hook"
-    assert (scene.row().state, scene.row().held) == ("open", False)
+    assert (scene.row().state, scene.row().answerable) == ("open", False)
 
 
 def test_row_12_a_hook_killed_with_our_answer_in_its_hands() -> None:
@@ -290,7 +291,7 @@ def test_row_12_a_hook_killed_with_our_answer_in_its_hands() -> None:
     assert told(scene)[0] == "unsure", "it may have written, it may not"
     scene.feed(DialogStillOpen(0, "p1"))
     assert told(scene)[0] == "bounced"
-    assert (scene.row().state, scene.row().held) == ("open", False)
+    assert (scene.row().state, scene.row().answerable) == ("open", False)
     scene.feed(BUSY, record("denied"))
     assert (scene.row().state, scene.row().outcome) == ("desk", "denied")
     assert told(scene)[0] == "bounced", "what was said for good stays said"
@@ -342,7 +343,7 @@ def test_row_13_with_our_answer_on_its_way_nobody_knows(make: object) -> None:
     scene.feed(SessionEnded(0, "s1", "killed"))
     assert told(scene)[0] == "unsure"
     assert scene.row().outcome is None
-    assert not scene.row().held
+    assert not scene.row().answerable
 
 
 def test_row_13b_the_holder_says_afterwards_that_it_had_not_written() -> None:

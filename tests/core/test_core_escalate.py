@@ -8,22 +8,23 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from msgspec.structs import replace
 
-from yourcall.core.escalate import (
+from yourcall.core.identity import NUDGED
+from yourcall.core.notify_policy import (
     DAY,
     DIGEST,
     GRACE_S,
+    AlreadyTold,
     Due,
     Notify,
     Post,
-    Scene,
+    Situation,
     Tell,
-    Told,
     When,
     due,
     name_of,
     waiting_since,
 )
-from yourcall.model import Kind, Moment, Prompt
+from yourcall.model.prompts import Kind, Moment, Prompt
 
 DESK, PHONE, CHAT = Post("desktop", "desk"), Post("phone", "push"), Post("chat", "chat")
 ALL = (DESK, PHONE, CHAT)
@@ -38,20 +39,20 @@ def look(
     *prompts: Prompt,
     now: float = NOW,
     person_at: float = 0.0,
-    told: tuple[Told, ...] = (),
+    told: tuple[AlreadyTold, ...] = (),
     posts: tuple[Post, ...] = ALL,
     notify: Notify | None = None,
     minute: int = 12 * 60,
 ) -> Due:
-    return due(Scene(now, minute, person_at, posts, prompts, told), notify or Notify())
+    return due(Situation(now, minute, person_at, posts, prompts, told), notify or Notify())
 
 
 def channels(found: Due) -> list[str]:
     return [tell.channel for tell in found.tell]
 
 
-def receipt(channel: str, at: float, *ids: str, times: int = 1, live: bool = True) -> Told:
-    return Told(channel, ids[0], ids, at, times, live)
+def receipt(channel: str, at: float, *ids: str, times: int = 1, live: bool = True) -> AlreadyTold:
+    return AlreadyTold(channel, ids[0], ids, at, times, live)
 
 
 def test_a_rule_that_answers_at_once_disturbs_nobody() -> None:
@@ -139,11 +140,25 @@ def test_an_answer_that_came_back_begins_anew() -> None:
 
 
 def test_ready_sessions_are_collected() -> None:
-    one, two = asked("p1", NOW - 120, "ready"), asked("p2", NOW - 3, "ready")
-    early = look(replace(one, opened_at=NOW - 100), two, posts=(PHONE,))
+    one, two = asked("p1", NOW - 60, "ready"), asked("p2", NOW - 3, "ready")
+    early = look(replace(one, opened_at=NOW - 40), two, posts=(PHONE,))
     assert early == Due((), NOW + 20)
     found = look(one, two, asked("p3", NOW - 2), posts=(PHONE,))
     assert found.tell == (Tell("phone", "p3", ("p3",)), Tell("phone", "all-p1", ("p1", "p2")))
+
+
+def test_the_first_ready_session_is_told_when_its_agent_says_it_is_idle() -> None:
+    one = asked("p1", NOW - 30, "ready")
+    nudged = replace(one, history=(*one.history, Moment(NOW - 1, "open", "agent", NUDGED)))
+    assert look(nudged, posts=(PHONE,)).tell == (Tell("phone", "all-p1", ("p1",)),)
+    assert look(one, posts=(PHONE,)) == Due((), NOW + 30)
+
+
+def test_the_next_ready_session_waits_for_the_next_digest() -> None:
+    first, next_one = asked("p1", NOW - 130, "ready"), asked("p2", NOW - 65, "ready")
+    told = (AlreadyTold("phone", "all-p1", ("p1",), NOW - 70, 1, True),)
+    assert look(first, next_one, told=told, posts=(PHONE,)) == Due((), NOW + 50)
+    assert channels(look(first, asked("p3", NOW - 1), told=told, posts=(PHONE,))) == ["phone"]
 
 
 def test_quiet_hours_hold_back_all_but_the_desk() -> None:
@@ -218,7 +233,7 @@ class Days(RuleBasedStateMachine):
         self.minute0 = 0
         self.person_at = 0.0
         self.prompts: dict[str, Prompt] = {}
-        self.told: dict[tuple[str, str], Told] = {}
+        self.told: dict[tuple[str, str], AlreadyTold] = {}
         self.notify = Notify()
         self.posts: tuple[Post, ...] = ALL
         self.posts_since = self.now
@@ -257,7 +272,7 @@ class Days(RuleBasedStateMachine):
         return (self.minute(at) - begin) % DAY < (end - begin) % DAY
 
     def look(self) -> float | None:
-        scene = Scene(
+        scene = Situation(
             self.now,
             self.minute(self.now),
             self.person_at,
@@ -269,7 +284,7 @@ class Days(RuleBasedStateMachine):
         rungs = {post.channel: post.rung for post in self.posts}
         for tell in found.tell:
             self.log.append((self.now, tell))
-            self.told[tell.channel, tell.notice] = Told(
+            self.told[tell.channel, tell.notice] = AlreadyTold(
                 tell.channel, tell.notice, tell.prompts, self.now, tell.times, True
             )
             for prompt in (self.prompts[id] for id in tell.prompts):

@@ -7,7 +7,7 @@ from core_scene import SESSION, Scene, answer, answered, asked, in_state, permis
 from msgspec.structs import replace
 
 from yourcall.core.lifecycle import CLOSED, STATES
-from yourcall.events import (
+from yourcall.model.events import (
     AnswerGiven,
     CallSettled,
     Deliver,
@@ -19,7 +19,8 @@ from yourcall.events import (
     SessionEnded,
     SessionSeen,
 )
-from yourcall.model import Option, PromptState, Question, Session
+from yourcall.model.prompts import Option, PromptState, Question
+from yourcall.model.sessions import Session
 
 NEW = SessionSeen(0, Session("s2", "claude", "/src", "idle", pid=7, pid_started="then", transcript="/t/s2.jsonl"))
 FOLLOWED = PromptFollowed(0, "p1", "s2", "/t/s1.jsonl")
@@ -38,7 +39,7 @@ def test_what_is_not_over_goes_with_its_run_and_is_not_ended(
     before = scene.row()
     scene.feed(NEW, *told, GONE_ON)
     row = scene.row()
-    assert (row.state, row.answer, row.held) == (before.state, before.answer, before.held)
+    assert (row.state, row.answer, row.answerable) == (before.state, before.answer, before.answerable)
     assert (row.session_id, row.record) == ("s2", "/t/s1.jsonl")
     assert scene.story()[-1].endswith("its session goes on as s2")
     old, new = scene.sessions["s1"], scene.sessions["s2"]
@@ -78,7 +79,12 @@ def test_a_request_that_nobody_holds_is_answered_on_its_screen() -> None:
     scene = lost()
     scene.feed(REACHED)
     row = scene.row()
-    assert (row.link, row.held, row.questions, row.request) == ("screen", True, (KEYS,), "body-of-the-screen")
+    assert (row.link, row.answerable, row.questions, row.request) == (
+        "screen",
+        True,
+        (KEYS,),
+        "body-of-the-screen",
+    )
     scene.feed(AnswerGiven(0, "p1", answer()))
     assert scene.wishes == [Deliver("p1", answer())]
     assert scene.row().state == "answering"
@@ -96,7 +102,7 @@ def test_the_holder_that_comes_back_brings_back_its_own_way() -> None:
     scene = lost()
     scene.feed(REACHED, PromptRaised(0, permission()))
     row = scene.row()
-    assert (row.link, row.held, row.questions) == ("hook", True, permission().questions)
+    assert (row.link, row.answerable, row.questions) == ("hook", True, permission().questions)
 
 
 def test_the_holder_that_comes_back_while_keys_are_pressed_carries_nothing() -> None:
@@ -110,10 +116,10 @@ def test_the_holder_that_comes_back_while_keys_are_pressed_carries_nothing() -> 
 def test_out_of_sight_it_is_the_desks_until_it_is_seen_again() -> None:
     scene = lost()
     scene.feed(REACHED, HolderLost(0, "p1", "its dialog is not on the screen any more"))
-    assert not scene.row().held
+    assert not scene.row().answerable
     assert scene.feed(AnswerGiven(0, "p1", answer())).verdict.result == "refused"  # type: ignore[union-attr]
     scene.feed(HolderConnected(0, "p1"))
-    assert scene.row().held
+    assert scene.row().answerable
     scene.feed(CallSettled(0, "p1", "allowed", "desk"))
     assert scene.row().state == "desk"
 

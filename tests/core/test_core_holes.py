@@ -6,8 +6,8 @@ import pytest
 from core_scene import SESSION, Scene, answer, answered, asked, in_state, permission, sent
 
 from yourcall.core.lifecycle import STATES
-from yourcall.core.moves import MOST_MOMENTS
-from yourcall.events import (
+from yourcall.core.transition import MOST_MOMENTS
+from yourcall.model.events import (
     AnswerGiven,
     AnswerNotWritten,
     AnswerWritten,
@@ -24,7 +24,8 @@ from yourcall.events import (
     SessionSeen,
     TraceLost,
 )
-from yourcall.model import Answer, Link, Option, PromptState, Question, Session
+from yourcall.model.prompts import Answer, Option, PromptState, Question
+from yourcall.model.sessions import Link, Session
 
 # --- one answer, once -----------------------------------------------------------------------------------------
 
@@ -41,6 +42,12 @@ def test_nor_does_it_when_somebody_said_that_the_trace_is_lost() -> None:
     assert scene.row().state == "unsure"
     scene.feed(AnswerWritten(0, "p1", "a1"))
     assert scene.row().state == "sent"
+
+
+def test_who_decided_is_kept_when_an_answer_that_came_back_was_taken_after_all() -> None:
+    scene = sent()
+    scene.feed(DialogStillOpen(0, "p1"), CallSettled(0, "p1", "allowed", "held", "it ran, decided by a hook"))
+    assert scene.row().history[-1].by == answer().by
 
 
 def test_a_look_from_before_the_writing_is_no_news() -> None:
@@ -69,7 +76,7 @@ def test_an_old_word_of_the_holder_does_not_undo_its_writing(word: HolderConnect
     scene = sent()
     scene.feed(TraceLost(0, "p1", "lost"), word)
     assert scene.row().state == "unsure", "it was written, whatever else is lost"
-    assert not scene.row().held
+    assert not scene.row().answerable
 
 
 def test_a_writing_is_not_taken_back() -> None:
@@ -82,16 +89,16 @@ def test_a_writing_is_not_taken_back() -> None:
 def test_an_answer_that_came_back_and_was_written_after_all(word: HolderConnected | AnswerWritten) -> None:
     scene = answered()
     scene.feed(AnswerNotWritten(0, "p1", "a1", "no"), word)
-    assert (scene.row().state, scene.row().held) == ("unsure", False)
+    assert (scene.row().state, scene.row().answerable) == ("unsure", False)
     scene = answered()
     scene.feed(AnswerNotWritten(0, "p1", "a1", "no"), AnswerGiven(0, "p1", answer("deny", "a2", "ben")), word)
-    assert (scene.row().state, scene.row().held) == ("unsure", False)
+    assert (scene.row().state, scene.row().answerable) == ("unsure", False)
 
 
 def test_a_holder_that_wrote_is_not_there_to_write_again() -> None:
     scene = answered()
     scene.feed(HolderConnected(0, "p1", "a1"))
-    assert (scene.row().state, scene.row().held) == ("sent", False)
+    assert (scene.row().state, scene.row().answerable) == ("sent", False)
     assert not scene.feed(HolderConnected(0, "p1", "a1")).changed
 
 
@@ -187,7 +194,7 @@ def test_a_record_does_not_go_ahead_of_the_holder() -> None:
 def test_unsure_is_cleared_up_by_the_holder() -> None:
     scene = in_state("unsure")
     scene.feed(HolderConnected(0, "p1"))
-    assert (scene.row().state, scene.row().held, scene.row().answer) == ("open", True, None)
+    assert (scene.row().state, scene.row().answerable, scene.row().answer) == ("open", True, None)
     scene.feed(AnswerGiven(0, "p1", answer("deny", "a2", "ben")))
     assert scene.wishes[-1] == Deliver("p1", answer("deny", "a2", "ben"))
 
@@ -238,7 +245,7 @@ def test_the_end_of_a_session_lets_go_of_every_holder() -> None:
     unsure.feed(TraceLost(0, "p1", "lost"), SessionEnded(0, "s1"))
     for scene in (asked(), answered(), unsure):
         scene.feed(SessionEnded(0, "s1"))
-        assert not scene.row().held
+        assert not scene.row().answerable
         assert scene.wishes[-1] == Release("p1")
 
 

@@ -6,7 +6,7 @@ from core_scene import SESSION, Scene, answer, asked, in_state, permission, sent
 
 from yourcall.core.identity import decided, handed, over, same_request, since, unsettled
 from yourcall.core.lifecycle import STATES
-from yourcall.events import (
+from yourcall.model.events import (
     AnswerGiven,
     CallBound,
     CallSettled,
@@ -49,9 +49,9 @@ def test_the_record_of_one_twin_leaves_the_other_alone() -> None:
 def test_a_holder_that_comes_back_brings_the_same_prompt() -> None:
     scene = asked()
     scene.feed(HolderLost(0, "p1"))
-    assert not scene.row().held
+    assert not scene.row().answerable
     scene.feed(PromptRaised(0, permission()))
-    assert scene.row().held
+    assert scene.row().answerable
     assert [m.state for m in scene.row().history] == ["open"] * 3
     assert list(scene.rows) == ["p1"]
 
@@ -82,9 +82,9 @@ def test_an_id_is_not_used_again_after_its_prompt_closed() -> None:
 
 
 def test_a_request_told_by_one_who_cannot_answer_it_makes_nobody_its_holder() -> None:
-    scene = asked(held=False)
-    assert not scene.feed(PromptRaised(0, permission(held=False))).changed
-    assert not scene.row().held
+    scene = asked(answerable=False)
+    assert not scene.feed(PromptRaised(0, permission(answerable=False))).changed
+    assert not scene.row().answerable
 
 
 def test_what_comes_with_a_raising_is_not_believed() -> None:

@@ -8,7 +8,7 @@ import pytest
 from core_scene import answer, in_state, permission
 
 from yourcall.core.lifecycle import CLOSED, IN_FLIGHT, STATES, TRANSITIONS, Signal, diagram, following
-from yourcall.events import (
+from yourcall.model.events import (
     AnswerGiven,
     AnswerNotWritten,
     AnswerWritten,
@@ -24,13 +24,13 @@ from yourcall.events import (
     SessionEnded,
     TraceLost,
 )
-from yourcall.model import PromptState
+from yourcall.model.prompts import PromptState
 
 SIGNALS: tuple[Signal, ...] = get_args(Signal)
 
 EVENTS: dict[str, AnyEvent] = {
     "raised again": PromptRaised(0, permission()),
-    "told by another": PromptRaised(0, permission(held=False)),
+    "told by another": PromptRaised(0, permission(answerable=False)),
     "holder is back": HolderConnected(0, "p1"),
     "it wrote a1": HolderConnected(0, "p1", "a1"),
     "it wrote another": HolderConnected(0, "p1", "a9"),

@@ -7,10 +7,10 @@ from msgspec.structs import replace
 
 from yourcall.agents.endings import ended, nudged
 from yourcall.agents.sightings import Ending
-from yourcall.core.outline import EACH_S, MOST_S, refusal, too_soon
+from yourcall.core.plan_cooldown import EACH_S, MOST_S, refusal, too_soon
 from yourcall.core.state import State, Step
 from yourcall.core.step import step
-from yourcall.events import (
+from yourcall.model.events import (
     AnswerGiven,
     AnswerWritten,
     AnyEvent,
@@ -21,7 +21,8 @@ from yourcall.events import (
     PromptWithdrawn,
     SessionSeen,
 )
-from yourcall.model import Answer, Option, Prompt, Question, Session
+from yourcall.model.prompts import Answer, Option, Prompt, Question
+from yourcall.model.sessions import Session
 
 DECIDE = Question(
     "decision",
@@ -47,7 +48,16 @@ class World:
         if kind == "ready":
             questions = (Question("next", "What next?", free_text=True),)
         prompt = Prompt(
-            prompt_id, kind, "claude", "s", "/x", "t", at, questions=questions, fingerprint=mark or kind, held=True
+            prompt_id,
+            kind,
+            "claude",
+            "s",
+            "/x",
+            "t",
+            at,
+            questions=questions,
+            fingerprint=mark or kind,
+            answerable=True,
         )  # type: ignore[arg-type]
         return self.take(PromptRaised(at, prompt))
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yourcall.core.redact import LONGEST, MASK, masked, masked_json, masked_prompt
-from yourcall.model import Option, Prompt, Question
+from yourcall.model.prompts import Option, Prompt, Question
 
 # Made up, each in the shape its maker gives it; cut in two so that no scanner takes this file for a leak.
 SHAPED = [
@@ -52,6 +52,9 @@ SAID = [
     ("git clone https://%s@github.com/me/shop", "ghtoken123456"),
     ("curl -H 'Cookie: session=%s' https://x", "hunter22"),
     ("curl --cookie sid=%s https://x", "hunter22"),
+    ('{"Authorization":"Bearer %s"}', "abcdefgh12345"),
+    ('{"Authorization": "token %s"}', "abcdefgh12345"),
+    ("psql 'postgres://app:%s@db.example/main'", "p$ssw0rd!"),
 ]
 HARMLESS = [
     "rm -rf build && npm test",

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from yourcall.core.lifecycle import STATES
 from yourcall.core.safety import LONGEST_INPUT, LONGEST_TEXT, chosen, objection, too_late
-from yourcall.events import AnswerGiven, Deliver, PromptRaised
-from yourcall.model import Answer, Option, Prompt, PromptState, Question, Refused
+from yourcall.model.events import AnswerGiven, Deliver, PromptRaised
+from yourcall.model.prompts import Answer, Option, Prompt, PromptState, Question, Refused
 
 COLOURS = Question(
     "colours",
@@ -121,7 +121,7 @@ def test_an_edited_input_goes_with_a_yes_and_is_an_object() -> None:
 
 
 def test_nobody_holds_it_any_more() -> None:
-    assert "at the desk" in no(permission(held=False), choices={"decision": ("allow",)})
+    assert "at the desk" in no(permission(answerable=False), choices={"decision": ("allow",)})
 
 
 def test_a_closed_prompt_takes_nothing() -> None:

@@ -9,7 +9,7 @@ from core_scene import answer, answered, asked, in_state, sent
 
 from yourcall.core.lifecycle import STATES
 from yourcall.core.verdicts import final, verdict_of
-from yourcall.events import (
+from yourcall.model.events import (
     AnswerGiven,
     AnswerNotWritten,
     AnswerWritten,
@@ -21,7 +21,7 @@ from yourcall.events import (
     PromptWithdrawn,
     TraceLost,
 )
-from yourcall.model import PromptState, Verdict, VerdictWord
+from yourcall.model.prompts import PromptState, Verdict, VerdictWord
 
 # What anna's answer a1, ben's later a2, and an answer nobody gave are told in each state.
 WORDS = {

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yourcall.config import Config, Refused, parse, read_config, with_environment
+from yourcall.daemon.config import Config, Refused, parse, read_config, with_environment
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "config.md"
 

@@ -13,9 +13,10 @@ import pytest
 import uvloop
 
 from yourcall.core.replay import replay
-from yourcall.events import AnswerGiven, AnyCommand, Deliver, HolderLost, PromptRaised, SessionSeen
-from yourcall.loop import Loop
-from yourcall.model import Answer, Option, Prompt, Question, Session
+from yourcall.daemon.loop import Loop
+from yourcall.model.events import AnswerGiven, AnyCommand, Deliver, HolderLost, PromptRaised, SessionSeen
+from yourcall.model.prompts import Answer, Option, Prompt, Question
+from yourcall.model.sessions import Session
 from yourcall.store.problem import StoreProblem
 from yourcall.store.sqlite import Store
 
@@ -31,7 +32,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def prompt(name: str) -> Prompt:
-    return Prompt(name, "permission", "claude", "s1", "/p", name, 1.0, questions=(ASKED,), held=True)
+    return Prompt(name, "permission", "claude", "s1", "/p", name, 1.0, questions=(ASKED,), answerable=True)
 
 
 def test_what_cannot_be_written_changes_nothing_and_is_no_reason_to_stop(store: Store) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from yourcall import private
+from yourcall.system import private_files
 
 
 def test_two_who_write_at_once_leave_a_whole_file_and_nothing_else(tmp_path: Path) -> None:
@@ -19,7 +19,7 @@ def test_two_who_write_at_once_leave_a_whole_file_and_nothing_else(tmp_path: Pat
 
     def writes(text: bytes) -> None:
         for _ in range(100):
-            private.write(path, text)
+            private_files.write(path, text)
             assert path.read_bytes() in texts
 
     with ThreadPoolExecutor(2) as pool:
@@ -33,7 +33,7 @@ def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path: Path) -> None:
     theirs, path = tmp_path / "dotfiles" / "config.toml", tmp_path / "config.toml"
     theirs.write_text("old")
     path.symlink_to(theirs)
-    private.write(path, b"new")
+    private_files.write(path, b"new")
     assert path.is_symlink()
     assert theirs.read_text() == "new"
 
@@ -45,13 +45,13 @@ def test_what_cannot_be_written_leaves_nothing_behind(tmp_path: Path, monkeypatc
     (tmp_path / "secrets.toml").write_text("old")
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
-        private.write(tmp_path / "secrets.toml", b"new")
+        private_files.write(tmp_path / "secrets.toml", b"new")
     assert [each.read_text() for each in tmp_path.iterdir()] == ["old"]
 
 
 def test_a_line_of_the_log_with_a_name_that_is_no_text_is_not_lost(tmp_path: Path) -> None:
     program = (
-        "import logging, pathlib, sys; from yourcall.logs import start_logging;"
+        "import logging, pathlib, sys; from yourcall.daemon.logs import start_logging;"
         "start_logging(pathlib.Path(sys.argv[1])); logging.getLogger('x').warning('gone: %s', 'caf\\udce9')"
     )
     done = subprocess.run(

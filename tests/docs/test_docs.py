@@ -18,8 +18,9 @@ import click
 import pytest
 from msgspec.structs import fields
 
+from yourcall.agents.claude.setup import EVENTS, WAIT_SECONDS, wanted
 from yourcall.cli.main import COMMANDS, cli
-from yourcall.config import Config
+from yourcall.daemon.config import Config
 from yourcall.server.wire import AnswerReply, AnswerRequest, Hello, LogLine, PromptStory, PromptView, SessionView
 
 ROOT = Path(__file__).parents[2]
@@ -204,7 +205,7 @@ def test_every_json_example_is_json() -> None:
 
 def test_every_key_of_the_configuration_is_explained() -> None:
     text = (DOCS / "reference" / "config.md").read_text("utf-8")
-    parts = [part for part in fields(Config) if part.name != "channels"]
+    parts = [part for part in fields(Config) if part.name not in ("channels", "supervisors")]
     keys = [f"{part.name}.{key.name}" for part in parts for key in fields(part.default)]
     assert [key for key in keys if f"`{key}`" not in text] == []
 
@@ -252,3 +253,41 @@ def test_no_file_knows_the_machine_it_was_written_on() -> None:
 def test_the_check_of_files_sees_what_is_wrong() -> None:
     bad = b"cd /wo" + b"rk/x\nregistry=" + b"https://r.example\n" + b'"resolved": ' + b'"https://r.example/a.tgz"'
     assert all(pattern.search(bad) for pattern in FOREIGN.values())
+
+
+def test_the_page_on_claude_names_the_hooks_that_setup_writes() -> None:
+    """Each event by its name, those that hold apart from those that inform, and what `--ask` adds."""
+    page = (DOCS / "how-to/connect-claude.md").read_text()
+    added = page.split("## What is added")[1].split("\n## ")[0]
+    holding, informing = added.split("**hold**")[0], added.split("**hold**")[1].split("**inform**")[0]
+    hooks = wanted("/home/me/.yourcall/hook", [(2, 1, 325)])
+    waits = {name for name, event in EVENTS.items() if event.waits}
+    assert set(re.findall(r"`([A-Z][A-Za-z]+)`", holding)) == waits & set(hooks)
+    assert set(re.findall(r"`([A-Z][A-Za-z]+)`", informing)) == set(hooks) - waits
+    # "hold … until somebody answers", "run in the background and are over in milliseconds".
+    assert all(hooks[name]["timeout"] == WAIT_SECONDS for name in waits)
+    assert all(hooks[name].get("async") is True for name in set(hooks) - waits)
+    asking = set(wanted("/home/me/.yourcall/hook", [(2, 1, 325)], "Bash")) - set(hooks)
+    assert asking == {"PreToolUse"}
+    assert "`PreToolUse`" in added
+    # "all calling the small program", "An older Claude Code gets only the events it knows".
+    assert all("/home/me/.yourcall/hook" in str(hook["command"]) for hook in hooks.values())
+    assert set(wanted("/home/me/.yourcall/hook", [(2, 0, 45)])) < set(hooks)
+
+
+def test_the_table_of_packages_lists_every_package() -> None:
+    rows = re.findall(r"^\| (.+?) \|", (ROOT / "docs/explanation/architecture.md").read_text(), re.MULTILINE)
+    listed = {name for row in rows for name in re.findall(r"`([a-z]+)/`", row)}
+    packages = {path.parent.name for path in (ROOT / "src" / "yourcall").glob("*/__init__.py")}
+    assert packages <= listed
+
+
+def test_the_promises_are_counted() -> None:
+    safety = (ROOT / "docs/explanation/safety.md").read_text()
+    readme = (ROOT / "README.md").read_text().split("## What it promises")[1].split("\n## ")[0]
+    made = re.findall(r"^## (Never .+)$", safety, re.MULTILINE)
+    words = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+    told = re.search(r"^(\w+) promises; the first (\w+) are in the README", safety, re.MULTILINE)
+    assert told is not None
+    assert words.index(told[1].lower()) == len(made)
+    assert words.index(told[2]) == len(re.findall(r"^\d+\. \*\*Never", readme, re.MULTILINE))

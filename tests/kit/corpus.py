@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from yourcall.reading import Reading
+from yourcall.model.screen import Reading
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 # Who is there when a CLI has left.

@@ -35,6 +35,9 @@ METHODS: dict[str, tuple[set[str], set[str]]] = {
     "createForumTopic": ({"chat_id", "name"}, set()),
     "getFile": ({"file_id"}, set()),
 }
+# Longer than a button has to stand, with some of the line's own time.
+LOOK_S = 1.5
+
 ENTITIES = {"bold", "italic", "code", "pre"}
 
 
@@ -60,6 +63,8 @@ class TelegramServer:
         self.garbled: list[str] = []
         self.uploads: dict[str, bytes] = {}
         self.two_pollers = False
+        self._waiting = 0.0
+        self._moved_at = 0.0
         self.retry_after = ""
         self.chats: dict[int, dict[str, Any]] = {}
         self.messages: dict[tuple[int, int], dict[str, Any]] = {}
@@ -175,14 +180,17 @@ class TelegramServer:
             self._update({"message": message})
             return self._message
 
-    def tap(self, message_id: int, label: str, *, chat: int = 7, user: int = 7) -> str:
-        """Somebody presses the button with this label; the query's id."""
+    def tap(self, message_id: int, label: str, *, chat: int = 7, user: int = 7, hasty: bool = False) -> str:
+        """Somebody presses the button with this label; the query's id. `hasty`: without looking at it first."""
         keys = [key for row in self.keyboard(message_id, chat) for key in row]
         (key,) = [key for key in keys if key["text"] == label]
-        return self.press(message_id, key["callback_data"], chat=chat, user=user)
+        return self.press(message_id, key["callback_data"], chat=chat, user=user, hasty=hasty)
 
-    def press(self, message_id: int, data: str, *, chat: int = 7, user: int = 7) -> str:
+    def press(self, message_id: int, data: str, *, chat: int = 7, user: int = 7, hasty: bool = False) -> str:
+        if not hasty:
+            self.look()
         with self._lock:
+            self._moved_at = time.monotonic()
             query = f"q{self._number}"
             self._queries[query] = False
             where = {"id": chat, "type": self.chats[chat]["type"]}
@@ -195,6 +203,11 @@ class TelegramServer:
             }
             self._update({"callback_query": told})
             return query
+
+    def look(self) -> None:
+        """A person looks for a moment before tapping, while the bot waits for news; a test with a clock of its own
+        puts another in its place."""
+        until(lambda: self._waiting and time.monotonic() - max(self._moved_at, self._waiting) > LOOK_S)
 
     def _update(self, told: dict[str, Any]) -> None:
         self._number += 1
@@ -261,6 +274,8 @@ class TelegramServer:
             if chat is not None and chat not in self.chats:
                 return 400, _no(400, "Bad Request: chat not found"), {}
             status, said = getattr(self, f"_{method}")(fields)
+            if method in ("sendMessage", "editMessageText"):
+                self._moved_at = time.monotonic()
             if method in self.garbled:
                 self.garbled.remove(method)
                 return 200, {"ok": True}, {}
@@ -307,9 +322,12 @@ class TelegramServer:
         offset = fields.get("offset", 0)
         if offset:
             self._updates = [each for each in self._updates if each["update_id"] >= offset]
+        self._waiting = time.monotonic()
         self._lock.wait_for(
             lambda: self._updates or self._closed or mine != self._polling, min(fields.get("timeout", 0), 5)
         )
+        if mine == self._polling:
+            self._waiting = 0.0
         if mine != self._polling or self.two_pollers:
             words = (
                 "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"

@@ -64,6 +64,8 @@ class Yourcall:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+        for keeper in (self.home / "keepers").glob("*.sock"):
+            keeper.unlink()  # of a daemon that was killed: it ends without its socket, and its session with it
 
     @property
     def env(self) -> dict[str, str]:
@@ -141,7 +143,7 @@ class Yourcall:
         """Call a hook as that agent would: through a shell, with the payload as its input."""
         subprocess.run(
             ["/bin/sh", "-c", command], input=json.dumps(payload).encode(), check=True, timeout=PATIENCE_S,
-            env={**self.env, "CLAUDE_PID": str(agent_pid), "CLAUDECODE": "1"},
+            env={**self.env, "CLAUDE_PID": str(agent_pid), "CLAUDECODE": "1", "CLAUDE_CODE_ENTRYPOINT": "cli"},
         )  # fmt: skip
 
     def configure(self, text: str) -> None:

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 import uvloop
 
-from yourcall.agents.talk import Wish
+from yourcall.agents.registry import AGENTS
+from yourcall.agents.session_spec import StartOptions
 from yourcall.core.state import State
-from yourcall.events import AnyEvent
-from yourcall.links.acp import LARGEST, Records
-from yourcall.links.started import Policy, Started
-from yourcall.model import Refused
-from yourcall.switchboard import AGENTS
+from yourcall.links.stdio.records import LARGEST, Records
+from yourcall.links.stdio.sessions import Policy, StdioSessions
+from yourcall.model.events import AnyEvent
+from yourcall.model.prompts import Refused
 
 
 class Teller:
@@ -26,9 +26,9 @@ class Teller:
         raise AssertionError(event)
 
 
-def refused(wish: Wish, agent: str, *, remote: bool) -> str:
+def refused(wish: StartOptions, agent: str, *, remote: bool) -> str:
     mine = Policy(skip_permissions=True, permission_mode="bypassPermissions")
-    started = Started(Teller(), AGENTS, mine, {agent: Policy()})
+    started = StdioSessions(Teller(), AGENTS, mine, {agent: Policy()})
     said = uvloop.run(started.start(agent, wish, remote=remote))
     assert isinstance(said, Refused)
     return said.reason
@@ -36,14 +36,14 @@ def refused(wish: Wish, agent: str, *, remote: bool) -> str:
 
 def test_a_device_cannot_name_a_program(tmp_path: Path) -> None:
     ran = tmp_path / "ran"
-    wish = Wish(str(tmp_path), "", command=("touch", str(ran)))
+    wish = StartOptions(str(tmp_path), "", command=("touch", str(ran)))
     assert "at the machine itself only" in refused(wish, "acp", remote=True)
     assert "at the machine itself only" in refused(wish, "claude", remote=False)  # it is no agent over ACP
     assert not ran.exists()
 
 
 def test_what_the_config_allows_claude_it_allows_no_agent_over_acp(tmp_path: Path) -> None:
-    why = refused(Wish(str(tmp_path), "x", "bypassPermissions"), "qwen", remote=True)
+    why = refused(StartOptions(str(tmp_path), "x", "bypassPermissions"), "qwen", remote=True)
     assert (
         why == "In bypassPermissions mode you are not asked any more. It can be switched on at the machine itself."
     )
@@ -51,7 +51,7 @@ def test_what_the_config_allows_claude_it_allows_no_agent_over_acp(tmp_path: Pat
 
 @pytest.mark.parametrize("resume", ["../x", "/etc/passwd", "-x", ".hidden"])
 def test_a_session_to_go_on_with_is_one_word(tmp_path: Path, resume: str) -> None:
-    assert "one word" in refused(Wish(str(tmp_path), "x", resume=resume), "qwen", remote=False)
+    assert "one word" in refused(StartOptions(str(tmp_path), "x", resume=resume), "qwen", remote=False)
 
 
 def test_a_record_is_for_this_user_only_and_goes_when_it_is_old(tmp_path: Path) -> None:
@@ -86,5 +86,5 @@ def test_a_record_has_a_limit_and_follows_no_link(tmp_path: Path) -> None:
 def test_a_name_that_is_too_long_for_a_file_names_none(tmp_path: Path) -> None:
     """A folder is refused with a sentence; a session to go on with failed after its program had been started,
     which then ran on, unseen."""
-    assert "is not a folder here" in refused(Wish(f"/{'x' * 300}", "x"), "qwen", remote=True)
+    assert "is not a folder here" in refused(StartOptions(f"/{'x' * 300}", "x"), "qwen", remote=True)
     assert not Records(tmp_path).has("x" * 300)

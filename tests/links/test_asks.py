@@ -10,25 +10,25 @@ from typing import TypeVar
 
 import uvloop
 
-from yourcall.agents.script.read import Ask
+from yourcall.agents.script.requests import Ask
 from yourcall.core.replay import replay
-from yourcall.events import AnswerGiven, AnyCommand, Deliver
-from yourcall.links.asks import Asks
-from yourcall.loop import Loop
-from yourcall.model import Answer, Prompt, Refused
+from yourcall.daemon.loop import Loop
+from yourcall.links.questions import ScriptQuestions
+from yourcall.model.events import AnswerGiven, AnyCommand, Deliver
+from yourcall.model.prompts import Answer, Prompt, Refused
 from yourcall.store.sqlite import Store
 
 T = TypeVar("T")
 YES = Answer("answer1", "cli", "socket", {"answer": ("yes",)})
 
 
-def run(folder: Path, work: Callable[[Loop, Asks], Awaitable[T]], *, deaf: bool = False) -> T:
+def run(folder: Path, work: Callable[[Loop, ScriptQuestions], Awaitable[T]], *, deaf: bool = False) -> T:
     """One life of a daemon; `deaf`: it dies before it carries anything out."""
 
     async def life() -> T:
         store = Store.open(folder / "yourcall.db")
         try:
-            asks: Asks
+            asks: ScriptQuestions
 
             def perform(command: AnyCommand) -> None:
                 prompt = loop.state.prompts.get(command.prompt_id)
@@ -36,7 +36,7 @@ def run(folder: Path, work: Callable[[Loop, Asks], Awaitable[T]], *, deaf: bool 
                     asks.deliver(prompt, command.answer)
 
             loop = Loop(store, perform)
-            asks = Asks(loop, store)
+            asks = ScriptQuestions(loop, store)
             await asks.recover()
             return await work(loop, asks)
         finally:
@@ -45,14 +45,14 @@ def run(folder: Path, work: Callable[[Loop, Asks], Awaitable[T]], *, deaf: bool 
     return uvloop.run(life())
 
 
-async def raised(asks: Asks, *, attended: bool) -> Prompt:
+async def raised(asks: ScriptQuestions, *, attended: bool) -> Prompt:
     prompt = await asks.ask(Ask("Deploy?", ("yes", "no"), id="abcdefgh", attended=attended))
     assert isinstance(prompt, Prompt)
     return prompt
 
 
 def crash_with_an_answer_on_its_way(folder: Path, *, attended: bool) -> None:
-    async def first(loop: Loop, asks: Asks) -> None:
+    async def first(loop: Loop, asks: ScriptQuestions) -> None:
         prompt = await raised(asks, attended=attended)
         await loop.post(AnswerGiven(time.time(), prompt.id, YES))
         assert loop.state.prompts[prompt.id].state == "answering"
@@ -63,7 +63,7 @@ def crash_with_an_answer_on_its_way(folder: Path, *, attended: bool) -> None:
 def test_an_answer_that_was_taken_before_a_crash_is_in_the_box_after_it(tmp_path: Path) -> None:
     crash_with_an_answer_on_its_way(tmp_path, attended=True)
 
-    async def second(loop: Loop, asks: Asks) -> list[str]:
+    async def second(loop: Loop, asks: ScriptQuestions) -> list[str]:
         there = await asks.wait("abcdefgh", 10)
         assert there is not None
         assert there.state == "sent"
@@ -80,7 +80,7 @@ def test_an_answer_that_was_taken_before_a_crash_is_in_the_box_after_it(tmp_path
 def test_one_that_nobody_attends_is_confirmed_by_the_box_itself(tmp_path: Path) -> None:
     crash_with_an_answer_on_its_way(tmp_path, attended=False)
 
-    async def second(loop: Loop, asks: Asks) -> None:
+    async def second(loop: Loop, asks: ScriptQuestions) -> None:
         async with asyncio.timeout(60), loop.subscribe(0) as changes:
             async for change in changes:
                 if change.session is not None and change.session.state == "ended":
@@ -93,7 +93,7 @@ def test_one_that_nobody_attends_is_confirmed_by_the_box_itself(tmp_path: Path) 
 
 
 def test_a_withdrawn_one_with_an_untaken_answer_is_unsure_and_may_still_be_taken(tmp_path: Path) -> None:
-    async def work(loop: Loop, asks: Asks) -> None:
+    async def work(loop: Loop, asks: ScriptQuestions) -> None:
         prompt = await raised(asks, attended=True)
         await loop.answer(prompt.id, YES, 0)
         assert (await asks.wait(prompt.id, 10) or prompt).state == "sent"
@@ -111,7 +111,7 @@ def test_two_questions_with_one_id_at_once_are_not_one(tmp_path: Path) -> None:
     """An id is the script's own word. Whoever comes second with another question must not get the answer to the
     first."""
 
-    async def work(_: Loop, asks: Asks) -> None:
+    async def work(_: Loop, asks: ScriptQuestions) -> None:
         first, same, other = await asyncio.gather(
             asks.ask(Ask("Deploy kites?", ("yes", "no"), id="abcdefgh")),
             asks.ask(Ask("Deploy kites?", ("yes", "no"), id="abcdefgh")),

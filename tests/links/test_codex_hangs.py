@@ -15,9 +15,9 @@ from test_links_codex import DATA, Desk, listening, pending, place, serve_pendin
 from websockets.asyncio.server import ServerConnection, unix_serve
 
 from yourcall.agents.codex.agent import CODEX
-from yourcall.events import AnswerGiven
-from yourcall.links.codex import CodexServers
-from yourcall.model import Answer
+from yourcall.links.agent_server import AgentServers
+from yourcall.model.events import AnswerGiven
+from yourcall.model.prompts import Answer
 
 __all__ = ["place"]  # the fixture
 
@@ -45,14 +45,14 @@ class Hung:
 
 def test_a_server_that_hangs_for_a_while_keeps_its_sessions(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is stopped, or the machine swaps: what it asked is asked still when it comes back."""
-    monkeypatch.setattr("yourcall.links.codex.GONE_S", 0.2)
-    monkeypatch.setattr("yourcall.links.codex.OPENS_S", 0.3)
+    monkeypatch.setattr("yourcall.links.agent_server.GONE_S", 0.2)
+    monkeypatch.setattr("yourcall.links.agent_server.OPENS_S", 0.3)
 
     async def scene() -> None:
         desk = Desk()
         async with listening(desk, place):
             async with unix_serve(serve_pending, str(place)):
-                await desk.until(lambda: [p for p in desk.rows.values() if p.held])
+                await desk.until(lambda: [p for p in desk.rows.values() if p.answerable])
             (prompt,) = desk.rows.values()
             await asyncio.to_thread(place.unlink, missing_ok=True)
             hung = Hung(place)
@@ -61,19 +61,19 @@ def test_a_server_that_hangs_for_a_while_keeps_its_sessions(place: Path, monkeyp
             assert desk.rows[prompt.id].state == "open"
             await asyncio.to_thread(place.unlink, missing_ok=True)
             async with unix_serve(serve_pending, str(place)):
-                await desk.until(lambda: desk.rows[prompt.id].held)
+                await desk.until(lambda: desk.rows[prompt.id].answerable)
 
     asyncio.run(scene())
 
 
 def test_without_a_file_to_spare_no_session_is_called_over(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("yourcall.links.codex.GONE_S", 0.2)
+    monkeypatch.setattr("yourcall.links.agent_server.GONE_S", 0.2)
 
     async def scene() -> None:
         desk = Desk()
         talking: list[ServerConnection] = []
         async with listening(desk, place), unix_serve(serving(talking), str(place)):
-            await desk.until(lambda: [p for p in desk.rows.values() if p.held])
+            await desk.until(lambda: [p for p in desk.rows.values() if p.answerable])
             (prompt,) = desk.rows.values()
             made, tries = socket.socket, 0
 
@@ -86,7 +86,7 @@ def test_without_a_file_to_spare_no_session_is_called_over(place: Path, monkeypa
 
             monkeypatch.setattr(socket, "socket", scarce)
             await talking[0].close()
-            await desk.until(lambda: len(talking) == 2 and desk.rows[prompt.id].held)
+            await desk.until(lambda: len(talking) == 2 and desk.rows[prompt.id].answerable)
             monkeypatch.undo()
             assert tries >= 4
             assert "held again" in [moment.detail for moment in desk.rows[prompt.id].history]
@@ -112,11 +112,11 @@ def test_a_server_by_two_names_is_joined_once(tmp_path: Path) -> None:
 
     async def scene() -> None:
         desk = Desk()
-        servers = CodexServers(desk, CODEX, lambda: names)
+        servers = AgentServers(desk, CODEX, lambda: names)
         desk.links.append(servers)
         task = asyncio.create_task(servers.run())
         async with unix_serve(serve, str(names[1])):
-            await desk.until(lambda: [p for p in desk.rows.values() if p.held])
+            await desk.until(lambda: [p for p in desk.rows.values() if p.answerable])
             await asyncio.sleep(0.3)  # a second connection would be there by now
             (prompt,) = desk.rows.values()
             await desk.post(AnswerGiven(2.0, prompt.id, Answer("a1", "phone", "http", {"decision": ("allow",)})))
@@ -142,7 +142,7 @@ def test_a_server_by_two_names_is_joined_once(tmp_path: Path) -> None:
 
 def test_a_server_that_is_overloaded_is_asked_again(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`Server overloaded; retry later.`: what it asked in that thread was told to nobody, until it was over."""
-    monkeypatch.setattr("yourcall.links.codex.AGAIN_S", 0.2)
+    monkeypatch.setattr("yourcall.links.agent_server.AGAIN_S", 0.2)
     refused = 0
 
     class Overloaded:
@@ -171,7 +171,7 @@ def test_a_server_that_is_overloaded_is_asked_again(place: Path, monkeypatch: py
     async def scene() -> None:
         desk = Desk()
         async with listening(desk, place), unix_serve(serve, str(place)):
-            await desk.until(lambda: [p for p in desk.rows.values() if p.held])
+            await desk.until(lambda: [p for p in desk.rows.values() if p.answerable])
         assert refused == 2
 
     asyncio.run(scene())
@@ -184,7 +184,7 @@ def test_who_speaks_in_the_moment_the_connection_is_lost_is_told_so(place: Path)
         desk = Desk()
         talking: list[ServerConnection] = []
         async with listening(desk, place) as link, unix_serve(serving(talking), str(place)):
-            await desk.until(lambda: [p for p in desk.rows.values() if p.held])
+            await desk.until(lambda: [p for p in desk.rows.values() if p.answerable])
             (prompt,) = desk.rows.values()
             session = desk.state.sessions[prompt.session_id]
             live = link._of(session.id)
@@ -205,7 +205,7 @@ def test_what_was_on_record_before_it_was_asked_proves_nothing(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, year: int
 ) -> None:
     """A model may name two calls alike: the answer to the earlier one was taken for the proof of the later."""
-    monkeypatch.setattr("yourcall.links.codex.RECORD_S", 1.0)
+    monkeypatch.setattr("yourcall.links.agent_server.RECORD_S", 1.0)
     lines = [json.loads(line)["msg"] for line in (DATA / "ask-freeform.jsonl").read_text().splitlines()]
     asked = next(m for m in lines if m.get("method") == "item/tool/requestUserInput")
     rollout = tmp_path / "rollout.jsonl"
@@ -235,7 +235,7 @@ def test_what_was_on_record_before_it_was_asked_proves_nothing(
     async def scene() -> str:
         desk = Desk()
         async with listening(desk, place) as link, unix_serve(serve, str(place)):
-            await desk.until(lambda: [p for p in desk.rows.values() if p.held])
+            await desk.until(lambda: [p for p in desk.rows.values() if p.answerable])
             (prompt,) = desk.rows.values()
             await desk.post(AnswerGiven(2.0, prompt.id, Answer("a1", "phone", "http", {"db": ("o2",)})))
             live = link._of(prompt.session_id)

@@ -12,10 +12,11 @@ from test_tmux_screens import DOWN, House
 
 from kit.drawn import Drawn
 from kit.terminal import Tmux
-from yourcall.config import Config
-from yourcall.model import Answer, Session
+from yourcall.daemon.config import Config
+from yourcall.daemon.wiring import Daemon
+from yourcall.model.prompts import Answer
+from yourcall.model.sessions import Session
 from yourcall.store.sqlite import Store
-from yourcall.switchboard import Switchboard
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -45,7 +46,7 @@ def play(tmp_path: Path, tmux: Tmux, drawn: Drawn, act: Callable[[House], Awaita
 
     async def run() -> None:
         store = Store.open(tmp_path / "yourcall.db")
-        daemon = Switchboard(store, Config(), lambda: None)
+        daemon = Daemon(store, Config(), lambda: None)
         try:
             seen = await daemon.screens.watch(str(tmux.socket), pane.id, "codex")
             assert isinstance(seen, Session), seen

@@ -8,9 +8,9 @@ from pathlib import Path
 import uvloop
 
 from yourcall.agents.sightings import HookCall
-from yourcall.events import AnswerNotWritten, AnyEvent
 from yourcall.links.hooks import Hooks
-from yourcall.sockets import reach_unix
+from yourcall.model.events import AnswerNotWritten, AnyEvent
+from yourcall.system.sockets import reach_unix
 
 ASKED = "aaaabbbbcc"
 

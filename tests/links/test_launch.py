@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from yourcall.links import launch
-from yourcall.model import Refused
+from yourcall.links.stdio import launch
+from yourcall.model.prompts import Refused
 
 # Debian's .bashrc begins like this, and nvm's installer appends to it.
 INTERACTIVE = "case $- in *i*) ;; *) return;; esac\n"
@@ -65,14 +65,14 @@ def test_what_is_withheld_and_what_is_passed_on() -> None:
         "TMUX_PANE": "%3",
         "TERM": "dumb",
     }
-    kept = launch.prepared(env, api_billing=False, owned=True)
+    kept = launch.prepared(env, api_billing=False, owned="a secret")
     assert kept == {
         "CLAUDE_CODE_OAUTH_TOKEN": "token",
         "CLAUDE_CODE_USE_BEDROCK": "1",
         "TERM": "xterm-256color",
-        "YOURCALL_OWNED": "1",
+        "YOURCALL_OWNED": "a secret",
     }
-    kept = launch.prepared({**env, "TERM": "screen"}, api_billing=True, owned=False)
+    kept = launch.prepared({**env, "TERM": "screen", "YOURCALL_OWNED": "of another"}, api_billing=True)
     assert (kept["ANTHROPIC_API_KEY"], kept["TERM"], kept["TMUX_PANE"]) == ("sk-secret", "screen", "%3")
     assert "YOURCALL_OWNED" not in kept
 

@@ -14,12 +14,13 @@ import uvloop
 
 from kit.drawn import Drawn
 from kit.terminal import Tmux
-from yourcall.config import Config
-from yourcall.events import AnswerGiven, PromptRaised, SessionSeen
-from yourcall.links import speak
-from yourcall.model import Answer, Prompt, Question, Session, Verdict
+from yourcall.daemon.config import Config
+from yourcall.daemon.wiring import Daemon
+from yourcall.links.screen import send_text
+from yourcall.model.events import AnswerGiven, PromptRaised, SessionSeen
+from yourcall.model.prompts import Answer, Prompt, Question, Verdict
+from yourcall.model.sessions import Session
 from yourcall.store.sqlite import Store
-from yourcall.switchboard import Switchboard
 
 IDLE = (Path(__file__).parents[1] / "corpus/claude/idle-after-answer-120x40/screen.txt").read_text()
 BUSY = (Path(__file__).parents[1] / "corpus/claude/working-slow-120x40/screen.txt").read_text()
@@ -42,19 +43,23 @@ async def soon(wanted: Callable[[], object]) -> None:
 
 def test_an_instruction_that_a_crash_cut_short_is_told_as_unsure(tmp_path: Path) -> None:
     """It is on record and may have been typed, or not: it is not on its way any more, and nobody carries it."""
-    ready = Prompt("p1", "ready", "claude", "s1", "/p", "ready", 1.0, questions=(NEXT,), link="speech", held=True)
+    ready = Prompt(
+        "p1", "ready", "claude", "s1", "/p", "ready", 1.0, questions=(NEXT,), link="speech", answerable=True
+    )
 
     async def before() -> None:
-        daemon = Switchboard(store, Config(), lambda: None)
+        daemon = Daemon(store, Config(), lambda: None)
         daemon.loop._perform = lambda _: None  # the power fails
-        await daemon.post(SessionSeen(1.0, Session("s1", "claude", "/p")))
-        await daemon.post(PromptRaised(1.0, ready))
-        await daemon.post(AnswerGiven(time.time(), "p1", Answer("a", "me", "http", texts={"next": "go on"})))
-        assert daemon.state.prompts["p1"].state == "answering"
+        await daemon.events.post(SessionSeen(1.0, Session("s1", "claude", "/p")))
+        await daemon.events.post(PromptRaised(1.0, ready))
+        await daemon.events.post(
+            AnswerGiven(time.time(), "p1", Answer("a", "me", "http", texts={"next": "go on"}))
+        )
+        assert daemon.loop.state.prompts["p1"].state == "answering"
 
     async def after() -> tuple[str, str]:
-        daemon = Switchboard(store, Config(), lambda: None)
-        await daemon.recover()
+        daemon = Daemon(store, Config(), lambda: None)
+        await daemon.upkeep.recover()
         looking = asyncio.create_task(daemon.screens.run())
         async with daemon.loop.subscribe(0) as changes, asyncio.timeout(5):
             async for change in changes:
@@ -79,7 +84,7 @@ def test_who_hangs_up_leaves_no_half_typed_text_behind(tmux: Tmux, tmp_path: Pat
     drawn = Drawn(tmp_path, {"idle": IDLE, "draft": DRAFT, "sent": IDLE}, {("draft", "\r"): ["sent"]})
     pane = drawn.start(tmux)
 
-    async def act(daemon: Switchboard) -> None:
+    async def act(daemon: Daemon) -> None:
         session = await daemon.speaker.watch(str(pane.tmux.socket), pane.id)
         assert isinstance(session, Session)
         telling = asyncio.create_task(daemon.speaker.send(session, "go on"))
@@ -95,7 +100,7 @@ def test_who_hangs_up_leaves_no_half_typed_text_behind(tmux: Tmux, tmp_path: Pat
 
     store = Store.open(tmp_path / "yourcall.db")
     try:
-        uvloop.run(act(Switchboard(store, Config(), lambda: None)))
+        uvloop.run(act(Daemon(store, Config(), lambda: None)))
     finally:
         store.close()
     assert drawn.typed == b"\x1b[200~go on\x1b[201~\r"
@@ -105,15 +110,15 @@ def test_a_text_that_was_taken_late_is_not_told_as_taken_back(
     tmux: Tmux, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a busy machine Enter is read late, and before the keys that were to take the text out again."""
-    monkeypatch.setattr(speak, "TAKEN_S", 0.3)
+    monkeypatch.setattr(send_text, "TAKEN_S", 0.3)
     moves = {
         ("idle", "\x1b[200~go on\x1b[201~"): ["draft"],
-        ("draft", speak.CLEARING): ["busy"],  # what Enter leads to; the rest finds an empty box
+        ("draft", send_text.CLEARING): ["busy"],  # what Enter leads to; the rest finds an empty box
     }
     drawn = Drawn(tmp_path, {"idle": IDLE, "draft": DRAFT, "busy": BUSY}, moves)
     pane = drawn.start(tmux)
 
-    async def act(daemon: Switchboard) -> Verdict:
+    async def act(daemon: Daemon) -> Verdict:
         try:
             session = await daemon.speaker.watch(str(pane.tmux.socket), pane.id)
             assert isinstance(session, Session)
@@ -123,7 +128,7 @@ def test_a_text_that_was_taken_late_is_not_told_as_taken_back(
 
     store = Store.open(tmp_path / "yourcall.db")
     try:
-        said = uvloop.run(act(Switchboard(store, Config(), lambda: None)))
+        said = uvloop.run(act(Daemon(store, Config(), lambda: None)))
     finally:
         store.close()
     assert said == Verdict("confirmed", "the turn has begun")

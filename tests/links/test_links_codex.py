@@ -15,16 +15,18 @@ import uvloop
 from websockets.asyncio.server import ServerConnection, unix_serve
 
 from yourcall.agents.codex.agent import CODEX
-from yourcall.config import Codex, Config, Discovery
-from yourcall.conversation import Action
+from yourcall.agents.codex.live.terminal_threads import CONTROL
 from yourcall.core.state import State
 from yourcall.core.step import step
-from yourcall.events import AnswerGiven, AnyEvent, Deliver, SessionEnded, SessionSeen
+from yourcall.daemon.config import Codex, Config, Discovery
+from yourcall.daemon.wiring import Daemon
 from yourcall.links import history
-from yourcall.links.codex import CONTROL, CodexServers, homes
-from yourcall.model import Answer, Prompt, Session
+from yourcall.links.agent_server import AgentServers, homes
+from yourcall.model.conversation import Action
+from yourcall.model.events import AnswerGiven, AnyEvent, Deliver, SessionEnded, SessionSeen
+from yourcall.model.prompts import Answer, Prompt
+from yourcall.model.sessions import Session
 from yourcall.store.sqlite import Store
-from yourcall.switchboard import Switchboard
 
 DATA = Path(__file__).resolve().parents[1] / "data/codex/app-server"
 Script = Callable[[ServerConnection], Awaitable[None]]
@@ -37,7 +39,7 @@ class Desk:
         self.state = State()
         self.rows: dict[str, Prompt] = {}
         self.bodies: dict[str, bytes] = {}
-        self.links: list[CodexServers] = []
+        self.links: list[AgentServers] = []
 
     async def post(self, event: AnyEvent, bodies: dict[str, bytes] | None = None) -> object:
         self.bodies |= bodies or {}
@@ -61,8 +63,8 @@ class Desk:
 
 
 @contextlib.asynccontextmanager
-async def listening(desk: Desk, place: Path) -> AsyncIterator[CodexServers]:
-    link = CodexServers(desk, CODEX, lambda: [place])
+async def listening(desk: Desk, place: Path) -> AsyncIterator[AgentServers]:
+    link = AgentServers(desk, CODEX, lambda: [place])
     desk.links.append(link)
     task = asyncio.create_task(link.run())
     try:
@@ -111,13 +113,13 @@ def test_a_lost_connection_lets_go_and_a_new_one_holds_again(place: Path) -> Non
         desk = Desk()
         async with listening(desk, place):
             async with unix_serve(serve_pending, str(place)):
-                await desk.until(lambda: [p for p in desk.rows.values() if p.held])
+                await desk.until(lambda: [p for p in desk.rows.values() if p.answerable])
             (prompt,) = desk.rows.values()
-            await desk.until(lambda: not desk.rows[prompt.id].held)
+            await desk.until(lambda: not desk.rows[prompt.id].answerable)
             assert desk.rows[prompt.id].state == "open"
             await asyncio.to_thread(place.unlink, missing_ok=True)
             async with unix_serve(serve_pending, str(place)):
-                await desk.until(lambda: desk.rows[prompt.id].held)
+                await desk.until(lambda: desk.rows[prompt.id].answerable)
             assert "held again" in [moment.detail for moment in desk.rows[prompt.id].history]
             assert len(desk.rows) == 1
 
@@ -128,7 +130,7 @@ async def before_a_restart(place: Path) -> tuple[Desk, Prompt]:
     """A desk as a killed daemon leaves it: what Codex asked is still held, and nobody listens."""
     desk = Desk()
     async with listening(desk, place), unix_serve(serve_pending, str(place)):
-        await desk.until(lambda: [p for p in desk.rows.values() if p.held])
+        await desk.until(lambda: [p for p in desk.rows.values() if p.answerable])
         kept = State(dict(desk.state.prompts), dict(desk.state.sessions))
     await asyncio.to_thread(place.unlink, missing_ok=True)
     after = Desk()
@@ -173,13 +175,13 @@ def test_an_answer_that_waits_for_codex_is_not_sent_once_its_prompt_is_over(plac
 
 def test_a_server_that_stays_away_takes_its_sessions_along(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its socket is still there, as a killed server leaves it."""
-    monkeypatch.setattr("yourcall.links.codex.GONE_S", 1.5)
+    monkeypatch.setattr("yourcall.links.agent_server.GONE_S", 1.5)
 
     async def scene() -> None:
         desk = Desk()
         async with listening(desk, place):
             async with unix_serve(serve_pending, str(place)):
-                await desk.until(lambda: [p for p in desk.rows.values() if p.held])
+                await desk.until(lambda: [p for p in desk.rows.values() if p.answerable])
             (prompt,) = desk.rows.values()
             left = socket.socket(socket.AF_UNIX)
             await asyncio.to_thread(place.unlink, missing_ok=True)
@@ -201,7 +203,7 @@ def test_junk_is_no_news_and_no_end(place: Path) -> None:
     async def scene() -> None:
         desk = Desk()
         async with listening(desk, place), unix_serve(junk, str(place)):
-            await desk.until(lambda: [p for p in desk.rows.values() if p.held])
+            await desk.until(lambda: [p for p in desk.rows.values() if p.answerable])
             assert len(desk.state.sessions) == 1
 
     uvloop.run(scene())
@@ -226,7 +228,7 @@ def test_homes_are_the_configured_ones_the_users_and_those_of_sessions() -> None
         Session("b", "claude", "/tmp", transcript="/home/y/.claude/sessions/b.jsonl"),
         Session("c", "codex", "/tmp", transcript="relative/sessions/c.jsonl"),
     ]
-    found = homes(["/etc/one", "/etc/one"], Path("/home/me/.codex"), seen)
+    found = homes("codex", CODEX.server, ["/etc/one", "/etc/one"], Path("/home/me/.codex"), seen)
     assert found == [Path("/etc/one"), Path("/home/me/.codex"), Path("/home/x/.codex")]
 
 
@@ -244,8 +246,8 @@ def test_with_discovery_off_only_what_was_told_is_joined(
     monkeypatch.setenv("CODEX_HOME", "/own")
     store = Store.open(tmp_path / "yourcall.db")
     try:
-        daemon = Switchboard(store, Config(discovery=discovery, codex=Codex(["/told"])), lambda: None)
-        assert daemon._codex_sockets() == [Path(home) / CONTROL for home in expected]
+        daemon = Daemon(store, Config(discovery=discovery, codex=Codex(["/told"])), lambda: None)
+        assert daemon.sockets("codex") == [Path(home) / CONTROL for home in expected]
     finally:
         store.close()
 
@@ -266,7 +268,7 @@ def test_a_page_that_begins_with_the_end_of_a_call_still_names_it() -> None:
 
 def test_a_server_that_takes_its_time_is_waited_for(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What it still asks must not be given up before it had the chance to say so."""
-    monkeypatch.setattr("yourcall.links.codex.SETTLED_S", 0.1)
+    monkeypatch.setattr("yourcall.links.agent_server.SETTLED_S", 0.1)
     replies = asyncio.Event()
 
     async def slow(connection: ServerConnection) -> None:
@@ -277,16 +279,16 @@ def test_a_server_that_takes_its_time_is_waited_for(place: Path, monkeypatch: py
         desk = Desk()
         async with listening(desk, place):
             async with unix_serve(serve_pending, str(place)):
-                await desk.until(lambda: [p for p in desk.rows.values() if p.held])
+                await desk.until(lambda: [p for p in desk.rows.values() if p.answerable])
             (prompt,) = desk.rows.values()
-            await desk.until(lambda: not desk.rows[prompt.id].held)
+            await desk.until(lambda: not desk.rows[prompt.id].answerable)
             await asyncio.to_thread(place.unlink, missing_ok=True)
             async with unix_serve(slow, str(place)):
                 await desk.until(lambda: desk.links[0].reaches(prompt.session_id))
                 await asyncio.sleep(1)  # longer than it would be given after the replies
                 assert desk.rows[prompt.id].state == "open"
                 replies.set()
-                await desk.until(lambda: desk.rows[prompt.id].held)
+                await desk.until(lambda: desk.rows[prompt.id].answerable)
 
     uvloop.run(scene())
 
@@ -304,7 +306,7 @@ def serving(talking: list[ServerConnection]) -> Callable[[ServerConnection], Awa
 def test_a_mistake_of_ours_ends_no_session(
     place: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("yourcall.links.codex.GONE_S", 0.2)  # long over when the connection breaks
+    monkeypatch.setattr("yourcall.links.agent_server.GONE_S", 0.2)  # long over when the connection breaks
 
     async def scene() -> None:
         desk = Desk()
@@ -320,13 +322,13 @@ def test_a_mistake_of_ours_ends_no_session(
         monkeypatch.setattr(desk, "post", stumbling)
         talking: list[ServerConnection] = []
         async with listening(desk, place), unix_serve(serving(talking), str(place)):
-            await desk.until(lambda: [p for p in desk.rows.values() if p.held])
+            await desk.until(lambda: [p for p in desk.rows.values() if p.answerable])
             (prompt,) = desk.rows.values()
             await asyncio.sleep(0.4)
             stumbles.set()
             status = {"threadId": pending()[0]["id"], "status": {"type": "active", "activeFlags": []}}
             await talking[0].send(json.dumps({"method": "thread/status/changed", "params": status}))
-            await desk.until(lambda: len(talking) == 2 and desk.rows[prompt.id].held)
+            await desk.until(lambda: len(talking) == 2 and desk.rows[prompt.id].answerable)
             assert desk.rows[prompt.id].state == "open"
             assert prompt.session_id in desk.state.sessions
 
@@ -345,9 +347,9 @@ def test_a_look_that_fails_is_not_the_last_one(place: Path, caplog: pytest.LogCa
             looks += 1
             if looks == 1:
                 raise OSError(errno.EMFILE, "Too many open files")
-            return [*homes(["~nobody-of-this-name/.codex"], None, ()), place]
+            return [*homes("codex", CODEX.server, ["~nobody-of-this-name/.codex"], None, ()), place]
 
-        task = asyncio.create_task(CodexServers(desk, CODEX, places).run())
+        task = asyncio.create_task(AgentServers(desk, CODEX, places).run())
         async with unix_serve(serve_pending, str(place)):
             await desk.until(lambda: desk.rows or task.done())
             assert not task.done()

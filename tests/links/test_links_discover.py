@@ -20,10 +20,10 @@ from yourcall.agents.claude.agent import CLAUDE
 from yourcall.agents.claude.discover import OUTSIDE, runs
 from yourcall.core.state import State
 from yourcall.core.step import step
-from yourcall.events import AnyEvent, SessionEnded, SessionSeen
 from yourcall.links import discover, processes
 from yourcall.links.discover import Discovery, Mode
-from yourcall.model import Link, Session
+from yourcall.model.events import AnyEvent, SessionEnded, SessionSeen
+from yourcall.model.sessions import Link, Session
 
 SLEEP = ["bash", "-c", "exec -a claude sleep 600"]
 
@@ -116,7 +116,7 @@ def test_outside_tmux_it_is_read_only_and_only_if_all_are_wanted(ptys: Ptys, per
     (found,) = processes.running(runs, pty.pid)
     assert found.tty == pty.tty
     assert abs(found.started_at - time.time()) < 60
-    assert set(found.env) <= set(processes.VARIABLES)
+    assert set(found.env) <= processes.told_variables()
 
 
 def test_only_the_tree_below_the_root_is_looked_at(ptys: Ptys, person: Person) -> None:

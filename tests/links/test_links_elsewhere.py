@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from yourcall.core.state import State
-from yourcall.links.elsewhere import asked_elsewhere, served
-from yourcall.model import Kind, Link, Prompt, PromptState, Session
+from yourcall.links.screen.ownership import asked_elsewhere, served
+from yourcall.model.prompts import Kind, Prompt, PromptState
+from yourcall.model.sessions import Link, Session
 
 PANE = Session("pid-1-2", "codex", "/srv/shop", links=(Link("tmux", "%1", "/tmp/s"),))
 THREAD = Session("01a1", "codex", "/srv/shop", links=(Link("socket", "01a1", "/x.sock"),))

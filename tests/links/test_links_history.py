@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yourcall.agents.claude.conversation import read_entry
-from yourcall.conversation import Action, AnyEntry, AssistantText, Notice, Page, UserMessage
-from yourcall.links import history, transcript
+from yourcall.agents.claude.transcript import read_entry
+from yourcall.links import history, transcripts
 from yourcall.links.history import Follower, following, page
+from yourcall.model.conversation import Action, AnyEntry, AssistantText, Notice, Page, UserMessage
 
 
 def user(words: str) -> bytes:
@@ -118,7 +118,7 @@ def test_a_page_that_finds_little_ends_and_says_where_to_go_on(
 
 
 def test_a_line_beyond_reason_is_named_and_not_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (history, transcript):
+    for module in (history, transcripts):
         monkeypatch.setattr(module, "LONGEST_LINE", 1_000)
     monkeypatch.setattr(history, "BLOCK", 300)
     path.write_bytes(user("a") + user("x" * 5_000) + user("b"))

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import uvloop
 
 from yourcall.agents.sightings import HookCall
-from yourcall.config import Config
-from yourcall.links import told
-from yourcall.model import Prompt
+from yourcall.daemon.config import Config
+from yourcall.daemon.wiring import Daemon
+from yourcall.links.screen import announced
+from yourcall.model.prompts import Prompt
 from yourcall.store.sqlite import Store
-from yourcall.switchboard import Switchboard
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -29,7 +29,7 @@ ASKED = {"notification_type": "ToolPermission", "details": DETAILS}
 
 
 class House:
-    def __init__(self, daemon: Switchboard) -> None:
+    def __init__(self, daemon: Daemon) -> None:
         self.daemon, self.count = daemon, 0
 
     async def hook(self, event: str, env: dict[str, str] | None = None, **more: Any) -> bool:
@@ -37,19 +37,19 @@ class House:
         head = {"session_id": SESSION, "cwd": "/p", "hook_event_name": event}
         stamp = f"2026-11-15T06:58:{self.count:02d}.000Z"
         payload = json.dumps({**head, "timestamp": stamp, **more}).encode()
-        return await self.daemon.hook(
+        return await self.daemon.intake.hook(
             "gemini", HookCall(1000.0 + self.count, event, payload, env or {}, "", f"newid{self.count:05d}")
         )
 
     @property
     def open(self) -> list[Prompt]:
-        return [p for p in self.daemon.state.prompts.values() if p.state == "open" and p.kind != "ready"]
+        return [p for p in self.daemon.loop.state.prompts.values() if p.state == "open" and p.kind != "ready"]
 
 
 @asynccontextmanager
 async def house(tmp_path: Path) -> AsyncIterator[House]:
     store = Store.open(tmp_path / "yourcall.db")
-    daemon = Switchboard(store, Config(), lambda: None)
+    daemon = Daemon(store, Config(), lambda: None)
     try:
         yield House(daemon)
     finally:
@@ -65,7 +65,7 @@ def test_without_a_pane_it_is_shown_at_once_for_the_desk(tmp_path: Path) -> None
             assert at.open == []
             assert not await at.hook("Notification", **ASKED)
             (prompt,) = at.open
-            assert (prompt.title, prompt.held, prompt.link) == ("Run: touch a", False, "hook")
+            assert (prompt.title, prompt.answerable, prompt.link) == ("Run: touch a", False, "hook")
 
     uvloop.run(act())
 
@@ -92,10 +92,10 @@ def test_what_no_screen_shows_is_raised_all_the_same(tmp_path: Path, monkeypatch
             await at.hook("Notification", NOWHERE, **ASKED)
             await at.daemon.calls.look_for_lost()
             assert at.open == []
-            monkeypatch.setattr(told, "UNSEEN_S", 0.0)
+            monkeypatch.setattr(announced, "UNSEEN_S", 0.0)
             await at.daemon.calls.look_for_lost()
             (prompt,) = at.open
-            assert not prompt.held
+            assert not prompt.answerable
             assert "could not be found" in prompt.body
             await at.daemon.calls.look_for_lost()
             assert len(at.open) == 1

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yourcall.links import transcript
-from yourcall.links.transcript import Tail
+from yourcall.links import transcripts
+from yourcall.links.transcripts import Tail
 
 
 @pytest.fixture
@@ -75,8 +75,8 @@ def test_a_file_that_was_cut_or_replaced_is_read_anew(path: Path) -> None:
 
 
 def test_a_line_beyond_reason_is_passed_over(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transcript, "MOST_AT_ONCE", 16)
-    monkeypatch.setattr(transcript, "LONGEST_LINE", 64)
+    monkeypatch.setattr(transcripts, "MOST_AT_ONCE", 16)
+    monkeypatch.setattr(transcripts, "LONGEST_LINE", 64)
     path.write_bytes(b"")
     tail = Tail(path, 0)
     add(path, b"a\n" + b"x" * 50 + b"\n" + b"y" * 200 + b"\nb\n")

@@ -15,18 +15,20 @@ import uvloop
 from msgspec.structs import replace
 
 from kit.poll import until
-from yourcall.agents.agent import Agent
 from yourcall.agents.claude.agent import CLAUDE
-from yourcall.agents.talk import Wish
-from yourcall.config import Config
-from yourcall.links import lodging, processes
-from yourcall.links.lodgers import Lodgers
-from yourcall.links.lodging import Lodged
-from yourcall.links.started import RUNS_ALREADY
-from yourcall.model import Link, Session, Verdict
-from yourcall.sockets import short_folder
+from yourcall.agents.session_spec import StartOptions
+from yourcall.agents.spec import Agent
+from yourcall.daemon.config import Config
+from yourcall.daemon.wiring import Daemon
+from yourcall.links import processes
+from yourcall.links.private_tmux import server as lodging
+from yourcall.links.private_tmux.server import PrivateSession
+from yourcall.links.private_tmux.sessions import PrivateSessions
+from yourcall.links.stdio.sessions import RUNS_ALREADY
+from yourcall.model.prompts import Verdict
+from yourcall.model.sessions import Link, Session
 from yourcall.store.sqlite import Store
-from yourcall.switchboard import Switchboard
+from yourcall.system.sockets import short_folder
 
 TELLS = "import json, os, sys, time; p = sys.argv[1]; open(p + '.new', 'w').write(json.dumps(sys.argv[2:]));"
 TELLS += "os.rename(p + '.new', p); time.sleep(600)"
@@ -39,7 +41,7 @@ def test_a_word_that_ends_with_a_semicolon_is_a_word(tmp_path: Path, last: str) 
     argv = [sys.executable, "-S", "-c", TELLS, str(told), "one;", "two", last]
     env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(tmp_path), "LANG": "C.UTF-8"}
     lodged = lodging.start(tmp_path, argv, env, tmp_path)
-    assert isinstance(lodged, Lodged), lodged
+    assert isinstance(lodged, PrivateSession), lodged
     try:
         until(told.exists, what="its words")
         assert json.loads(told.read_text()) == ["one;", "two", last]
@@ -63,22 +65,22 @@ def test_a_session_whose_starter_left_is_looked_after(tmp_path: Path, sleeper: A
     """It runs, and what it asks at its start must reach somebody."""
     folder = short_folder(tmp_path, "tmux")
 
-    async def act(daemon: Switchboard) -> list[str]:
-        lodgers = Lodgers(daemon, daemon.screens, daemon.started, {"claude": sleeper}.get, tmp_path)
-        starting = asyncio.create_task(lodgers.start("claude", Wish(str(tmp_path), "hello"), remote=False))
+    async def act(daemon: Daemon) -> list[str]:
+        lodgers = PrivateSessions(daemon.events, daemon.screens, daemon.started, {"claude": sleeper}.get, tmp_path)
+        starting = asyncio.create_task(lodgers.start("claude", StartOptions(str(tmp_path), "hello"), remote=False))
         async with asyncio.timeout(60):
             while not list(folder.glob("claude-*")):  # noqa: ASYNC110 - what another program has done
                 await asyncio.sleep(0.01)
             starting.cancel()
             await asyncio.wait([starting])
-            while not daemon.state.sessions:  # noqa: ASYNC110
+            while not daemon.loop.state.sessions:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
         await daemon.close()
-        return [link.kind for session in daemon.state.sessions.values() for link in session.links]
+        return [link.kind for session in daemon.loop.state.sessions.values() for link in session.links]
 
     store = Store.open(tmp_path / "yourcall.db")
     try:
-        assert uvloop.run(act(Switchboard(store, Config(), lambda: None, tmp_path))) == ["tmux"]
+        assert uvloop.run(act(Daemon(store, Config(), lambda: None, tmp_path))) == ["tmux"]
     finally:
         for left in folder.glob("claude-*"):
             lodging.end(left)
@@ -88,14 +90,14 @@ def test_a_session_whose_starter_left_is_looked_after(tmp_path: Path, sleeper: A
 def test_a_session_that_two_go_on_with_at_once_has_one_terminal(tmp_path: Path, sleeper: Agent) -> None:
     """Both would write to one conversation, and do what was said twice."""
     folder = short_folder(tmp_path, "tmux")
-    wish = Wish(str(tmp_path), "hello", resume="0b4d9c1e")
+    wish = StartOptions(str(tmp_path), "hello", resume="0b4d9c1e")
 
-    async def act(daemon: Switchboard) -> list[object]:
-        lodgers = Lodgers(daemon, daemon.screens, daemon.started, {"claude": sleeper}.get, tmp_path)
+    async def act(daemon: Daemon) -> list[object]:
+        lodgers = PrivateSessions(daemon.events, daemon.screens, daemon.started, {"claude": sleeper}.get, tmp_path)
         both = [asyncio.create_task(lodgers.start("claude", wish, remote=False)) for _ in range(2)]
         async with asyncio.timeout(60):
             done, _ = await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-            while not daemon.state.sessions:  # noqa: ASYNC110 - what another program has done
+            while not daemon.loop.state.sessions:  # noqa: ASYNC110 - what another program has done
                 await asyncio.sleep(0.01)
         for each in both:
             each.cancel()
@@ -104,7 +106,7 @@ def test_a_session_that_two_go_on_with_at_once_has_one_terminal(tmp_path: Path, 
 
     store = Store.open(tmp_path / "yourcall.db")
     try:
-        assert uvloop.run(act(Switchboard(store, Config(), lambda: None, tmp_path))) == [RUNS_ALREADY]
+        assert uvloop.run(act(Daemon(store, Config(), lambda: None, tmp_path))) == [RUNS_ALREADY]
         assert len(list(folder.glob("claude-*"))) == 1
     finally:
         for left in folder.glob("claude-*"):
@@ -121,10 +123,10 @@ def test_to_look_for_a_session_makes_no_home() -> None:
 ENV = {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"}
 
 
-def lodged_in(tmp_path: Path, script: str) -> tuple[Lodged, Session]:
+def lodged_in(tmp_path: Path, script: str) -> tuple[PrivateSession, Session]:
     """A program in a private tmux, and the session that it is."""
     lodged = lodging.start(tmp_path, ["/bin/sh", "-c", script], {**ENV, "HOME": str(tmp_path)}, tmp_path)
-    assert isinstance(lodged, Lodged), lodged
+    assert isinstance(lodged, PrivateSession), lodged
     pid = int(lodging.tmux(lodged.socket, "list-panes", "-a", "-F", "#{pane_pid}").stdout)
     link = Link("tmux", lodged.pane, str(lodged.socket))
     return lodged, Session("s1", "claude", "/p", links=(link,), pid=pid, pid_started=processes.started(pid))
@@ -133,13 +135,13 @@ def lodged_in(tmp_path: Path, script: str) -> tuple[Lodged, Session]:
 def stopped(tmp_path: Path, session: Session) -> Verdict:
     """What is said to who wants this session to end."""
 
-    async def act(daemon: Switchboard) -> Verdict:
+    async def act(daemon: Daemon) -> Verdict:
         async with asyncio.timeout(60):
             return await daemon.lodgers.stop(session)
 
     store = Store.open(tmp_path / "yourcall.db")
     try:
-        return uvloop.run(act(Switchboard(store, Config(), lambda: None, tmp_path)))
+        return uvloop.run(act(Daemon(store, Config(), lambda: None, tmp_path)))
     finally:
         store.close()
 

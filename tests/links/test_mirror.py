@@ -12,9 +12,10 @@ import uvloop
 
 from kit.drawn import Drawn
 from kit.terminal import Tmux
-from yourcall.links.mirror import Frame, Mirror
-from yourcall.links.servers import Servers
-from yourcall.model import Link, Refused, Session
+from yourcall.links.screen.mirror import Frame, Mirror
+from yourcall.links.screen.servers import Servers
+from yourcall.model.prompts import Refused
+from yourcall.model.sessions import Link, Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,9 +10,10 @@ import uvloop
 from yourcall.agents.claude.agent import CLAUDE
 from yourcall.core.state import State, Step
 from yourcall.core.step import step
-from yourcall.events import AnyEvent, PromptRaised, SessionSeen
-from yourcall.links import names
-from yourcall.model import Prompt, Session
+from yourcall.links import session_ids
+from yourcall.model.events import AnyEvent, PromptRaised, SessionSeen
+from yourcall.model.prompts import Prompt
+from yourcall.model.sessions import Session
 
 
 def session(folder: Path, name: str, pid: int = 7) -> Session:
@@ -42,29 +43,29 @@ def test_a_late_word_is_told_from_news_by_the_file(tmp_path: Path) -> None:
     new, old = session(tmp_path, "new"), session(tmp_path, "old")
     state = House(new).state
     told(tmp_path, "new")
-    assert names.current(CLAUDE, state, old, begins=False) == "new"
+    assert session_ids.current(CLAUDE, state, old, begins=False) == "new"
     # It says that it begins: that is news, whatever the file says so far.
-    assert names.current(CLAUDE, state, old, begins=True) == "old"
+    assert session_ids.current(CLAUDE, state, old, begins=True) == "old"
     told(tmp_path, "old")
-    assert names.current(CLAUDE, state, old, begins=False) == "old"
+    assert session_ids.current(CLAUDE, state, old, begins=False) == "old"
     # The file of a process that is gone speaks of nobody.
     told(tmp_path, "new", started="before")
-    assert names.current(CLAUDE, state, old, begins=False) == "old"
+    assert session_ids.current(CLAUDE, state, old, begins=False) == "old"
 
 
 def test_only_the_same_process_is_the_same_run(tmp_path: Path) -> None:
     told(tmp_path, "new")
     state = House(session(tmp_path, "new", pid=8)).state
-    assert names.others(state, session(tmp_path, "old")) == []
-    assert names.current(CLAUDE, state, session(tmp_path, "old"), begins=False) == "old"
-    assert names.others(state, Session("unknown", "claude", "/src")) == []
+    assert session_ids.others(state, session(tmp_path, "old")) == []
+    assert session_ids.current(CLAUDE, state, session(tmp_path, "old"), begins=False) == "old"
+    assert session_ids.others(state, Session("unknown", "claude", "/src")) == []
 
 
 def test_a_made_up_name_always_gives_way(tmp_path: Path) -> None:
     state = House(session(tmp_path, "pid-7-then")).state
     own = session(tmp_path, "own")
-    assert names.current(CLAUDE, state, own, begins=False) == "own"
-    assert [each.id for each in names.others(state, own)] == ["pid-7-then"]
+    assert session_ids.current(CLAUDE, state, own, begins=False) == "own"
+    assert [each.id for each in session_ids.others(state, own)] == ["pid-7-then"]
 
 
 def test_prompts_go_with_the_run(tmp_path: Path) -> None:
@@ -76,7 +77,7 @@ def test_prompts_go_with_the_run(tmp_path: Path) -> None:
     async def act() -> None:
         for event in (PromptRaised(1.0, ready), PromptRaised(1.0, problem), SessionSeen(2.0, new)):
             await house.post(event)
-        await names.follow(house, old, "new", "It was cleared.")
+        await session_ids.follow(house, old, "new", "It was cleared.")
 
     uvloop.run(act())
     assert list(house.state.sessions) == ["new"]

@@ -20,8 +20,8 @@ from kit.poll import until
 from kit.terminal import Tmux
 from yourcall.links import processes
 from yourcall.links.presence import Presence, last_read
-from yourcall.links.servers import Servers
-from yourcall.model import Link, Session
+from yourcall.links.screen.servers import Servers
+from yourcall.model.sessions import Link, Session
 
 # Reads a line at a time from its terminal, and says so; prints without being asked.
 READER = "import sys\nprint('there', flush=True)\nfor line in sys.stdin: print('got', line.strip(), flush=True)"

@@ -19,9 +19,9 @@ from kit.drawn import Drawn
 from kit.poll import PATIENCE_S, until
 from kit.terminal import Ptys
 from kit.yourcall import COMMAND, Yourcall
-from yourcall.links.pty import DOOR, SHADOW
-from yourcall.links.relay import QUIET_S
-from yourcall.sockets import short_folder
+from yourcall.links.pty.pane import DOOR, SHADOW
+from yourcall.links.pty.relay import QUIET_S
+from yourcall.system.sockets import short_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

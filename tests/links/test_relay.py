@@ -17,8 +17,8 @@ from kit.full_screen import FullScreen, Step
 from kit.poll import until
 from kit.terminal import Pty, alive
 from kit.yourcall import COMMAND, Yourcall
-from yourcall.links import lodging
-from yourcall.sockets import short_folder
+from yourcall.links.private_tmux import server
+from yourcall.system.sockets import short_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -288,7 +288,7 @@ def test_a_terminal_that_tells_no_size_is_read_as_programs_take_it(yourcall: You
 
         def shows() -> str:
             shadows = short_folder(yourcall.home, "pty").glob("sh-*.tmux")
-            return "".join(lodging.tmux(shadow, "capture-pane", "-p").stdout for shadow in shadows)
+            return "".join(server.tmux(shadow, "capture-pane", "-p").stdout for shadow in shadows)
 
         until(lambda: "Do you want to proceed?" in shows(), show=shows)
     finally:

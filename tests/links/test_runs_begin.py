@@ -15,14 +15,14 @@ from pathlib import Path
 
 import uvloop
 
-from yourcall.config import Config
-from yourcall.links.door import About, Answer, Ask, Door, Written
-from yourcall.links.pty import Pty
-from yourcall.links.shadow import Shadow
-from yourcall.links.tmux import Gone
-from yourcall.sockets import short_folder
+from yourcall.daemon.config import Config
+from yourcall.daemon.wiring import Daemon
+from yourcall.links.pty.control_socket import About, Answer, Ask, ControlSocket, Written
+from yourcall.links.pty.pane import Pty
+from yourcall.links.pty.screen_copy import ScreenCopy
+from yourcall.links.screen.tmux import Gone
 from yourcall.store.sqlite import Store
-from yourcall.switchboard import Switchboard
+from yourcall.system.sockets import short_folder
 
 
 @contextlib.contextmanager
@@ -30,7 +30,7 @@ def served(home: Path, answers: Callable[[Ask, Answer], None]) -> Generator[Path
     """The door of a run called `one`."""
     folder = short_folder(home, "pty")
     folder.mkdir(parents=True, mode=0o700, exist_ok=True)
-    door, over = Door(folder / "one.pty", answers), threading.Event()
+    door, over = ControlSocket(folder / "one.pty", answers), threading.Event()
 
     def serve() -> None:
         while not over.is_set():
@@ -57,17 +57,17 @@ def test_a_run_whose_screen_comes_late_is_looked_at_all_the_same(tmp_path: Path)
     def answers(ask: Ask, answer: Answer) -> None:
         answer(About("one", "claude", "/p", 1.0, os.getpid(), seen=True))
 
-    async def act(daemon: Switchboard) -> list[tuple[str, str]]:
+    async def act(daemon: Daemon) -> list[tuple[str, str]]:
         folder = short_folder(tmp_path, "pty")
         await daemon.runs.look(folder)
-        assert daemon.state.sessions == {}, "nothing can be seen of it yet"
-        shadow = Shadow(folder, "one", 80, 24)
+        assert daemon.loop.state.sessions == {}, "nothing can be seen of it yet"
+        shadow = ScreenCopy(folder, "one", 80, 24)
         try:
             async with asyncio.timeout(15):
-                while not daemon.state.sessions:
+                while not daemon.loop.state.sessions:
                     await daemon.runs.look(folder)
                     await asyncio.sleep(0.1)
-            return [(link.kind, link.target) for s in daemon.state.sessions.values() for link in s.links]
+            return [(link.kind, link.target) for s in daemon.loop.state.sessions.values() for link in s.links]
         finally:
             await daemon.close()
             shadow.close()
@@ -75,7 +75,7 @@ def test_a_run_whose_screen_comes_late_is_looked_at_all_the_same(tmp_path: Path)
     store = Store.open(tmp_path / "yourcall.db")
     try:
         with served(tmp_path, answers):  # its program has begun, and its shadow has not
-            assert uvloop.run(act(Switchboard(store, Config(), lambda: None, tmp_path))) == [("pty", "one")]
+            assert uvloop.run(act(Daemon(store, Config(), lambda: None, tmp_path))) == [("pty", "one")]
     finally:
         store.close()
 
@@ -117,7 +117,7 @@ def test_a_door_that_is_just_being_made_is_not_taken_away(tmp_path: Path) -> Non
     begins.bind(str(door))  # and does not listen yet
     store = Store.open(tmp_path / "yourcall.db")
     try:
-        daemon = Switchboard(store, Config(), lambda: None, tmp_path)
+        daemon = Daemon(store, Config(), lambda: None, tmp_path)
         uvloop.run(daemon.runs.look(folder))
         assert door.exists()
         long_ago = time.time() - 60

@@ -19,12 +19,15 @@ from msgspec.structs import replace
 
 from kit.drawn import Drawn
 from kit.terminal import Tmux
-from yourcall.config import Config
-from yourcall.events import PromptRaised, SessionSeen
-from yourcall.links import control, processes
-from yourcall.model import Option, Prompt, Question, Session
+from yourcall.daemon.config import Config
+from yourcall.daemon.wiring import Daemon
+from yourcall.links import processes
+from yourcall.links.reconcile import Reconcile
+from yourcall.links.screen import tmux_control
+from yourcall.model.events import PromptRaised, SessionSeen
+from yourcall.model.prompts import Option, Prompt, Question
+from yourcall.model.sessions import Session
 from yourcall.store.sqlite import Store
-from yourcall.switchboard import Switchboard
 
 BASH = (Path(__file__).parents[1] / "corpus/claude/bash-120x40/screen.txt").read_text()
 ASKED = Question("decision", "May it?", (Option("allow", "Yes", "allow_once"), Option("deny", "No", "deny")))
@@ -56,23 +59,26 @@ def no_file_can_be_opened() -> Generator[None]:
 
 def test_without_a_file_to_spare_no_session_is_called_gone(tmp_path: Path) -> None:
     me = Session("s1", "claude", "/p", pid=os.getpid(), pid_started=processes.started(os.getpid()))
-    watched = Prompt("p1", "permission", "claude", "s1", "/p", "x", time.time(), questions=(ASKED,), held=True)
+    watched = Prompt(
+        "p1", "permission", "claude", "s1", "/p", "x", time.time(), questions=(ASKED,), answerable=True
+    )
 
-    async def act(daemon: Switchboard) -> tuple[list[str], list[str]]:
-        await daemon.post(SessionSeen(time.time(), me))
-        await daemon.post(SessionSeen(time.time(), replace(me, id="s2", agent="codex")))
-        await daemon.post(PromptRaised(time.time(), watched))
+    async def act(daemon: Daemon) -> tuple[list[str], list[str]]:
+        await daemon.events.post(SessionSeen(time.time(), me))
+        await daemon.events.post(SessionSeen(time.time(), replace(me, id="s2", agent="codex")))
+        await daemon.events.post(PromptRaised(time.time(), watched))
         with no_file_can_be_opened():
-            await daemon._end_the_gone(time.time())
+            anew = Reconcile(daemon.events, {}.get, daemon.watches.watching, daemon.speaker.reaches)
+            await anew.end_the_gone()
             end = time.monotonic() + 1.0
             while time.monotonic() < end:  # its watch looks twice before it says so
                 await daemon.watches.last_look("s1")
                 await asyncio.sleep(0.05)
-        return sorted(daemon.state.sessions), sorted(daemon.state.prompts)
+        return sorted(daemon.loop.state.sessions), sorted(daemon.loop.state.prompts)
 
     store = Store.open(tmp_path / "yourcall.db")
     try:
-        assert uvloop.run(act(Switchboard(store, Config(), lambda: None))) == (["s1", "s2"], ["p1"])
+        assert uvloop.run(act(Daemon(store, Config(), lambda: None))) == (["s1", "s2"], ["p1"])
     finally:
         store.close()
 
@@ -94,11 +100,11 @@ def test_a_tmux_that_is_silent_for_a_while_ends_no_session(
     tmux: Tmux, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A session that only a screen told of was ended at the first silence, and nobody ever looked there again."""
-    monkeypatch.setattr(control, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(tmux_control, "PATIENCE_S", 0.3)
     pane = Drawn(tmp_path, {"ask": BASH}, {}).start(tmux)
     server = int(tmux.run("display-message", "-p", "#{pid}").strip())
 
-    async def act(daemon: Switchboard) -> tuple[bool, list[str]]:
+    async def act(daemon: Daemon) -> tuple[bool, list[str]]:
         seen = await daemon.speaker.watch(str(pane.tmux.socket), pane.id)
         assert isinstance(seen, Session)
 
@@ -109,7 +115,7 @@ def test_a_tmux_that_is_silent_for_a_while_ends_no_session(
                     await asyncio.sleep(0.02)
 
         def states() -> list[str]:
-            return [prompt.state for prompt in daemon.state.prompts.values()]
+            return [prompt.state for prompt in daemon.loop.state.prompts.values()]
 
         try:
             await look_until(lambda: states() == ["open"])
@@ -119,13 +125,13 @@ def test_a_tmux_that_is_silent_for_a_while_ends_no_session(
             finally:
                 os.kill(server, signal.SIGCONT)
             await look_until(lambda: states() in (["open"], []))
-            return list(daemon.state.sessions) == [seen.id], states()
+            return list(daemon.loop.state.sessions) == [seen.id], states()
         finally:
             await daemon.close()
 
     store = Store.open(tmp_path / "yourcall.db")
     try:
-        assert uvloop.run(act(Switchboard(store, Config(), lambda: None))) == (True, ["open"])
+        assert uvloop.run(act(Daemon(store, Config(), lambda: None))) == (True, ["open"])
     finally:
         store.close()
 
@@ -134,7 +140,7 @@ def test_a_tmux_that_is_stopped_costs_no_file_for_each_question(
     tmux: Tmux, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A client hands its output to the server. While that one stood still, our end of it stayed open as well."""
-    monkeypatch.setattr(control, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(tmux_control, "PATIENCE_S", 0.1)
     Drawn(tmp_path, {"a": "nothing"}, {}).start(tmux)
     server = int(tmux.run("display-message", "-p", "#{pid}"))
 
@@ -143,9 +149,9 @@ def test_a_tmux_that_is_stopped_costs_no_file_for_each_question(
 
     async def ask(times: int) -> int:
         for _ in range(times):
-            with pytest.raises(control.Silent):
-                await control.run(str(tmux.socket), ["list-sessions"])
-            assert await control.Control.attach(str(tmux.socket), "$0") is None
+            with pytest.raises(tmux_control.Silent):
+                await tmux_control.run(str(tmux.socket), ["list-sessions"])
+            assert await tmux_control.Control.attach(str(tmux.socket), "$0") is None
         return open_files()
 
     # On the daemon's loop: the other one would not even come back.
@@ -167,18 +173,18 @@ def test_a_tmux_that_is_stopped_keeps_no_dialog_elsewhere_waiting(
     quiet = Drawn(stopped, {"a": "nothing"}, {}).start(tmux)
     server = int(tmux.run("display-message", "-p", "#{pid}"))
 
-    async def act(daemon: Switchboard, other: Tmux) -> list[str]:
+    async def act(daemon: Daemon, other: Tmux) -> list[str]:
         try:
             assert isinstance(await daemon.speaker.watch(str(tmux.socket), quiet.id), Session)
             pane = Drawn(asks, {"ask": BASH}, {}).start(other)
             assert isinstance(await daemon.speaker.watch(str(other.socket), pane.id), Session)
-            monkeypatch.setattr(control, "PATIENCE_S", 600.0)
+            monkeypatch.setattr(tmux_control, "PATIENCE_S", 600.0)
             os.kill(server, signal.SIGSTOP)
             async with asyncio.timeout(60):
-                while not daemon.state.prompts:
+                while not daemon.loop.state.prompts:
                     await daemon.screens.look_around()
                     await asyncio.sleep(0.02)
-            return [prompt.state for prompt in daemon.state.prompts.values()]
+            return [prompt.state for prompt in daemon.loop.state.prompts.values()]
         finally:
             os.kill(server, signal.SIGCONT)
             await daemon.close()
@@ -186,6 +192,6 @@ def test_a_tmux_that_is_stopped_keeps_no_dialog_elsewhere_waiting(
     store = Store.open(tmp_path / "yourcall.db")
     try:
         with Tmux() as other:
-            assert uvloop.run(act(Switchboard(store, Config(), lambda: None), other)) == ["open"]
+            assert uvloop.run(act(Daemon(store, Config(), lambda: None), other)) == ["open"]
     finally:
         store.close()

@@ -11,7 +11,7 @@ from pathlib import Path
 CHILD = """
 import ctypes, os, socket, sys
 from pathlib import Path
-from yourcall.sockets import reach_unix
+from yourcall.system.sockets import reach_unix
 if os.getuid() == 0:
     none = ctypes.create_string_buffer(24)
     head = (ctypes.c_uint32 * 2)(0x20080522, 0)

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import uvloop
 
-from yourcall.agents.talk import Wish
+from yourcall.agents.registry import AGENTS
+from yourcall.agents.session_spec import StartOptions
 from yourcall.core.state import State
-from yourcall.events import AnyEvent
-from yourcall.links.started import Policy, Started
-from yourcall.model import Refused
-from yourcall.switchboard import AGENTS
+from yourcall.links.stdio.sessions import Policy, StdioSessions
+from yourcall.model.events import AnyEvent
+from yourcall.model.prompts import Refused
 
 
 class Teller:
@@ -27,8 +27,8 @@ class Teller:
 @pytest.mark.parametrize("allowed", [Policy(skip_permissions=True), Policy(permission_mode="bypassPermissions")])
 def test_what_the_config_allows_one_agent_it_allows_no_other(tmp_path: Path, agent: str, allowed: Policy) -> None:
     mine, others = (Policy(), allowed) if agent == "claude" else (allowed, Policy())
-    started = Started(Teller(), AGENTS, mine, {"codex": others})
-    wish = Wish(str(tmp_path), "x", "bypassPermissions")
+    started = StdioSessions(Teller(), AGENTS, mine, {"codex": others})
+    wish = StartOptions(str(tmp_path), "x", "bypassPermissions")
     refused = uvloop.run(started.start(agent, wish, remote=True))
     assert isinstance(refused, Refused)
     assert f"[{agent}] permission_mode" in refused.reason
@@ -45,8 +45,8 @@ def test_what_can_be_started_is_what_the_login_shell_finds(
         (tmp_path / "bin" / program).write_text("#!/bin/sh\n")
         (tmp_path / "bin" / program).chmod(0o700)
     (tmp_path / "bin" / "kilo").write_text("not a program\n")
-    started = Started(Teller(), AGENTS, Policy())
+    started = StdioSessions(Teller(), AGENTS, Policy())
     assert uvloop.run(started.offers()) == ["codex", "opencode"]
-    refused = uvloop.run(started.start("gemini", Wish(str(tmp_path), "x"), remote=True))
+    refused = uvloop.run(started.start("gemini", StartOptions(str(tmp_path), "x"), remote=True))
     assert isinstance(refused, Refused)
     assert "Here it can start: codex, opencode." in refused.reason

@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 import uvloop
 
-from yourcall.agents.talk import Done, Speaking, Spoke, Wish
+from yourcall.agents.registry import AGENTS
+from yourcall.agents.session_spec import Output, RequestDone, Speaking, StartOptions
 from yourcall.core.state import State
-from yourcall.events import AnyEvent
-from yourcall.links import stdio
-from yourcall.links.started import Policy, Running, Started
-from yourcall.links.stdio import Piped
-from yourcall.model import Answer, Prompt, Refused, Session
-from yourcall.switchboard import AGENTS
+from yourcall.links.stdio import process
+from yourcall.links.stdio.process import PipedProcess
+from yourcall.links.stdio.sessions import Policy, Running, StdioSessions
+from yourcall.model.events import AnyEvent
+from yourcall.model.prompts import Answer, Prompt, Refused
+from yourcall.model.sessions import Session
 
 ENV = {"PATH": os.environ.get("PATH", os.defpath)}
 
@@ -40,12 +41,15 @@ class Words:
     def __init__(self) -> None:
         self.heard: list[bytes] = []
 
+    def state(self) -> bytes:
+        return b""
+
     def open(self) -> list[bytes]:
         return []
 
-    def hear(self, line: bytes, at: float) -> Spoke:
+    def hear(self, line: bytes, at: float) -> Output:
         self.heard.append(line)
-        return Spoke(done=Done("r1")) if line == b"granted" else Spoke()
+        return Output(done=RequestDone("r1")) if line == b"granted" else Output()
 
     def answer(self, prompt: Prompt, answer: Answer, request: bytes) -> bytes | Refused:
         return Refused("never asked")
@@ -64,9 +68,9 @@ def test_a_word_that_comes_just_as_its_asker_leaves_ends_no_session(tmp_path: Pa
     script = f"read _; read _ < '{go}'; echo granted; echo said > '{said}'; while read x; do echo \"$x\"; done"
 
     async def act() -> list[bytes]:
-        started = Started(Desk(), {}, Policy())
+        started = StdioSessions(Desk(), {}, Policy())
         talk, loop = Words(), asyncio.get_running_loop()
-        running = Running(Piped.start(["/bin/sh", "-c", script], ENV, tmp_path), talk)
+        running = Running(PipedProcess.start(["/bin/sh", "-c", script], ENV, tmp_path), talk)
         started._running.add(running)
         started._spawn(started._follow(running))
         session = Session("s1", "words", "/p")
@@ -92,15 +96,15 @@ def test_yourcall_stops_even_if_a_session_is_started_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It waited for the new one to end by itself, which it need not do for days."""
-    monkeypatch.setattr(stdio, "ENDS_S", 1.0)
+    monkeypatch.setattr(process, "ENDS_S", 1.0)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("SHELL", "/bin/sh")
     ready = tmp_path / "ready"
     stubborn = f"trap '' TERM; touch '{ready}'; while read x; do :; done"
 
     async def act() -> str | Refused:
-        started = Started(Desk(), AGENTS, Policy(), {"acp": Policy()})
-        running = Running(Piped.start(["/bin/sh", "-c", stubborn], ENV, tmp_path), Words())
+        started = StdioSessions(Desk(), AGENTS, Policy(), {"acp": Policy()})
+        running = Running(PipedProcess.start(["/bin/sh", "-c", stubborn], ENV, tmp_path), Words())
         started._running.add(running)
         started._spawn(started._follow(running))
         async with asyncio.timeout(60):
@@ -108,7 +112,7 @@ def test_yourcall_stops_even_if_a_session_is_started_meanwhile(
                 await asyncio.sleep(0.01)
             closing = asyncio.create_task(started.close())
             await asyncio.sleep(0)  # it waits for the stubborn one
-            wish = Wish(str(tmp_path), "", command=("/bin/sleep", "60"))
+            wish = StartOptions(str(tmp_path), "", command=("/bin/sleep", "60"))
             starting = asyncio.create_task(started.start("acp", wish, remote=False))
             await closing
             return await starting

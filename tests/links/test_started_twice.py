@@ -10,13 +10,13 @@ import pytest
 import uvloop
 from msgspec.structs import replace
 
-from yourcall.agents.talk import Wish
+from yourcall.agents.registry import AGENTS
+from yourcall.agents.session_spec import StartOptions
 from yourcall.core.state import State
 from yourcall.core.step import step
-from yourcall.events import AnyEvent
-from yourcall.links.started import Policy, Started
-from yourcall.model import Answer, Prompt, Refused
-from yourcall.switchboard import AGENTS
+from yourcall.links.stdio.sessions import Policy, StdioSessions
+from yourcall.model.events import AnyEvent
+from yourcall.model.prompts import Answer, Prompt, Refused
 
 # Begins, asks for a permission at once, and notes what it was answered.
 AGENT = """
@@ -54,19 +54,19 @@ class Desk:
 
 
 @pytest.fixture
-def wish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Wish:
+def wish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StartOptions:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("SHELL", "/bin/sh")
     program = tmp_path / "agent.py"
     program.write_text(AGENT)
-    return Wish(str(tmp_path), "Go.", command=(sys.executable, str(program), str(tmp_path)))
+    return StartOptions(str(tmp_path), "Go.", command=(sys.executable, str(program), str(tmp_path)))
 
 
-def test_a_session_that_two_go_on_with_at_once_is_begun_once(wish: Wish, tmp_path: Path) -> None:
+def test_a_session_that_two_go_on_with_at_once_is_begun_once(wish: StartOptions, tmp_path: Path) -> None:
     """A second tap, or a request that was repeated: both would have done what was said."""
 
     async def act() -> list[str | Refused]:
-        started = Started(Desk(), AGENTS, Policy(), {"acp": Policy()})
+        started = StdioSessions(Desk(), AGENTS, Policy(), {"acp": Policy()})
         on = replace(wish, resume="same")
         async with asyncio.timeout(60):
             said = await asyncio.gather(*(started.start("acp", on, remote=False) for _ in range(2)))
@@ -80,12 +80,12 @@ def test_a_session_that_two_go_on_with_at_once_is_begun_once(wish: Wish, tmp_pat
     assert len(list(tmp_path.glob("began-*"))) == 1
 
 
-def test_an_agent_that_calls_every_session_the_same_has_one_at_a_time(wish: Wish, tmp_path: Path) -> None:
+def test_an_agent_that_calls_every_session_the_same_has_one_at_a_time(wish: StartOptions, tmp_path: Path) -> None:
     """Both were one session to us: an answer to the one was refused by the other, and the end of one hid both."""
 
     async def act() -> tuple[str | Refused, Prompt]:
         desk = Desk()
-        started = Started(desk, AGENTS, Policy(), {"acp": Policy()})
+        started = StdioSessions(desk, AGENTS, Policy(), {"acp": Policy()})
         async with asyncio.timeout(60):
             assert await started.start("acp", wish, remote=False) == "same"
             while not (asked := [p for p in desk.rows.values() if p.kind == "permission"]):  # noqa: ASYNC110
@@ -94,7 +94,7 @@ def test_an_agent_that_calls_every_session_the_same_has_one_at_a_time(wish: Wish
             (prompt,) = asked
             assert "same" in desk.state.sessions
             answer = Answer("a1", "anna", "test", {"decision": ("yes",)})
-            started.deliver(prompt, answer, desk.bodies[prompt.request])
+            await started.deliver(prompt, answer, desk.bodies[prompt.request])
             while not (tmp_path / "answered").exists():  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
             shown = desk.rows[prompt.id]

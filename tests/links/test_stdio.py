@@ -15,8 +15,8 @@ import uvloop
 
 from kit.poll import until
 from kit.terminal import alive
-from yourcall.links import stdio
-from yourcall.links.stdio import Piped
+from yourcall.links.stdio import process
+from yourcall.links.stdio.process import PipedProcess
 
 ENV = {"PATH": os.environ.get("PATH", os.defpath)}
 MEGABYTE = b"x" * (1 << 20) + b"\n"
@@ -37,11 +37,11 @@ def python(code: str) -> list[str]:
     return [sys.executable, "-I", "-S", "-c", code]
 
 
-def start(tmp_path: Path, argv: list[str]) -> Piped:
-    return Piped.start(argv, ENV, tmp_path)
+def start(tmp_path: Path, argv: list[str]) -> PipedProcess:
+    return PipedProcess.start(argv, ENV, tmp_path)
 
 
-async def read(piped: Piped, into: list[bytes]) -> None:
+async def read(piped: PipedProcess, into: list[bytes]) -> None:
     async for line in piped.lines():
         into.append(line)
 
@@ -78,7 +78,7 @@ def test_two_full_pipes_do_not_stand_against_each_other(tmp_path: Path) -> None:
 def test_what_a_program_does_not_read_is_refused_in_time_and_told_as_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stdio, "MOST_QUEUED", 4 << 20)
+    monkeypatch.setattr(process, "MOST_QUEUED", 4 << 20)
 
     async def work() -> None:
         piped = start(tmp_path, ["sleep", "60"])
@@ -101,7 +101,7 @@ def test_what_a_program_does_not_read_is_refused_in_time_and_told_as_not_written
 def test_a_line_beyond_all_measure_is_left_out_and_the_next_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stdio, "LONGEST_LINE", 100_000)
+    monkeypatch.setattr(process, "LONGEST_LINE", 100_000)
 
     async def work() -> None:
         piped = start(tmp_path, ["sh", "-c", "echo one; head -c 300000 /dev/zero; echo; echo two; printf half"])
@@ -152,7 +152,7 @@ def test_one_that_was_over_before_it_was_read_is_over_all_the_same(tmp_path: Pat
     )
     heard: list[bytes] = []
 
-    def over(piped: Piped) -> Piped:
+    def over(piped: PipedProcess) -> PipedProcess:
         os.waitid(os.P_PID, piped.pid, os.WEXITED | os.WNOWAIT)  # the loop stands still
         return piped
 
@@ -168,7 +168,7 @@ def test_one_that_was_over_before_it_was_read_is_over_all_the_same(tmp_path: Pat
 
 
 def test_stop_ends_even_what_does_not_want_to_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stdio, "ENDS_S", 0.3)
+    monkeypatch.setattr(process, "ENDS_S", 0.3)
 
     async def work() -> None:
         piped = start(tmp_path, ["sh", "-c", "trap '' TERM; echo deaf; while :; do sleep 1; done"])
@@ -184,10 +184,10 @@ def test_stop_ends_even_what_does_not_want_to_go(tmp_path: Path, monkeypatch: py
 HOLDER = """
 import asyncio, os, sys, time
 from pathlib import Path
-from yourcall.links.stdio import Piped
+from yourcall.links.stdio.process import PipedProcess
 
 async def main():
-    piped = Piped.start(["sh", "-c", sys.argv[1]], dict(os.environ), Path.cwd())
+    piped = PipedProcess.start(["sh", "-c", sys.argv[1]], dict(os.environ), Path.cwd())
     async for line in piped.lines():
         print(piped.pid, line.decode(), flush=True)
 

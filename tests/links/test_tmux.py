@@ -17,10 +17,10 @@ import uvloop
 from kit.drawn import Drawn
 from kit.poll import until
 from kit.terminal import Ptys, Tmux
-from yourcall.agents.screens import titled
-from yourcall.links.control import Control, Failed, run
-from yourcall.links.tmux import Gone, Look, distrusted
-from yourcall.links.tmux import Tmux as Link
+from yourcall.agents.kit.text import titled
+from yourcall.links.screen.tmux import Gone, Look, distrusted
+from yourcall.links.screen.tmux import Tmux as Link
+from yourcall.links.screen.tmux_control import Control, Failed, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

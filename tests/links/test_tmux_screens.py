@@ -17,12 +17,13 @@ from msgspec.structs import replace
 from kit.drawn import Drawn
 from kit.poll import until
 from kit.terminal import Ptys, Tmux
-from yourcall.config import Config
-from yourcall.events import AnswerGiven, HolderLost, PromptRaised, SessionSeen
-from yourcall.links.screens import SETTLED_S
-from yourcall.model import Answer, Link, Prompt, Question, Session, Verdict
+from yourcall.daemon.config import Config
+from yourcall.daemon.wiring import Daemon
+from yourcall.links.screen.watcher import SETTLED_S
+from yourcall.model.events import AnswerGiven, HolderLost, PromptRaised, SessionSeen
+from yourcall.model.prompts import Answer, Prompt, Question, Verdict
+from yourcall.model.sessions import Link, Session
 from yourcall.store.sqlite import Store
-from yourcall.switchboard import Switchboard
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -56,17 +57,17 @@ def tmux() -> Iterator[Tmux]:
 class House:
     """The daemon's own parts, looked through by hand: nothing happens between two looks."""
 
-    def __init__(self, daemon: Switchboard, pane: Pane) -> None:
+    def __init__(self, daemon: Daemon, pane: Pane) -> None:
         self.daemon, self.pane = daemon, pane
 
     @property
     def open(self) -> list[Prompt]:
-        return [p for p in self.daemon.state.prompts.values() if p.state == "open"]
+        return [p for p in self.daemon.loop.state.prompts.values() if p.state == "open"]
 
     async def look_until(self, wanted: Callable[[], object]) -> None:
         deadline = time.monotonic() + 5
         while not wanted():
-            assert time.monotonic() < deadline, self.daemon.state.prompts
+            assert time.monotonic() < deadline, self.daemon.loop.state.prompts
             await self.daemon.screens.look_around()
             await asyncio.sleep(0.02)
 
@@ -88,7 +89,7 @@ class House:
 @asynccontextmanager
 async def house(tmp_path: Path, pane: Pane) -> AsyncIterator[House]:
     store = Store.open(tmp_path / "yourcall.db")
-    daemon = Switchboard(store, Config(), lambda: None)
+    daemon = Daemon(store, Config(), lambda: None)
     try:
         seen = await daemon.speaker.watch(str(pane.tmux.socket), pane.id)
         assert isinstance(seen, Session), seen
@@ -107,13 +108,13 @@ def test_a_dialog_is_shown_once_it_stands_and_allowed_by_the_digit_of_its_row(tm
             began = time.monotonic()
             prompt = await at.shown()
             assert time.monotonic() - began >= SETTLED_S
-            assert (prompt.kind, prompt.link, prompt.held) == ("permission", "screen", True)
+            assert (prompt.kind, prompt.link, prompt.answerable) == ("permission", "screen", True)
             await at.daemon.screens.look_around()
             assert at.open == [prompt]
             verdict = await at.answer(prompt, "deny")
             assert verdict.result == "confirmed", verdict
             assert at.stored(prompt).outcome == "stopped"
-            assert at.daemon.state.sessions[prompt.session_id].state == "idle"
+            assert at.daemon.loop.state.sessions[prompt.session_id].state == "idle"
 
     uvloop.run(act())
     assert drawn.typed == b"4"
@@ -161,7 +162,7 @@ def test_a_highlight_that_does_not_move_is_not_confirmed_with_enter(tmux: Tmux, 
             prompt = await at.shown()
             verdict = await at.answer(prompt, "yes")
             assert (verdict.result, "no effect" in verdict.detail) == ("bounced", True), verdict
-            assert at.stored(prompt).held
+            assert at.stored(prompt).answerable
 
     uvloop.run(act())
     assert drawn.typed == DOWN.encode()
@@ -179,7 +180,7 @@ def test_nothing_is_pressed_when_the_screen_is_not_what_was_seen(tmux: Tmux, tmp
             drawn.show(after)
             verdict = await at.answer(prompt, "allow")
             assert (verdict.result, "nothing was pressed" in verdict.detail) == ("bounced", True), verdict
-            await at.look_until(lambda: prompt.id not in at.daemon.state.prompts)
+            await at.look_until(lambda: prompt.id not in at.daemon.loop.state.prompts)
             ended = at.stored(prompt)
             assert (ended.state, ended.outcome) == ("desk", "unknown")
             if after == "other":
@@ -222,7 +223,7 @@ def test_a_key_without_effect_is_pressed_once_and_the_prompt_comes_back(tmux: Tm
             prompt = await at.shown()
             verdict = await at.answer(prompt, "allow")
             assert verdict.result == "bounced", verdict
-            await at.look_until(lambda: [(p.id, p.held) for p in at.open] == [(prompt.id, True)])
+            await at.look_until(lambda: [(p.id, p.answerable) for p in at.open] == [(prompt.id, True)])
 
     uvloop.run(act())
     assert drawn.typed == b"1"
@@ -253,13 +254,21 @@ def test_what_a_hook_tells_is_not_shown_twice(tmux: Tmux, tmp_path: Path) -> Non
             links = (Link("hook"), Link("tmux", pane.id, str(tmux.socket)))
             hooked = Session("named", "claude", "/x", links=links, pid=pane.pid, seen_at=now)
             early = await at.shown()
-            await at.daemon.post(SessionSeen(now, hooked))
+            await at.daemon.events.post(SessionSeen(now, hooked))
             question = Question("decision", "May it?")
             told = Prompt(
-                "hookhook", "permission", "claude", "named", "/x", "Bash", now, questions=(question,), held=True
+                "hookhook",
+                "permission",
+                "claude",
+                "named",
+                "/x",
+                "Bash",
+                now,
+                questions=(question,),
+                answerable=True,
             )
-            await at.daemon.post(PromptRaised(now, told))
-            await at.look_until(lambda: early.id not in at.daemon.state.prompts)
+            await at.daemon.events.post(PromptRaised(now, told))
+            await at.look_until(lambda: early.id not in at.daemon.loop.state.prompts)
             assert at.stored(early).state == "ended"
             deadline = time.monotonic() + 3 * SETTLED_S
             while time.monotonic() < deadline:
@@ -267,7 +276,7 @@ def test_what_a_hook_tells_is_not_shown_twice(tmux: Tmux, tmp_path: Path) -> Non
                 assert [p.id for p in at.open] == [told.id]
                 await asyncio.sleep(0.02)
             # Nobody holds it any more, but everybody knows of it.
-            await at.daemon.post(HolderLost(time.time(), told.id, "its hook is gone"))
+            await at.daemon.events.post(HolderLost(time.time(), told.id, "its hook is gone"))
             deadline = time.monotonic() + 3 * SETTLED_S
             while time.monotonic() < deadline:
                 await at.daemon.screens.look_around()
@@ -285,10 +294,10 @@ def test_what_is_clipped_is_shown_with_the_reason_and_takes_no_answer(tmux: Tmux
     async def act() -> None:
         async with house(tmp_path, pane) as at:
             prompt = await at.shown()
-            assert (prompt.held, prompt.questions) == (False, ())
+            assert (prompt.answerable, prompt.questions) == (False, ())
             assert "window larger" in prompt.body
             given = AnswerGiven(time.time(), prompt.id, Answer("a", "me", "http", {"decision": ("allow",)}))
-            verdict = (await at.daemon.post(given)).verdict
+            verdict = (await at.daemon.events.post(given)).verdict
             assert verdict is not None
             assert verdict.result == "refused"
 
@@ -303,7 +312,7 @@ def test_an_unknown_dialog_comes_with_its_screen_and_a_key_bar(tmux: Tmux, tmp_p
     async def act() -> None:
         async with house(tmp_path, pane) as at:
             prompt = await at.shown()
-            assert (prompt.kind, prompt.held) == ("unknown", True)
+            assert (prompt.kind, prompt.answerable) == ("unknown", True)
             assert "Something new under the sun" in prompt.body
             keys = [option.id for option in prompt.questions[0].options]
             assert keys == ["enter", "escape", "up", "down", "tab", "space", *"123456789"]
@@ -319,14 +328,14 @@ def test_a_menu_in_a_session_that_is_idle_is_the_persons_own(tmux: Tmux, tmp_pat
 
     async def act() -> None:
         async with house(tmp_path, pane) as at:
-            (session,) = at.daemon.state.sessions.values()
-            await at.daemon.post(SessionSeen(time.time(), replace(session, state="idle")))
+            (session,) = at.daemon.loop.state.sessions.values()
+            await at.daemon.events.post(SessionSeen(time.time(), replace(session, state="idle")))
             deadline = time.monotonic() + 3 * SETTLED_S
             while time.monotonic() < deadline:
                 await at.daemon.screens.look_around()
                 assert at.open == []
                 await asyncio.sleep(0.02)
-            await at.daemon.post(SessionSeen(time.time(), replace(session, state="working")))
+            await at.daemon.events.post(SessionSeen(time.time(), replace(session, state="working")))
             assert (await at.shown()).kind == "unknown"
 
     uvloop.run(act())
@@ -391,7 +400,7 @@ def test_a_pane_that_closes_takes_its_prompt_with_it(tmux: Tmux, tmp_path: Path)
             tmux.run("kill-pane", "-t", pane.id)
             await at.look_until(lambda: not at.open)
             assert at.stored(prompt).state == "ended"
-            assert at.daemon.state.sessions == {}
+            assert at.daemon.loop.state.sessions == {}
 
     uvloop.run(act())
 
@@ -405,7 +414,7 @@ def test_after_a_crash_between_key_and_record_the_dialog_is_looked_at_again(tmux
             prompt = await at.shown()
             # The answer is on record; then the power fails.
             at.daemon.loop._perform = lambda _: None
-            await at.daemon.post(
+            await at.daemon.events.post(
                 AnswerGiven(time.time(), prompt.id, Answer("a", "me", "http", {"decision": ("allow",)}))
             )
         async with house(tmp_path, pane) as at:
@@ -417,7 +426,7 @@ def test_after_a_crash_between_key_and_record_the_dialog_is_looked_at_again(tmux
                         break
             looking.cancel()
             (again,) = at.open
-            assert (again.id, again.held) == (prompt.id, True)
+            assert (again.id, again.answerable) == (prompt.id, True)
             assert "unsure" in [moment.state for moment in again.history]
 
     uvloop.run(act())

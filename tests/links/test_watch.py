@@ -17,14 +17,15 @@ import uvloop
 from msgspec.structs import replace
 
 from yourcall.agents.claude.agent import CLAUDE
-from yourcall.agents.claude.read import fingerprint
+from yourcall.agents.claude.hooks import fingerprint
 from yourcall.agents.sightings import HookCall
 from yourcall.core.state import State
 from yourcall.core.step import step
-from yourcall.events import AnswerGiven, AnswerWritten, AnyEvent, PromptRaised, SessionEnded, SessionSeen
 from yourcall.links import processes
-from yourcall.links.watch import Watch, Watches
-from yourcall.model import Answer, Option, Prompt, Question, Session
+from yourcall.links.proof import PromptWatch, PromptWatches
+from yourcall.model.events import AnswerGiven, AnswerWritten, AnyEvent, PromptRaised, SessionEnded, SessionSeen
+from yourcall.model.prompts import Answer, Option, Prompt, Question
+from yourcall.model.sessions import Session
 
 SESSION = "0b4f6f0e-1111-2222-3333-444455556666"
 
@@ -63,7 +64,7 @@ class Scene:
     def ends(self, call: str) -> None:
         self.writes("user", {"type": "tool_result", "tool_use_id": call, "content": "done"})
 
-    def asks(self) -> Watch:
+    def asks(self) -> PromptWatch:
         payload: dict[str, object] = {
             "session_id": SESSION,
             "transcript_path": str(self.transcript),
@@ -76,7 +77,7 @@ class Scene:
         )
         for event in heard.events:
             uvloop.run(self.desk.post(event))
-        return Watch(self.desk, CLAUDE, "aaaabbbbcc")
+        return PromptWatch(self.desk, CLAUDE, "aaaabbbbcc")
 
 
 @pytest.fixture
@@ -84,7 +85,7 @@ def scene(tmp_path: Path) -> Scene:
     return Scene(tmp_path)
 
 
-def still_asked(scene: Scene, watch: Watch) -> bool:
+def still_asked(scene: Scene, watch: PromptWatch) -> bool:
     uvloop.run(watch.look())
     prompt = scene.desk.state.prompts.get("aaaabbbbcc")
     return prompt is not None and prompt.state == "open"
@@ -144,11 +145,11 @@ def test_a_record_that_says_little_does_not_hide_the_death_of_the_agent(scene: S
     async def looked() -> Prompt:
         desk = scene.desk
         await desk.post(SessionSeen(1.0, session))
-        await desk.post(PromptRaised(1.0, replace(asked, held=True)))
+        await desk.post(PromptRaised(1.0, replace(asked, answerable=True)))
         answer = Answer("a1", "phone", "http", {"decision": ("allow",)})
         await desk.post(AnswerGiven(2.0, asked.id, answer))
         await desk.post(AnswerWritten(3.0, asked.id, "a1"))
-        watch = Watch(desk, CLAUDE, asked.id)
+        watch = PromptWatch(desk, CLAUDE, asked.id)
         async with asyncio.timeout(60):
             while await watch.look():  # noqa: ASYNC110 - nothing tells
                 await asyncio.sleep(0.02)
@@ -169,7 +170,7 @@ def test_a_transcript_with_an_impossible_name_leaves_the_other_signs(scene: Scen
         async def looked(session: Session = session, asked: Prompt = asked) -> None:
             await scene.desk.post(SessionSeen(1.0, session))
             await scene.desk.post(PromptRaised(1.0, asked))
-            watch = Watch(scene.desk, CLAUDE, asked.id)
+            watch = PromptWatch(scene.desk, CLAUDE, asked.id)
             async with asyncio.timeout(60):
                 while await watch.look():  # noqa: ASYNC110 - nothing tells
                     await asyncio.sleep(0.02)
@@ -180,7 +181,7 @@ def test_a_transcript_with_an_impossible_name_leaves_the_other_signs(scene: Scen
         alive = replace(session, pid=os.getpid(), pid_started=processes.started(os.getpid()))
         uvloop.run(scene.desk.post(SessionSeen(1.0, alive)))
         uvloop.run(scene.desk.post(PromptRaised(1.0, asked)))
-        assert uvloop.run(Watch(scene.desk, CLAUDE, asked.id).look()) is not None
+        assert uvloop.run(PromptWatch(scene.desk, CLAUDE, asked.id).look()) is not None
         uvloop.run(scene.desk.post(SessionEnded(1.0, SESSION)))
 
 
@@ -189,7 +190,7 @@ def test_a_prompt_that_comes_back_as_its_watch_leaves_gets_another(scene: Scene)
     asked = Prompt("aaaabbbbcc", "permission", "claude", SESSION, "/p", "make", time.time())
 
     async def watched() -> bool:
-        watches = Watches(scene.desk, lambda _: CLAUDE)
+        watches = PromptWatches(scene.desk, lambda _: CLAUDE)
         await scene.desk.post(SessionSeen(1.0, mine))
         await scene.desk.post(PromptRaised(1.0, asked))
         row = scene.desk.state.prompts[asked.id]
@@ -226,7 +227,7 @@ def test_a_look_that_goes_wrong_is_not_the_last_one(tmp_path: Path) -> None:
     async def watched() -> None:
         await scene.desk.post(SessionSeen(now, session))
         await scene.desk.post(PromptRaised(now, Prompt("p1", "permission", "claude", SESSION, "/p", "ls", now)))
-        watching = asyncio.ensure_future(Watch(scene.desk, replace(CLAUDE, read_status=status), "p1").run())
+        watching = asyncio.ensure_future(PromptWatch(scene.desk, replace(CLAUDE, read_status=status), "p1").run())
         async with asyncio.timeout(60):
             while len(looks) < 2:
                 assert not watching.done()
@@ -241,7 +242,7 @@ def test_a_prompt_without_a_session_is_given_time_to_find_it_under_another_name(
 ) -> None:
     watch = scene.asks()
     sessions, prompts = scene.desk.state.sessions, scene.desk.state.prompts
-    prompts["aaaabbbbcc"] = replace(prompts["aaaabbbbcc"], held=False)
+    prompts["aaaabbbbcc"] = replace(prompts["aaaabbbbcc"], answerable=False)
     known = dict(sessions)
     sessions.clear()
     assert still_asked(scene, watch)
@@ -249,6 +250,6 @@ def test_a_prompt_without_a_session_is_given_time_to_find_it_under_another_name(
     assert still_asked(scene, watch)
     sessions.clear()
     assert still_asked(scene, watch)
-    monkeypatch.setattr("yourcall.links.watch.ABSENT_S", 0.0)
+    monkeypatch.setattr("yourcall.links.proof.ABSENT_S", 0.0)
     assert not still_asked(scene, watch)
     assert scene.desk.rows["aaaabbbbcc"].state == "ended"

@@ -16,7 +16,7 @@ from yourcall.core.identity import unsettled
 from yourcall.core.replay import prompt_of, recall
 from yourcall.core.state import State, Step
 from yourcall.core.verdicts import verdict_of
-from yourcall.events import (
+from yourcall.model.events import (
     AnswerGiven,
     AnswerNotWritten,
     AnswerWritten,
@@ -31,7 +31,8 @@ from yourcall.events import (
     Release,
     SessionEnded,
 )
-from yourcall.model import Answer, Option, Outcome, Prompt, Question, Session, Verdict
+from yourcall.model.prompts import Answer, Option, Outcome, Prompt, Question, Verdict
+from yourcall.model.sessions import Session
 
 OPTIONS = (
     Option("allow", "Allow", "allow_once"),
@@ -53,7 +54,7 @@ def permission(prompt_id: str, session_id: str, fingerprint: str, at: float) -> 
         opened_at=at,
         questions=(question,),
         fingerprint=fingerprint,
-        held=True,
+        answerable=True,
     )
 
 
@@ -309,7 +310,7 @@ class World:
     def sign(self, request: Request) -> AnyEvent | None:
         """What a look from outside tells: by the rules of the watch, never about a request that is held."""
         row = self.rows.get(request.prompt.id)
-        if row is None or row.held or not request.session_lives:
+        if row is None or row.answerable or not request.session_lives:
             return None
         if not request.dialog_open and row.state in ("open", "sent"):
             return DialogClosed(self.tick(), row.id, request.to)

@@ -15,11 +15,12 @@ from yourcall.core.lifecycle import CLOSED, TRANSITIONS
 from yourcall.core.replay import prompt_of, recall, replay
 from yourcall.core.state import State, Step
 from yourcall.core.verdicts import final, verdict_of
-from yourcall.events import (
+from yourcall.model.events import (
     AnswerGiven,
     AnswerNotWritten,
     AnswerWritten,
     AnyEvent,
+    AttemptRefused,
     CallBound,
     CallSettled,
     Deliver,
@@ -37,7 +38,8 @@ from yourcall.events import (
     SessionSeen,
     TraceLost,
 )
-from yourcall.model import Answer, Prompt, Session
+from yourcall.model.prompts import Answer, Prompt
+from yourcall.model.sessions import Session
 
 PROMPTS = ("p1", "p2", "p3")
 ANSWERS = ("a1", "a2", "a3", "a4")
@@ -58,7 +60,7 @@ ids = st.sampled_from((*PROMPTS, "nobody's"))
 answer_ids = st.sampled_from(ANSWERS)
 session_ids = st.sampled_from(("s1", "s2", "s9"))
 raised = st.builds(
-    lambda i, call, held: PromptRaised(at_last, replace(permission(i, session_of(i), call, 1.0), held=held)),
+    lambda i, call, held: PromptRaised(at_last, replace(permission(i, session_of(i), call, 1.0), answerable=held)),
     st.sampled_from(PROMPTS),
     st.sampled_from(("the call", "the call", "another call")),
     st.booleans(),
@@ -93,6 +95,7 @@ anything: st.SearchStrategy[AnyEvent] = st.one_of(
         lambda i: DialogReached(at_last, i, "screen", permission(i, "s1", "the call", 1.0).questions, "b"), ids
     ),
     st.builds(lambda i: PromptNudged(at_last, i), ids),
+    st.builds(lambda i: AttemptRefused(at_last, "a process tried to answer a prompt", "Why.", "s1", i), ids),
     st.builds(lambda i: TraceLost(at_last, i, "nobody can tell"), ids),
 )
 
@@ -216,7 +219,7 @@ class Chaos(RuleBasedStateMachine):
         assert before is not None
         assert before.state in ("open", "answering"), "carried after it had closed"
         assert after.state == "answering"
-        assert after.held
+        assert after.answerable
         assert after.answer == command.answer
         first = isinstance(event, AnswerGiven)
         came_back = isinstance(event, HolderConnected | PromptRaised)
@@ -235,9 +238,9 @@ class Chaos(RuleBasedStateMachine):
                 self.free[event.prompt_id] = True
             case HolderConnected(wrote=""):
                 self.free[event.prompt_id] = True
-            case PromptRaised() if before is not None and event.prompt.held:
+            case PromptRaised() if before is not None and event.prompt.answerable:
                 self.free[event.prompt.id] = True
-            case DialogStillOpen() if before is not None and not before.held:
+            case DialogStillOpen() if before is not None and not before.answerable:
                 self.free[event.prompt_id] = True
             case _:
                 pass
@@ -260,7 +263,7 @@ class Chaos(RuleBasedStateMachine):
             assert row.history[-1].state == row.state
             assert (row.answer is not None) or row.state in ("open", "desk", "ended", "unsure")
             assert row.answer is None or row.state != "open"
-            assert not row.held or row.state in ("open", "answering", "unsure")
+            assert not row.answerable or row.state in ("open", "answering", "unsure")
             assert (row.closed_at is not None) or row.state not in CLOSED
 
     @invariant()

@@ -17,8 +17,9 @@ from machine_world import OUTCOME_OF, Request, World, permission
 from yourcall.core.identity import unsettled
 from yourcall.core.replay import replay
 from yourcall.core.verdicts import verdict_of
-from yourcall.events import AnswerGiven, AnyEvent, DialogClosed, HolderLost, SessionSeen
-from yourcall.model import Answer, Outcome, Prompt, Session
+from yourcall.model.events import AnswerGiven, AnyEvent, DialogClosed, HolderLost, SessionSeen
+from yourcall.model.prompts import Answer, Outcome, Prompt
+from yourcall.model.sessions import Session
 
 PEOPLE = ("anna", "ben", "session", "desk")  # two of them are called like a word of ours
 SESSIONS = ("s1", "s2")
@@ -182,8 +183,8 @@ class TrueWorld(RuleBasedStateMachine):
             assert not done.commands, "an answer that was told twice was carried twice"
             assert not done.changed
         else:
-            assert (verdict.result == "taken") == (before.state == "open" and before.held)
-            assert (verdict.result == "refused") == (before.state == "open" and not before.held)
+            assert (verdict.result == "taken") == (before.state == "open" and before.answerable)
+            assert (verdict.result == "refused") == (before.state == "open" and not before.answerable)
             if verdict.result == "too_late":
                 assert verdict.by in self.who_was_first(before)
             elif before.state != "open":
@@ -223,7 +224,7 @@ class TrueWorld(RuleBasedStateMachine):
 
     def absent(self, r: Request) -> bool:
         row = self.world.state.prompts.get(r.prompt.id) if self.world.state else None
-        return row is not None and row.held and not r.connected and not r.line
+        return row is not None and row.answerable and not r.connected and not r.line
 
     def given_up(self, r: Request) -> None:
         self.world.post(HolderLost(self.world.tick(), r.prompt.id, "its hook is gone"))
@@ -255,7 +256,7 @@ class TrueWorld(RuleBasedStateMachine):
                 world.hear(request)
             row = world.rows.get(request.prompt.id)
             if row is not None:
-                if row.held:
+                if row.answerable:
                     self.given_up(request)
                 decided = bool(request.decided_by)
                 world.post(world.proof(request, named=True) if decided else world.ended(row.session_id))

@@ -99,9 +99,10 @@ def test_in_a_private_tmux(here: Here, claude_home: ClaudeHome, model: ModelServ
         attached = tmux.start(argv, cwd=other, env={**here.env, "TERM": "tmux-256color"})
         assert isinstance(attached, Pane)
         until(lambda: "Made it." in attached.screen(), what="its screen", show=attached.screen)
+        ended = here.run("stop", prompt["session_id"][:8])
+        assert ended.code == 0, ended
     finally:
-        ended = here.run("stop", started["name"])
-    assert ended.code == 0, ended
+        here.run("stop", started["name"])
     until(lambda: not os.path.exists(started["server"]) or here.run("attach", started["name"]).code == 2)
 
 

@@ -9,7 +9,7 @@ import pytest
 from kit.claude import start_claude
 from kit.poll import until
 from kit.turns import pause, text, tool
-from yourcall.agents.claude.screen import read_screen
+from yourcall.agents.claude.screen.read import read_screen
 
 if TYPE_CHECKING:
     from kit.claude import Claude
@@ -158,4 +158,9 @@ def test_keys_move_in_a_menu_that_was_opened_from_afar(scene: Scene, claude: Cla
     assert post(scene, "key", {"key": "esc"}) == (200, {"result": "sent", "detail": "the screen has changed"})
     claude.wait_ready()
     assert post(scene, "key", {"key": "F13"})[0] == 422
+    before = claude.terminal.screen()
+    status, reply = post(scene, "key", {"key": "left"})
+    assert (status, reply["result"]) == (422, "refused")
+    assert "background" in reply["detail"]
+    assert claude.terminal.settle(quiet=0.5) == before
     assert said(scene.model) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +22,8 @@ from kit.turns import text, tool
 if TYPE_CHECKING:
     from kit.scene import Scene
 
-TOUCH = tool("Bash", command="touch marker # token=abcdefgh", description="Make the marker")
+TOUCH = tool("Bash", command="touch marker", description="Make the marker")
+SECRET = tool("Bash", command="touch marker # token=abcdefgh", description="Make the marker")
 
 
 @pytest.fixture
@@ -40,17 +42,34 @@ def shown(phone: NtfyService) -> dict[str, Any]:
     return one
 
 
+def test_what_is_masked_is_not_allowed_by_a_tap(scene: Scene, phone: NtfyService) -> None:
+    scene.ask([SECRET], [text("Never said.")])
+    told = shown(phone)
+    assert "abcdefgh" not in json.dumps(told)
+    assert "Allow" not in [action["label"] for action in told["actions"]]
+    assert "Deny" in [action["label"] for action in told["actions"]]
+
+
 def test_a_tap_lets_the_real_agent_go_on(scene: Scene, phone: NtfyService) -> None:
     claude = scene.ask([TOUCH], [text("Made it.")])
     told = shown(phone)
-    assert "abcdefgh" not in json.dumps(told)
     allow = next(action for action in told["actions"] if action["label"] == "Allow")
     assert allow["url"] == "http://desk.example.net/api/tap"
     port = json.loads((scene.yourcall.home / "daemon.json").read_text())["port"]
     address = allow["url"].replace("desk.example.net", f"127.0.0.1:{port}")
     request = urllib.request.Request(address, data=allow["body"].encode(), headers=allow["headers"], method="POST")
-    with urllib.request.urlopen(request, timeout=30) as reply:
-        said = json.loads(reply.read())
+
+    def tapped() -> dict[str, Any] | None:
+        """A tap on a button that has just come is refused, and may be repeated."""
+        try:
+            with urllib.request.urlopen(request, timeout=30) as reply:
+                return json.loads(reply.read())
+        except urllib.error.HTTPError as refused:
+            if refused.code != 422:
+                raise
+            return None
+
+    said = until(tapped, what="a tap that counts", every=1.5)
     assert said["result"] in ("confirmed", "accepted", "sent", "taken")
     (result,) = scene.model.wait_for(lambda m: m.tool_results())
     assert not result.is_error

@@ -151,3 +151,18 @@ def test_claude_works_and_looks_as_without_us(
 def dialog_of(screen: str) -> str:
     """The dialog alone: how Claude words the call above it differs between any two runs."""
     return screen.rpartition("─" * 100)[2]
+
+
+def test_a_prompt_of_a_dead_agent_is_never_offered_after_a_restart(scene: Scene) -> None:
+    """It was listed as answerable for 0.4 s: no request may find it so, not even the first."""
+    claude = scene.ask([TOUCH], [text("Never said.")])
+    prompt = scene.yourcall.wait_prompt()
+    claude.wait_dialog()
+    scene.yourcall.kill()
+    claude.kill()
+    claude.wait_gone()
+    scene.yourcall.start()
+    first = scene.yourcall.show(prompt["id"])
+    assert not first["held"], first
+    assert scene.yourcall.run("answer", prompt["id"], "allow").code in (2, 3)
+    scene.yourcall.wait_state(prompt["id"], "ended")

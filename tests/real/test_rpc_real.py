@@ -13,8 +13,8 @@ from kit.contract_client import ContractClient, ServerError
 from kit.poll import until
 from kit.responses_server import escalated, say
 from kit.turns import hang, text, tool
-from yourcall.links import lodging
-from yourcall.sockets import short_folder
+from yourcall.links.private_tmux import server
+from yourcall.system.sockets import short_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ def driven(tmp_path: Path, claude_home: ClaudeHome, claude_bin: Path, model: Mod
         yield scene
         lodged = short_folder(scene.yourcall.home, "tmux")
         for left in lodged.iterdir() if lodged.is_dir() else ():
-            lodging.end(left)
+            server.end(left)
 
 
 def kinds(client: ContractClient) -> set[str]:
@@ -154,7 +154,7 @@ def test_a_session_in_the_persons_own_terminal(scene: Scene) -> None:
         assert live == mine
         client.wait("claude_message", lambda p: "And this." in str(p["content"]))
         client.wait("pty_state", lambda p: p["state"] == "idle")
-        for key in ("backspace", "delete", "home", "end", "left", "right"):  # its input box stays empty
+        for key in ("backspace", "delete", "home", "end", "right"):  # its input box stays empty
             client.send_key(mine, key)
         client.call("workspace/session/unwatch", workspace_id=workspace["id"], session_id=mine)
         client.events.clear()

@@ -23,7 +23,12 @@ from websockets.sync.client import connect as websocket
 
 from yourcall.agents.claude.agent import CLAUDE
 from yourcall.core.state import Step
-from yourcall.events import (
+from yourcall.daemon.loop import Loop
+from yourcall.daemon.rules.lazy_rules import LazyRules
+from yourcall.links.changes import Changes
+from yourcall.links.conversations import Conversations
+from yourcall.links.questions import ScriptQuestions
+from yourcall.model.events import (
     AnswerWritten,
     AnyCommand,
     AnyEvent,
@@ -32,17 +37,17 @@ from yourcall.events import (
     PromptRaised,
     SessionSeen,
 )
-from yourcall.links.asks import Asks
-from yourcall.links.conversations import Conversations
-from yourcall.loop import Loop
-from yourcall.model import Option, Prompt, Question, Session, Tool
-from yourcall.rulebook.cover import Rules
+from yourcall.model.prompts import Option, Prompt, Question, Tool
+from yourcall.model.sessions import Session
 from yourcall.server.app import make_app
 from yourcall.server.devices import Devices
 from yourcall.server.listen import bind_tcp, listener
+from yourcall.server.scopes import ALL, Scope
+from yourcall.server.signed import Signatures
+from yourcall.store.search import Search
 from yourcall.store.sqlite import Store
 
-ALLOW = Option("allow", "Yes", "allow_once", "Runs it this once.")
+ALLOW = Option("allow", "Yes", "allow_once", "Runs it this once.", digit="1")
 ALWAYS = Option("always", "Yes, and don't ask again", "allow_always", "Writes a rule.")
 DENY = Option("deny", "No", "deny", "Tells the agent no.")
 STOP = Option("stop", "No, and stop", "stop", "Ends the turn.")
@@ -71,7 +76,9 @@ class House:
             self._leave = asyncio.Event()
             self.store = Store.open(self.folder / "yourcall.db")
             self.loop = Loop(self.store, self.commands.append)
-            self.devices = Devices(self.store, lambda: time.time() + self.late)
+            self.devices = Devices(
+                self.store, lambda: time.time() + self.late, Signatures(lambda: time.time() + self.late)
+            )
             tcp, unix = bind_tcp("127.0.0.1", 0), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             self.port: int = tcp.getsockname()[1]
             self.host = f"127.0.0.1:{self.port}"
@@ -81,8 +88,14 @@ class House:
             unix.bind(self.path)
             unix.listen(16)
             unix.setblocking(False)
-            asks = Asks(self.loop, self.store)
-            rules = Rules(self.folder, self.store, {CLAUDE.name: CLAUDE}.get, lambda: 30)
+            asks = ScriptQuestions(self.loop, self.store)
+            rules = LazyRules(self.folder, self.store, {CLAUDE.name: CLAUDE}.get, lambda: 30, note=self.store.note)
+            talks = Conversations({CLAUDE.name: CLAUDE}.get)
+            changes = Changes(
+                lambda session, before, file: talks.page(
+                    session, "", before=before, after=None, file=file, limit=500
+                )
+            )
             apps = [
                 make_app(
                     self.loop,
@@ -90,7 +103,9 @@ class House:
                     lambda: self.hosts,
                     local=local,
                     stop=self.stopped.set,
-                    conversations=Conversations({CLAUDE.name: CLAUDE}.get),
+                    conversations=talks,
+                    changes=changes,
+                    search=Search(self.folder / "search.db", self.store),
                     rules=rules,
                     asks=asks,
                 )
@@ -154,7 +169,7 @@ class House:
             tool=Tool("Bash"),
             questions=questions,
             request=request,
-            held=True,
+            answerable=True,
         )
         self.post(PromptRaised(prompt.opened_at, prompt), {request: data})
         return prompt
@@ -172,8 +187,8 @@ class House:
 
     # -- who comes to the doors
 
-    def token(self, name: str = "phone") -> str:
-        return self.run(self.devices.add(name))[1]
+    def token(self, name: str = "phone", may: tuple[Scope, ...] = ALL) -> str:
+        return self.run(self.devices.add(name, may))[1]
 
     def http(self, token: str | None = None, **headers: str) -> httpx.Client:
         """A client on the network."""

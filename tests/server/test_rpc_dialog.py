@@ -7,13 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from server_house import ALLOW, ALWAYS, DENY, PERMISSION, STOP
 
-from yourcall.agents.on_screen import KEYS, key_named
+from yourcall.agents.screen_spec import KEYS, key_named
 from yourcall.core.safety import objection
-from yourcall.model import Answer, Kind, Option, Prompt, Question, Refused, Session, SessionState, Tool
-from yourcall.server.rpc_dialog import Dialog, Given, Moved
-from yourcall.server.rpc_shown import prompt_type, standing
+from yourcall.model.prompts import Answer, Kind, Option, Prompt, Question, Refused, Tool
+from yourcall.model.sessions import Session, SessionState
+from yourcall.server.contracts.rpc.dialog import Dialog, DialogAnswer, Moved
+from yourcall.server.contracts.rpc.views import prompt_type, standing
 
-RED, BLUE, GREEN = (Option(word, word.title(), "choose") for word in ("red", "blue", "green"))
+RED, BLUE, GREEN = (
+    Option(word, word.title(), "choose", digit=str(n)) for n, word in enumerate(("red", "blue", "green"), 1)
+)
 COLOUR = Question("colour", "Which colour?", (RED, BLUE, GREEN), free_text=True)
 SIZES = Question("sizes", "Which sizes?", (RED, BLUE, GREEN), multi_select=True)
 
@@ -27,7 +30,7 @@ class Bodies:
 
 def prompt(*questions: Question, kind: Kind = "permission", tool: str = "Bash") -> Prompt:
     named = Tool(tool) if tool else None
-    return Prompt("p1", kind, "claude", "s1", "/p", "Title", 1.0, tool=named, questions=questions, held=True)
+    return Prompt("p1", kind, "claude", "s1", "/p", "Title", 1.0, tool=named, questions=questions, answerable=True)
 
 
 def selected(dialog: Dialog) -> list[str]:
@@ -38,8 +41,10 @@ def selected(dialog: Dialog) -> list[str]:
     ("typed", "option", "text"),
     [
         ("1", "allow", ""),
+        ("y", "allow", ""),
         ("2", "always", ""),
         ("3", "deny", ""),
+        ("n", "deny", ""),
         (" 4\r", "stop", ""),
         ("3 use pnpm", "deny", "use pnpm"),
         ("Yes", "allow", ""),
@@ -49,7 +54,7 @@ def selected(dialog: Dialog) -> list[str]:
 )
 def test_a_permission_is_answered_by_a_key_or_a_label(typed: str, option: str, text: str) -> None:
     texts = {"permission": text} if text else {}
-    assert Dialog(prompt(PERMISSION)).type(typed) == Given({"permission": (option,)}, texts)
+    assert Dialog(prompt(PERMISSION)).type(typed) == DialogAnswer({"permission": (option,)}, texts)
 
 
 @pytest.mark.parametrize("typed", ["0", "5", "11", "01", "1️⃣", "١", "perhaps", "", " ", "yes please", "-1", "1.0"])
@@ -58,9 +63,9 @@ def test_what_names_no_option_of_a_permission_is_refused(typed: str) -> None:
 
 
 def test_a_question_takes_a_key_or_any_text() -> None:
-    assert Dialog(prompt(COLOUR, kind="question")).type("2") == Given({"colour": ("blue",)}, {})
+    assert Dialog(prompt(COLOUR, kind="question")).type("2") == DialogAnswer({"colour": ("blue",)}, {})
     # Not an option and its reason: the words of an answer.
-    assert Dialog(prompt(COLOUR, kind="question")).type("2 coats") == Given({}, {"colour": "2 coats"})
+    assert Dialog(prompt(COLOUR, kind="question")).type("2 coats") == DialogAnswer({}, {"colour": "2 coats"})
 
 
 @pytest.mark.parametrize(
@@ -84,7 +89,7 @@ def test_named_keys_move_the_highlight_and_take_it(keys: list[str], option: str)
     for key in keys[:-1]:
         assert dialog.press(key) == Moved()
         assert len(selected(dialog)) == 1
-    assert dialog.press(keys[-1]) == Given({"permission": (option,)}, {})
+    assert dialog.press(keys[-1]) == DialogAnswer({"permission": (option,)}, {})
 
 
 @pytest.mark.parametrize("key", ["backspace", "delete", "space"])
@@ -102,12 +107,12 @@ def test_several_questions_and_ticks_are_one_answer() -> None:
     for typed, ticked in (("3", ["3"]), ("1", ["1", "3"]), ("3", ["1"]), ("2", ["1", "2"])):
         assert dialog.type(typed) == Moved()
         assert selected(dialog) == ticked
-    assert dialog.press("enter") == Given({"colour": ("red",), "sizes": ("red", "blue")}, {})
+    assert dialog.press("enter") == DialogAnswer({"colour": ("red",), "sizes": ("red", "blue")}, {})
 
 
 def test_a_no_to_the_first_question_is_the_whole_answer() -> None:
     dialog = Dialog(prompt(Question("go", "Go?", (ALLOW, DENY)), COLOUR, kind="elicitation"))
-    assert dialog.press("escape") == Given({"go": ("deny",)}, {})
+    assert dialog.press("escape") == DialogAnswer({"go": ("deny",)}, {})
 
 
 @given(
@@ -121,7 +126,7 @@ def test_whatever_is_typed_is_a_sound_answer_or_none(words: list[str]) -> None:
     dialog = Dialog(asked)
     for word in words:
         for done in (dialog.type(word), dialog.press(word)):
-            if isinstance(done, Given):
+            if isinstance(done, DialogAnswer):
                 answer = Answer("a", "x", "http", done.choices, done.texts)
                 known = {question.id: {o.id for o in question.options} for question in asked.questions}
                 assert all(set(picked) <= known[name] for name, picked in done.choices.items())
@@ -147,7 +152,7 @@ def test_whatever_is_typed_is_a_sound_answer_or_none(words: list[str]) -> None:
     ],
 )
 def test_permission_types(kind: Kind, tool: str, type: str) -> None:
-    assert prompt_type(prompt(PERMISSION, kind=kind, tool=tool)) == type
+    assert prompt_type(prompt(PERMISSION, kind=kind, tool=tool), Bodies()) == type
 
 
 @pytest.mark.parametrize(
@@ -168,7 +173,7 @@ def test_permission_types(kind: Kind, tool: str, type: str) -> None:
 )
 def test_the_five_states(session: SessionState, kinds: list[Kind], state: str, waiting: bool) -> None:
     prompts = [prompt(PERMISSION, kind=kind) for kind in kinds]
-    now = standing(Session("s1", "claude", "/p", session), prompts)
+    now = standing(Session("s1", "claude", "/p", session), prompts, Bodies())
     assert (now.state, now.waiting, bool(now.prompt_type)) == (state, waiting, waiting)
 
 

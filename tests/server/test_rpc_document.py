@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from yourcall.server.openrpc import openrpc
-from yourcall.server.rpc_methods import METHODS
-from yourcall.server.rpc_wire import EVENTS, Event, PtyStateChange, event
+from yourcall.server.contracts.rpc.methods import METHODS
+from yourcall.server.contracts.rpc.wire import EVENTS, Event, PtyStateChange, event
+from yourcall.server.docs.openrpc import openrpc
 
 DOCUMENT: dict[str, Any] = json.loads(msgspec.json.encode(openrpc()))
 

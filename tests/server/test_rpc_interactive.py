@@ -11,13 +11,24 @@ from msgspec.structs import replace
 from server_house import House, heard
 from websockets.sync.client import connect as websocket
 
-from yourcall.events import AnyCommand, Deliver, DialogClosed, PromptRaised
-from yourcall.model import Kind, Option, Prompt, Question, Tool
-from yourcall.server import interactive
+from yourcall.model.events import AnyCommand, Deliver, DialogClosed, PromptRaised
+from yourcall.model.prompts import Kind, Option, Prompt, Question, Tool
+from yourcall.server.contracts.interactive import convert
 
-FIELDS = {"requestId", "type", "title", "description", "toolName", "toolInput", "options", "textInput"}
+FIELDS = {
+    "requestId",
+    "type",
+    "title",
+    "description",
+    "toolName",
+    "toolInput",
+    "options",
+    "textInput",
+    "multiSelect",
+}
 YES = Option("approve", "Approve", "allow_once")
 NO = Option("keep", "Keep planning", "deny")
+OUTLINE = Option("outline", "Outline first", "deny")
 COLOUR = Question("colour", "Which colour?", (Option("r", "Red", "choose"), Option("b", "Blue", "choose")))
 NAME = Question("name", "What name?", free_text=True)
 
@@ -25,7 +36,7 @@ NAME = Question("name", "What name?", free_text=True)
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody hands the answers on in this house: there is nothing to wait for."""
-    monkeypatch.setattr(interactive, "SAID_S", 0.05)
+    monkeypatch.setattr(convert, "SAID_S", 0.05)
 
 
 def feed(house: House) -> Any:
@@ -47,7 +58,7 @@ def raised(house: House, id: str, kind: Kind, *questions: Question, tool: str = 
         body="Body",
         tool=named,
         questions=questions,
-        held=True,
+        answerable=True,
     )
     house.post(PromptRaised(prompt.opened_at, prompt))
 
@@ -63,6 +74,7 @@ def test_a_permission_is_told_answered_and_resolved(house: House) -> None:
     with feed(house) as talk:
         told = heard(talk)
         assert (told["type"], told["requestId"], told["sessionId"]) == ("interactive-prompt", "p1", "s1")
+        assert told["promptType"] == "permission"
         prompt = told["prompt"]
         assert set(prompt) <= FIELDS
         assert (prompt["type"], prompt["toolName"], prompt["toolInput"]) == (
@@ -111,7 +123,7 @@ def test_every_kind_has_its_type(house: House, kind: Kind, type: str) -> None:
 def test_options_only_text_only_and_both(house: House) -> None:
     raised(house, "a", "question", COLOUR)
     raised(house, "b", "question", NAME)
-    raised(house, "c", "plan", Question("plan", "Go?", (YES, NO), free_text=True))
+    raised(house, "c", "plan", Question("plan", "Go?", (YES, NO, OUTLINE), free_text=True))
     with house.http(house.token()) as client:
         found = {each["requestId"]: each for each in client.get("/api/interactive-prompts").json()}
         assert ("options" in found["a"], "textInput" in found["a"]) == (True, False)
@@ -130,11 +142,26 @@ def test_options_only_text_only_and_both(house: House) -> None:
     assert (given["c"].choices, given["c"].texts) == ({"plan": ("keep",)}, {"plan": "Add tests."})
 
 
+@pytest.mark.parametrize(
+    "picked",
+    [{"selectedOption": "r,b"}, {"selectedOption": "Red, Blue"}, {"selectedOptions": ["r", "Blue"]}],
+)
+def test_where_several_may_be_chosen_several_are_taken(house: House, picked: dict[str, Any]) -> None:
+    raised(house, "p1", "question", replace(COLOUR, multi_select=True))
+    with house.http(house.token()) as client:
+        (found,) = client.get("/api/interactive-prompts").json()
+        assert found["multiSelect"] is True
+        reply = client.post("/api/interactive-prompts/respond", json={"requestId": "p1", **picked})
+        assert (reply.status_code, reply.json()["result"]) == (200, "taken")
+    assert delivered(house)[0].answer.choices == {"colour": ("r", "b")}
+
+
 def test_several_questions_come_one_by_one_and_are_one_answer(house: House) -> None:
     raised(house, "p1", "question", COLOUR, NAME)
     with house.http(house.token("phone")) as phone, house.http(house.token("tablet")) as tablet:
         (first,) = phone.get("/api/interactive-prompts").json()
         assert (first["requestId"], "Which colour?" in first["description"]) == ("p1.1", True)
+        assert first["title"] == "Which colour?"
         step = phone.post("/api/interactive-prompts/respond", json={"requestId": "p1.1", "selectedOption": "Red"})
         assert (step.json()["result"], step.json()["next"]["requestId"]) == ("next", "p1.2")
         # Another device's answers are its own: this one has not chosen a colour.
@@ -176,7 +203,7 @@ def test_what_is_wrong_changes_nothing(house: House) -> None:
 def test_what_was_answered_to_other_questions_is_not_part_of_the_answer(house: House) -> None:
     """A request that was read from a screen comes to its hook, and asks something else under the same names."""
     prompt = Prompt(
-        "p1", "question", "claude", "s1", "/p", "Title", time.time(), questions=(COLOUR, NAME), held=True,
+        "p1", "question", "claude", "s1", "/p", "Title", time.time(), questions=(COLOUR, NAME), answerable=True,
         link="screen",
     )  # fmt: skip
     house.post(PromptRaised(prompt.opened_at, prompt))

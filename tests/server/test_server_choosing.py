@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from server_house import ALLOW, ALWAYS, DENY, PERMISSION, STOP
 
-from yourcall.model import Effect, Option, Prompt, Question, Refused
-from yourcall.server.choosing import EFFECT_WORDS, Choice, Words, find, understand
+from yourcall.model.prompts import Effect, Option, Prompt, Question, Refused
+from yourcall.server.choosing import EFFECT_WORDS, AnswerWords, Choice, find, understand
 
 
 def prompt(*questions: Question) -> Prompt:
@@ -71,12 +71,14 @@ def test_an_id_goes_before_a_label() -> None:
 
 def test_one_question_needs_no_name_and_several_do() -> None:
     one, two = question(ALLOW, DENY), Question("other", "And then?", (ALLOW, DENY), free_text=True)
-    assert understand(prompt(one), Words(option="allow", text="why")) == Choice({"q": ("allow",)}, {"q": "why"})
-    refused = understand(prompt(one, two), Words(option="allow"))
+    assert understand(prompt(one), AnswerWords(option="allow", text="why")) == Choice(
+        {"q": ("allow",)}, {"q": "why"}
+    )
+    refused = understand(prompt(one, two), AnswerWords(option="allow"))
     assert isinstance(refused, Refused)
     assert "q (" in refused.reason
     assert "other (" in refused.reason
-    assert understand(prompt(one, two), Words(option="no", question="and THEN?")) == Choice(
+    assert understand(prompt(one, two), AnswerWords(option="no", question="and THEN?")) == Choice(
         {"other": ("deny",)}, {}
     )
 
@@ -86,32 +88,32 @@ def test_several_questions_at_once() -> None:
         "m", "Pick some", (Option("1", "One", "choose"), Option("2", "Two", "choose")), multi_select=True
     )
     asked = prompt(many, question(ALLOW, DENY))
-    words = Words(choices={"m": ("one", "2"), "q": ("allow",)}, texts={"q": "because"})
+    words = AnswerWords(choices={"m": ("one", "2"), "q": ("allow",)}, texts={"q": "because"})
     assert understand(asked, words) == Choice({"m": ("1", "2"), "q": ("allow",)}, {"q": "because"})
 
 
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        (Words(), "Say what to answer"),
-        (Words(option="maybe"), "There is no option 'maybe'. Choose one of: allow (Yes)"),
-        (Words(option="allow", question="nope"), "There is no question 'nope'"),
-        (Words(choices={"nope": ("allow",)}), "There is no question 'nope'"),
-        (Words(texts={"nope": "x"}), "There is no question 'nope'"),
-        (Words(option="allow", choices={"q": ("deny",)}), "twice"),
-        (Words(text="a", texts={"Which?": "b"}), "two texts"),
-        (Words(question="q"), "Say what to answer"),
-        (Words(option=""), "There is no option ''"),
+        (AnswerWords(), "Say what to answer"),
+        (AnswerWords(option="maybe"), "There is no option 'maybe'. Choose one of: allow (Yes)"),
+        (AnswerWords(option="allow", question="nope"), "There is no question 'nope'"),
+        (AnswerWords(choices={"nope": ("allow",)}), "There is no question 'nope'"),
+        (AnswerWords(texts={"nope": "x"}), "There is no question 'nope'"),
+        (AnswerWords(option="allow", choices={"q": ("deny",)}), "twice"),
+        (AnswerWords(text="a", texts={"Which?": "b"}), "two texts"),
+        (AnswerWords(question="q"), "Say what to answer"),
+        (AnswerWords(option=""), "There is no option ''"),
     ],
 )
-def test_what_is_not_understood_is_refused_with_the_choices(words: Words, part: str) -> None:
+def test_what_is_not_understood_is_refused_with_the_choices(words: AnswerWords, part: str) -> None:
     refused = understand(prompt(question(ALLOW, DENY)), words)
     assert isinstance(refused, Refused)
     assert part in refused.reason
 
 
 def test_a_prompt_that_asks_nothing_says_so() -> None:
-    refused = understand(prompt(), Words(option="allow"))
+    refused = understand(prompt(), AnswerWords(option="allow"))
     assert isinstance(refused, Refused)
     assert "at the desk" in refused.reason
 

@@ -141,19 +141,6 @@ def test_a_page_of_the_same_name_but_another_port_or_scheme_is_told_by_the_brows
         assert client.post("/api/prompts/p1/answer", json={"option": "allow"}).status_code == 403
 
 
-def test_a_cookie_needs_our_page_to_change_anything(house: House) -> None:
-    house.ask("p1")
-    with house.http(Cookie=f"yourcall={house.token()}") as client:
-        assert client.get("/api/prompts").status_code == 200
-        refused = client.post("/api/prompts/p1/answer", json={"option": "allow"})
-        assert refused.status_code == 403
-        assert "Bearer" in refused.json()["error"]
-        assert client.delete("/api/devices/x").status_code == 403
-        assert house.loop.state.prompts["p1"].state == "open"
-        taken = client.post("/api/prompts/p1/answer", json={"option": "allow"}, headers={"Origin": house.origin})
-        assert taken.status_code == 202
-
-
 def test_a_token_in_an_address_is_refused(house: House) -> None:
     token = house.token()
     with house.http(token) as client:
@@ -242,7 +229,7 @@ def test_the_local_socket_needs_no_key_and_takes_no_page(house: House) -> None:
         ({"Authorization": "Bearer yc_wrong"}, 401),
         ({"Cookie": "yourcall=yc_wrong", "Origin": "OURS"}, 401),
         ({"Cookie": "yourcall=TOKEN", "Origin": "https://evil.example"}, 403),
-        ({"Cookie": "yourcall=TOKEN"}, 403),
+        ({"Cookie": "yourcall=TOKEN"}, 401),
         ({"Authorization": "Bearer TOKEN", "Origin": "https://evil.example"}, 403),
     ],
 )
@@ -252,13 +239,6 @@ def test_a_feed_is_behind_the_same_gate(shared: House, headers: dict[str, str], 
     with pytest.raises(InvalidStatus) as refused:
         shared.feed(headers=said)
     assert refused.value.response.status_code == status
-
-
-def test_a_feed_opens_with_a_key_or_with_our_page(house: House) -> None:
-    token = house.token()
-    for said in ({"Authorization": f"Bearer {token}"}, {"Cookie": f"yourcall={token}", "Origin": house.origin}):
-        with house.feed(headers=said) as feed:
-            assert '"hello"' in str(feed.recv(timeout=60))
 
 
 def test_a_feed_by_a_foreign_name_is_refused(house: House) -> None:

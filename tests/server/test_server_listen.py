@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 from typing import Any
 
 import pytest
 import uvloop
-from server_house import House
-from websockets.exceptions import InvalidState
+from server_house import House, heard
+from websockets.exceptions import InvalidState, InvalidStatus
+from websockets.sync.client import connect as websocket
 
 from yourcall.server import listen
 from yourcall.server.listen import LARGEST_HEAD, bind_tcp, listener
@@ -30,6 +32,19 @@ def test_a_head_without_an_end_is_cut_off(shared: House, endless: bytes) -> None
             pass  # hung up on, as it should be
         # What lies in the buffers of the two ends was sent before the other side had looked.
         assert sent < 100 * LARGEST_HEAD
+
+
+def test_nothing_that_a_stranger_sends_is_logged(shared: House, caplog: pytest.LogCaptureFixture) -> None:
+    """An address may hold a token, however it is spelled; and whoever can write lines can push others out."""
+    caplog.set_level(logging.DEBUG)
+    with pytest.raises(InvalidStatus), websocket(f"ws://127.0.0.1:{shared.port}/api/live?t=yc%5fsecretsecret"):
+        pass
+    with shared.feed(token=shared.token()) as feed:
+        heard(feed)
+    with socket.create_connection(("127.0.0.1", shared.port), 10) as talk:
+        talk.sendall(b"\x00 what is this\r\n\r\n")
+        assert b"400" in talk.recv(100)
+    assert [line.getMessage() for line in caplog.records if line.name.startswith("uvicorn")] == []
 
 
 def test_a_head_of_a_usual_size_and_many_requests_on_one_connection_are_served(shared: House) -> None:

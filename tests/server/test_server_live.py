@@ -17,8 +17,8 @@ from websockets.sync.client import ClientConnection
 from websockets.sync.client import connect as websocket
 
 from kit.poll import until
-from yourcall import loop
-from yourcall.events import DialogClosed, SessionEnded
+from yourcall.daemon import loop
+from yourcall.model.events import DialogClosed, SessionEnded
 from yourcall.server import live
 
 
@@ -26,6 +26,7 @@ def test_a_prompt_its_answer_and_its_end_are_heard_in_order(house: House) -> Non
     with house.feed(token=house.token("phone")) as feed, house.http(house.token()) as other:
         hello = heard(feed)
         assert abs(hello.pop("now") - time.time()) < 60
+        assert hello.pop("head")["place"] > 0
         assert hello == {"type": "hello", "seq": house.store.last_seq, "snapshot": True, "paused": False}
         house.session("s1")
         house.ask("p1")
@@ -105,8 +106,8 @@ def test_nothing_is_missed_or_doubled_between_backlog_and_live(house: House) -> 
 
 
 def _raised(number: int) -> Any:
-    from yourcall.events import PromptRaised
-    from yourcall.model import Prompt
+    from yourcall.model.events import PromptRaised
+    from yourcall.model.prompts import Prompt
 
     return PromptRaised(1.0, Prompt(f"p{number}", "permission", "claude", f"s{number}", "/", "t", float(number)))
 

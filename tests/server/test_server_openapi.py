@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from server_house import House
 
-from yourcall.server.openapi import document
+from yourcall.server.docs.openapi import document
 from yourcall.server.routes import LIVE, ROUTES
 
 TRANSCRIPT = Path(__file__).parent.parent / "data" / "claude" / "conversation-tools.jsonl"
@@ -126,16 +126,23 @@ def test_replies_are_what_the_document_says(house: House) -> None:
     house.session("s1", transcript=str(transcript))
     house.ask("p1")
     house.ask("p2", json.dumps({"tool_name": "Bash", "tool_input": {"command": "ls -la"}}).encode())
+    house.ask("p3")
     code = house.devices.pairing.new().text
     calls: list[tuple[str, str, str, Any, int]] = [
         ("GET", "/api/prompts", "/api/prompts", None, 200),
         ("GET", "/api/prompts", "/api/prompts?all=1", None, 200),
         ("GET", "/api/prompts/{id}", "/api/prompts/p1", None, 200),
         ("GET", "/api/prompts/{id}", "/api/prompts/none", None, 404),
+        ("POST", "/api/prompts/{id}/risk", "/api/prompts/p2/risk", {"input": {"command": "rm -r x"}}, 200),
+        ("POST", "/api/prompts/{id}/risk", "/api/prompts/p2/risk", {"input": []}, 400),
+        ("POST", "/api/prompts/{id}/risk", "/api/prompts/none/risk", {"input": {}}, 404),
         ("POST", "/api/prompts/{id}/answer", "/api/prompts/p1/answer", {"option": "allow"}, 202),
         ("POST", "/api/prompts/{id}/answer", "/api/prompts/p1/answer", {"option": "allow"}, 409),
         ("POST", "/api/prompts/{id}/answer", "/api/prompts/p2/answer", {"option": "hm"}, 422),
         ("POST", "/api/prompts/{id}/answer", "/api/prompts/p2/answer", {"option": 1}, 400),
+        ("POST", "/api/prompts/{id}/dismiss", "/api/prompts/p3/dismiss", None, 200),
+        ("POST", "/api/prompts/{id}/dismiss", "/api/prompts/p3/dismiss", None, 409),
+        ("POST", "/api/prompts/{id}/dismiss", "/api/prompts/none/dismiss", None, 404),
         ("POST", "/api/asks", "/api/asks", {"question": "Go?", "options": ["yes"], "id": "askaskask"}, 201),
         ("POST", "/api/asks", "/api/asks", {"question": "Stop?", "options": ["yes"], "id": "askaskask"}, 409),
         ("POST", "/api/asks", "/api/asks", {"question": "Go?"}, 400),
@@ -158,6 +165,14 @@ def test_replies_are_what_the_document_says(house: House) -> None:
         ("GET", "/api/sessions/{id}/conversation", "/api/sessions/s1/conversation?after=0", None, 200),
         ("GET", "/api/sessions/{id}/conversation", "/api/sessions/s1/conversation?before=x", None, 400),
         ("GET", "/api/sessions/{id}/conversation", "/api/sessions/none/conversation", None, 404),
+        ("GET", "/api/sessions/{id}/changes", "/api/sessions/s1/changes", None, 200),
+        ("GET", "/api/sessions/{id}/changes", "/api/sessions/s1/changes?against=head", None, 409),
+        ("GET", "/api/sessions/{id}/changes", "/api/sessions/s1/changes?against=x", None, 400),
+        ("GET", "/api/sessions/{id}/changes/{file}", "/api/sessions/s1/changes/AA?against=record", None, 404),
+        ("GET", "/api/search", "/api/search?words=ls", None, 200),
+        ("GET", "/api/search", "/api/search", None, 400),
+        ("GET", "/api/stats", "/api/stats", None, 200),
+        ("GET", "/api/stats", "/api/stats?days=x", None, 400),
         ("POST", "/api/sessions/{id}/send", "/api/sessions/none/send", {"text": "hello"}, 404),
         ("POST", "/api/sessions/{id}/send", "/api/sessions/s1/send", {"text": 1}, 400),
         ("POST", "/api/sessions/{id}/key", "/api/sessions/s1/key", {"key": ""}, 400),
@@ -178,6 +193,8 @@ def test_replies_are_what_the_document_says(house: House) -> None:
         ("POST", "/api/panes", "/api/panes", {"server": "/none", "pane": "%0;x"}, 400),
         ("GET", "/api/log", "/api/log", None, 200),
         ("GET", "/api/log/report", "/api/log/report", None, 200),
+        ("GET", "/api/log/settings", "/api/log/settings", None, 200),
+        ("GET", "/api/log/head", "/api/log/head", None, 200),
         ("GET", "/api/prompts/{id}/rule", "/api/prompts/p2/rule", None, 200),
         ("GET", "/api/prompts/{id}/rule", "/api/prompts/p2/rule?do=dance", None, 400),
         ("GET", "/api/prompts/{id}/rule", "/api/prompts/none/rule", None, 404),
@@ -203,6 +220,9 @@ def test_replies_are_what_the_document_says(house: House) -> None:
         ("GET", "/api/devices", "/api/devices", None, 200),
         ("POST", "/api/devices/{id}", "/api/devices/DEVICE", {"name": "older"}, 200),
         ("POST", "/api/devices/{id}", "/api/devices/none", {"name": "older"}, 404),
+        ("POST", "/api/devices/{id}/scopes", "/api/devices/DEVICE/scopes", {"scopes": ["read"]}, 200),
+        ("POST", "/api/devices/{id}/scopes", "/api/devices/none/scopes", {"scopes": []}, 404),
+        ("POST", "/api/ticket", "/api/ticket", None, 422),
         ("DELETE", "/api/devices/{id}", "/api/devices/DEVICE", None, 200),
         ("DELETE", "/api/devices/{id}", "/api/devices/none", None, 404),
         ("GET", "/api/push", "/api/push", None, 404),
@@ -215,6 +235,7 @@ def test_replies_are_what_the_document_says(house: House) -> None:
         ("POST", "/api/channels/test", "/api/channels/test", {"wait": -1}, 400),
         ("POST", "/api/channels/reload", "/api/channels/reload", None, 404),
         ("POST", "/api/channels/unpair", "/api/channels/unpair", {"name": "x"}, 404),
+        ("POST", "/api/may/{what}", "/api/may/pause", None, 200),
         ("POST", "/api/shutdown", "/api/shutdown", None, 202),
     ]
     tried = {(method, path) for method, path, *_ in calls}

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from yourcall.events import SessionEnded
-from yourcall.model import Refused
-from yourcall.server import uploads
+from yourcall.model.events import SessionEnded
+from yourcall.model.prompts import Refused
+from yourcall.server.api import uploads
+from yourcall.server.api.uploads import Uploads, plain_name
 from yourcall.server.project import _look
-from yourcall.server.uploads import Uploads, plain_name
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

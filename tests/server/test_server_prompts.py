@@ -13,12 +13,13 @@ from server_house import PERMISSION, House
 
 from kit.poll import until
 from yourcall import __version__
-from yourcall.events import AnswerNotWritten, Deliver, DialogClosed, HolderLost, SessionEnded
-from yourcall.model import Option, Question
+from yourcall.model.events import AnswerNotWritten, Deliver, DialogClosed, HolderLost, SessionEnded
+from yourcall.model.prompts import Option, Question
 
 KEYS = [
     "id", "kind", "state", "agent", "session_id", "cwd", "title", "body", "tool", "questions", "opened_at",
     "held", "hold", "subagent", "permission_mode", "answered_by", "outcome", "closed_at", "machine", "branch",
+    "version", "rank", "action", "risk",
 ]  # fmt: skip
 
 
@@ -35,8 +36,12 @@ def test_an_open_prompt_is_listed_with_what_is_needed_to_decide(house: House) ->
         assert first["tool"] == {"name": "Bash", "input": {"command": "rm  -rf x", "n": 1.5}}
         promised = {"id": "allow", "label": "Yes", "effect": "allow_once", "description": "Runs it this once."}
         assert promised.items() <= first["questions"][0]["options"][0].items()
+        assert first["risk"] == {"level": "high", "reason": "It deletes files, or work."}
+        assert first["questions"][0]["options"][0]["confirm"] is True
+        assert first["action"]["command"] == "rm  -rf x"
+        assert first["action"]["more"] == [{"name": "n", "value": "1.5"}]
         shown = phone.get("/api/prompts/p1").json()
-        assert list(shown) == [*KEYS, "history"]
+        assert list(shown) == [*KEYS, "history", "author_certainty"]
         assert shown["history"] == [{"at": 10.0, "state": "open", "by": "agent", "detail": "the agent asks"}]
 
 
@@ -52,6 +57,22 @@ def test_a_body_that_cannot_be_read_hides_nothing_else(house: House, body: bytes
         assert listed["bad"]["tool"] == {"name": "Bash", "input": None}
         assert listed["good"]["tool"]["input"] == {"command": "ls -la"}
         assert phone.get("/api/prompts/bad").status_code == 200
+
+
+def test_an_edited_input_is_judged_before_it_can_be_allowed(house: House) -> None:
+    house.ask("p1", b'{"tool_name": "Bash", "tool_input": {"command": "ls"}}')
+    edit = {"input": {"command": "rm -rf x"}}
+    with house.http(house.token()) as phone:
+        assert phone.get("/api/prompts/p1").json()["risk"]["level"] == "low"
+        judged = phone.post("/api/prompts/p1/risk", json=edit).json()
+        assert (judged["risk"]["level"], judged["action"]["command"]) == ("high", "rm -rf x")
+        assert judged["confirm"]["allow"] == "It deletes files, or work."
+        got = phone.post("/api/prompts/p1/answer", json={"option": "allow", **edit})
+        assert (got.status_code, got.json()["result"]) == (422, "refused")
+        assert "It deletes files" in got.json()["detail"]
+        assert phone.get("/api/prompts/p1").json()["state"] == "open"
+        got = phone.post("/api/prompts/p1/answer", json={"option": "allow", "sure": True, **edit})
+        assert got.json()["result"] == "taken"
 
 
 def test_closed_prompts_are_history_and_come_in_pages(house: House) -> None:
@@ -90,7 +111,7 @@ def test_the_beginning_of_an_id_will_do_if_it_is_unique(house: House) -> None:
                 phone.post(f"/api/prompts/{unknown}/answer", json={"option": "allow"}),
             ):
                 assert got.status_code == 404, unknown
-                assert "no such prompt" in got.json()["error"]
+                assert "There is no prompt" in got.json()["error"]
     (delivered,) = house.commands
     assert isinstance(delivered, Deliver)
     assert delivered.prompt_id == "abc2"
@@ -375,12 +396,15 @@ def test_status_counts_what_waits(house: House) -> None:
     house.post(DialogClosed(time.time(), "c", "busy"))
     with house.http(house.token()) as phone:
         phone.post("/api/prompts/a/answer", json={"option": "allow"})
+        head = house.store.head()
+        assert head is not None
         assert phone.get("/api/status").json() == {
             "version": __version__,
             "seq": house.store.last_seq,
             "prompts": {"answering": 1, "open": 1},
             "sessions": 1,
             "paused": False,
+            "head": {"place": head.place, "hash": head.hash},
         }
 
 
@@ -393,3 +417,15 @@ def test_what_is_not_there_is_said_in_json(shared: House) -> None:
         assert "GET" in wrong.headers["allow"]
         assert "GET" in wrong.json()["error"]
         assert phone.head("/api/status").status_code == 200
+
+
+def test_a_long_reply_is_compressed_for_whoever_takes_it(house: House) -> None:
+    for number in range(20):
+        house.ask(f"p{number}")
+    with house.http(house.token()) as phone:
+        packed = phone.get("/api/prompts", headers={"Accept-Encoding": "gzip"})
+        plain = phone.get("/api/prompts", headers={"Accept-Encoding": "identity"})
+        assert packed.json() == plain.json()
+        assert packed.headers["content-encoding"] == "gzip"
+        assert int(packed.headers["content-length"]) * 5 < int(plain.headers["content-length"])
+        assert "content-encoding" not in phone.get("/api/status", headers={"Accept-Encoding": "gzip"}).headers

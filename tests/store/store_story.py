@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from yourcall.core.replay import prompt_of, recall, replay
 from yourcall.core.state import State, Step
-from yourcall.events import (
+from yourcall.model.events import (
     AnswerGiven,
     AnswerNotWritten,
     AnswerWritten,
@@ -29,7 +29,8 @@ from yourcall.events import (
     SessionSeen,
     TraceLost,
 )
-from yourcall.model import Answer, Option, Prompt, Question, Session, Tool
+from yourcall.model.prompts import Answer, Option, Prompt, Question, Tool
+from yourcall.model.sessions import Session
 from yourcall.store.sqlite import Change, Fact, Store
 
 T = TypeVar("T")
@@ -57,7 +58,7 @@ def prompt(prompt_id: str, session_id: str = "s1", at: float = 0.0) -> Prompt:
         questions=(question,),
         request=name_of(body_of(prompt_id)),
         fingerprint=f"print-of-{prompt_id}",
-        held=True,
+        answerable=True,
     )
 
 

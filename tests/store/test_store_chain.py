@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from store_story import Life, answer, opened, prompt, session, stories
 
-from yourcall.events import AnswerGiven, AnyEvent, DialogClosed, PromptRaised, SessionEnded, SessionSeen
+from yourcall.model.events import AnswerGiven, AnyEvent, DialogClosed, PromptRaised, SessionEnded, SessionSeen
 from yourcall.store.chain import teach, verify
 
 STORY: list[AnyEvent] = [

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from store_story import Life, answer, body_of, opened, prompt, replayed, rows, session
 
-from yourcall.events import AnswerGiven, DialogClosed, PromptRaised, SessionEnded, SessionSeen
+from yourcall.model.events import AnswerGiven, DialogClosed, PromptRaised, SessionEnded, SessionSeen
 from yourcall.store.migrations import MIGRATIONS
 from yourcall.store.problem import StoreProblem
 from yourcall.store.sqlite import Store

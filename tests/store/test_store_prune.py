@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 from store_story import Life, answer, body_of, opened, prompt, replayed, rows, session
 
-from yourcall.events import (
+from yourcall.model.events import (
     AnswerGiven,
     AnyEvent,
     CallSettled,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from store_story import Life, answer, body_of, name_of, opened, prompt, replayed, rows, session
 
-from yourcall.events import AnswerGiven, DialogClosed, PromptRaised, SessionEnded, SessionSeen
+from yourcall.model.events import AnswerGiven, DialogClosed, PromptRaised, SessionEnded, SessionSeen
 from yourcall.store.problem import StoreProblem
 from yourcall.store.sqlite import Change, Fact, Store
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from store_story import Life, body_of, opened, replayed, rows, stories
 
 from yourcall.core.identity import unsettled
-from yourcall.events import AnyEvent
-from yourcall.model import Prompt
+from yourcall.model.events import AnyEvent
+from yourcall.model.prompts import Prompt
 
 
 @given(story=stories(), cuts=st.lists(st.integers(0, 60), max_size=3))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from store_story import Life, opened, prompt, session
 
-from yourcall.events import AnyEvent, DialogClosed, PromptRaised, SessionEnded, SessionSeen
+from yourcall.model.events import AnyEvent, DialogClosed, PromptRaised, SessionEnded, SessionSeen
 from yourcall.store import devices, prune, sqlite
 
 QUERIES = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from yourcall.model import Refused
+from yourcall.model.prompts import Refused
 from yourcall.store.workspaces import Workspace, Workspaces
 
 

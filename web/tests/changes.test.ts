@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
-import { changesOf, rowsOf } from "../src/lib/changes";
+import { changesOf, partsOf, rowsOf, rowsOfPatch } from "../src/lib/changes";
+import type { PromptView } from "../src/lib/types";
 
 const drawn = (old: string, next: string): string[] =>
-  rowsOf(old, next).map((row) => ({ same: " ", old: "-", new: "+", gap: "~" })[row.kind] + row.parts.map((part) => (part.changed ? `[${part.text}]` : part.text)).join(""));
+  rowsOf(old, next).map((row) => ({ same: " ", old: "-", new: "+", gap: "~" })[row.kind] + partsOf(row).map((part) => (part.changed ? `[${part.text}]` : part.text)).join(""));
 
 test("a changed line shows which words changed", () => {
   expect(drawn("a = 1\nb = 50\nc = 3", "a = 1\nb = 5\nc = 3")).toEqual([" a = 1", "-b = [50]", "+b = [5]", " c = 3"]);
@@ -38,9 +39,27 @@ test("what takes too long to compare is shown whole", () => {
   expect(rows.filter((row) => row.kind === "new").length).toBeGreaterThan(10_000);
 });
 
-test("each tool that edits is understood; others are not guessed", () => {
-  expect(changesOf("Edit", { file_path: "/p/a", old_string: "x", new_string: "y", replace_all: true })?.[0]?.note).toMatch(/Every/);
-  expect(changesOf("MultiEdit", { file_path: "/p/a", edits: [{ old_string: "x", new_string: "y" }, null, 5] })).toHaveLength(1);
-  expect(changesOf("Write", { file_path: "/p/a", content: "x" })?.[0]?.rows).toHaveLength(1);
-  expect(changesOf("Bash", { command: "x" })).toBeNull();
+test("changes are drawn from the action; a patch over several files is its body", () => {
+  const asks = (kind: string, changes: object[], input: object = {}): PromptView => ({ action: { kind, changes }, tool: { name: "any", input } }) as unknown as PromptView;
+  const edit = { path: "/p/a", change: "edit", old: "x", new: "y", diff: "", to: "", note: "Every occurrence in the file." };
+  expect(changesOf(asks("write", [edit]))).toEqual([{ path: "/p/a", note: edit.note, rows: rowsOf("x", "y") }]);
+  expect(changesOf(asks("write", [{ ...edit, change: "write", old: "", new: "x" }]))?.[0]?.rows).toHaveLength(1);
+  expect(changesOf(asks("write", [{ ...edit, diff: "@@ -1 +1 @@" }]))).toBeNull();
+  expect(changesOf(asks("write", [edit], { changes: [] }))).toBeNull();
+  expect(changesOf(asks("command", []))).toBeNull();
+});
+
+test("a line of a hunk that looks like a header is a line", () => {
+  const patch = "--- a/q.sql\n+++ b/q.sql\n@@ -1,3 +1,2 @@ -- top\n select 1;\n--- drop everything\n-+++ x\n+-- kept\n";
+  expect(rowsOfPatch(patch).map((row) => `${row.kind} ${row.text}`)).toEqual(["gap Line 1 · -- top", "same select 1;", "old -- drop everything", "old +++ x", "new -- kept"]);
+});
+
+test("a long change is taken apart without comparing a word", () => {
+  const old = Array.from({ length: 20_000 }, (_, n) => `value ${n} = ${n}`);
+  const next = old.map((text) => `${text};`);
+  const started = performance.now();
+  const rows = rowsOf(old.join("\n"), next.join("\n"));
+  expect(rows.length).toBeGreaterThanOrEqual(40_000);
+  expect(performance.now() - started).toBeLessThan(1000);
+  expect(partsOf({ kind: "old", text: "a b", twin: "a c" })).toEqual([{ text: "a ", changed: false }, { text: "b", changed: true }]);
 });

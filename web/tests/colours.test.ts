@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { rowsOfPatch, rowsOf } from "../src/lib/changes";
+import { partsOf, rowsOf, rowsOfPatch } from "../src/lib/changes";
 import { painted } from "../src/lib/colours";
 import { languageOf } from "../src/lib/language";
 
@@ -33,7 +33,7 @@ test("hostile source stays the text it is", () => {
 
 test("a unified diff of a record is read as the change it is", () => {
   const rows = rowsOfPatch("--- a/p.py\n+++ b/p.py\n@@ -1,3 +1,3 @@\n a = 1\n-b = 2\n+b = 3\n c = 4\n");
-  expect(rows.map((row) => [row.kind, text(row.parts)])).toEqual([["gap", "⋯"], ["same", "a = 1"], ["old", "b = 2"], ["new", "b = 3"], ["same", "c = 4"]]);
-  expect(rows[2]!.parts.filter((part) => part.changed).map((part) => part.text)).toEqual(["2"]);
+  expect(rows.map((row) => [row.kind, row.text])).toEqual([["gap", "Line 1"], ["same", "a = 1"], ["old", "b = 2"], ["new", "b = 3"], ["same", "c = 4"]]);
+  expect(partsOf(rows[2]!).filter((part) => part.changed).map((part) => part.text)).toEqual(["2"]);
   expect(rowsOf("a\nb\n", "a\nc\n").map((row) => row.kind)).toEqual(["same", "old", "new"]);
 });

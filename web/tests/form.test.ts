@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import { decision, fields, filledIn, objections, oneTap, pressed } from "../src/lib/form";
 import type { Option, PromptView, Question } from "../src/lib/types";
 
-const option = (id: string, effect: Option["effect"]): Option => ({ id, label: id, effect, description: "", preview: "" });
+const option = (id: string, effect: Option["effect"]): Option => ({ id, label: id, effect, description: "", preview: "", digit: "", confirm: false, confirm_reason: "" });
 const question = (id: string, more: Partial<Question> = {}): Question => ({
-  id, text: id, options: [], multi_select: false, free_text: false, required: true, type: "", minimum: null, maximum: null, ...more,
+  id, text: id, options: [], multi_select: false, free_text: false, required: true, type: "", minimum: null, maximum: null, header: "", ...more,
 });
 const prompt = (...questions: Question[]): PromptView => ({ questions }) as unknown as PromptView;
 
@@ -51,7 +51,7 @@ describe("what is sent", () => {
 describe("what is wrong with a field", () => {
   const count = question("n", { type: "integer", free_text: true, minimum: 1, maximum: 9 });
   const says = (asked: Question, text: string): string => objections([asked], { picks: {}, texts: { [asked.id]: text } })[asked.id] ?? "";
-  test.each([["", /needed/], ["x", /whole number/], ["1.5", /whole number/], ["0", /At least 1/], ["10", /At most 9/], ["1e1", /whole/]])("%j", (text, expected) => {
+  test.each([["", /Required/], ["x", /whole number/], ["1.5", /whole number/], ["0", /At least 1/], ["10", /At most 9/], ["1e1", /whole/]])("%j", (text, expected) => {
     expect(says(count, text)).toMatch(expected);
   });
   test.each(["1", "9", " 5 "])("%j is fine", (text) => expect(says(count, text)).toBe(""));
@@ -68,7 +68,7 @@ describe("what is wrong with a field", () => {
     expect(says({ ...count, required: false }, "x")).not.toBe("");
   });
   test("a choice that was not made", () => {
-    expect(objections([colour], { picks: {}, texts: {} })).toEqual({ q1: "Choose one, please." });
+    expect(objections([colour], { picks: {}, texts: {} })).toEqual({ q1: "Choose one." });
     expect(objections([colour], { picks: {}, texts: { q1: "green" } })).toEqual({});
   });
 });

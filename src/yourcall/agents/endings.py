@@ -10,8 +10,8 @@ import unicodedata
 from yourcall.agents.sightings import Ending
 from yourcall.core.identity import unsettled
 from yourcall.core.state import State
-from yourcall.events import AnyEvent, CallSettled, PromptNudged, PromptWithdrawn
-from yourcall.model import Kind, Prompt
+from yourcall.model.events import AnyEvent, CallSettled, PromptNudged, PromptWithdrawn
+from yourcall.model.prompts import Kind, Prompt
 
 
 def ended(state: State, ending: Ending, at: float) -> list[AnyEvent]:

@@ -9,13 +9,23 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from yourcall.events import AnyEvent
-from yourcall.model import Kind, Outcome, Prompt
+from yourcall.model.events import AnyEvent
+from yourcall.model.prompts import Kind, Outcome, Prompt
+
+
+class Caller(Struct, frozen=True):
+    """A process above a hook, or the hook itself, as the kernel tells. `leads_terminal`: it is the first process
+    of a terminal's session."""
+
+    pid: int
+    started: str
+    leads_terminal: bool = False
 
 
 class HookCall(Struct, frozen=True):
     """One run of an agent's hook. `request_id` is set when the hook holds a request and waits; `new_id` is an id
-    that nobody has yet, for a prompt that this call may raise."""
+    that nobody has yet, for a prompt that this call may raise. `callers`: the process that connected and its
+    parents; what `env` says about processes is only a claim."""
 
     at: float
     event: str
@@ -23,6 +33,12 @@ class HookCall(Struct, frozen=True):
     env: dict[str, str] = {}
     request_id: str = ""
     new_id: str = ""
+    callers: tuple[Caller, ...] = ()
+
+    @property
+    def process(self) -> str:
+        """The agent's process, as its hook claims; under this name for every agent."""
+        return self.env.get("CLAUDE_PID", "")
 
 
 class Ending(Struct, frozen=True):
@@ -40,7 +56,7 @@ class Ending(Struct, frozen=True):
     turn_id: str = ""
 
 
-class Told(Struct, frozen=True):
+class AnnouncedCall(Struct, frozen=True):
     """A tool call that a hook told of, and whose dialog can only be answered on the screen.
 
     `asked`: the agent says that it asks for it now (`input` is then what it says about that); else that it is
@@ -55,7 +71,7 @@ class Told(Struct, frozen=True):
     prompt: Prompt
 
 
-class Heard(Struct, frozen=True):
+class HookResult(Struct, frozen=True):
     """What a hook call means. `finished`: a tool call that is over, so its record is worth a look now.
     `nudged`: the agent reminds of what it waits for, by kind. `told`: a call for `links.told`; `turn`: when a
     turn began: calls told before that are over. `begins`: the session begins under this id, so its process goes by
@@ -67,7 +83,7 @@ class Heard(Struct, frozen=True):
     finished: str = ""
     nudged: Kind | None = None
     held: bool = False
-    told: Told | None = None
+    told: AnnouncedCall | None = None
     turn: float = 0.0
     begins: bool = False
     anew: str = ""

@@ -35,6 +35,9 @@ class Apprise:
     def targets(self) -> Sequence[str]:
         return [str(number) for number in range(len(self._urls))]
 
+    def rendered(self, notice: Notice) -> str:
+        return f"{notice.title}\n{notice.text}"
+
     async def send(self, target: str, notice: Notice) -> Carried:
         if find_spec("apprise") is None:
             return Failed(INSTALL)

@@ -6,8 +6,8 @@ A channel is one module of this folder, named in `kinds.py`. It has
   * `make(name, settings, world) -> Channel`.
 
 Rule: a channel only carries. Whom to tell when, how often to try again, what to mask and when to take a notice
-back is decided elsewhere (`core/escalate.py`, `core/redact.py`, `runner.py`); what a channel is handed is already
-masked.
+back is decided elsewhere (`core/notify_policy.py`, `core/redact.py`, `runner.py`); what a channel is handed is
+already masked.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
-from yourcall.model import Effect, Kind, Prompt
+from yourcall.model.prompts import Effect, Kind, Prompt, Risk
+from yourcall.rules.fully_shown import Needed
 
 if TYPE_CHECKING:
     import httpx
 
-    from yourcall.channels.needs import Desk
+    from yourcall.channels.context import ChannelContext
 
 # Where a channel stands on the ladder: at the desk, on a device in the pocket, in a chat.
 Rung = Literal["desk", "push", "chat"]
@@ -72,7 +73,10 @@ class Notice(Struct, frozen=True):
     plain text of others' making: whoever renders markup escapes it. `prompts` are the rows behind it, masked as
     well, for channels that show more: one, or several in a digest. `input`: the tool's input, masked, as JSON
     text. `reminder` counts how often this was told before; `version` grows whenever something happens to its
-    prompts. `danger`: why a yes has to be said twice, in our own words. `back`: how many answers to it came back.
+    prompts. `risk`: how risky a yes to what is open is, and why. `back`: how many answers to it came back.
+    `seen`: which version of the one prompt this tells, for the answer to carry.
+    `offer`: a hash of all that is asked. `needed`: what must be seen before a yes; None if no notice can show it.
+    `partly`: a yes was left out, because not all of it is shown.
     """
 
     id: str
@@ -90,8 +94,17 @@ class Notice(Struct, frozen=True):
     input: str = ""
     reminder: int = 0
     version: int = 0
-    danger: str = ""
+    risk: Risk | None = None
     back: int = 0
+    seen: str = ""
+    offer: str = ""
+    needed: Needed | None = None
+    partly: bool = False
+
+    @property
+    def warning(self) -> str:
+        """Why a yes is risky, in our own words; empty if nothing speaks for it."""
+        return self.risk.reason if self.risk is not None and self.risk.level != "low" else ""
 
 
 class Sent(Struct, frozen=True):
@@ -136,6 +149,10 @@ class Channel(Protocol):
     @property
     def abilities(self) -> Abilities: ...
     def targets(self) -> Sequence[str]: ...
+    def rendered(self, notice: Notice) -> str:
+        """All words of a notice as they will stand on the device: cut where the channel cuts, labels included."""
+        ...
+
     async def send(self, target: str, notice: Notice) -> Carried: ...
     async def update(self, target: str, receipt: str, notice: Notice) -> Carried:
         """Only with `edit`: show the notice as it is now. With `standing` over it is the last word on it."""
@@ -155,7 +172,7 @@ class TwoWay(Protocol):
 
     @property
     def deaf(self) -> str: ...
-    async def listen(self, desk: Desk) -> None: ...
+    async def listen(self, desk: ChannelContext) -> None: ...
 
 
 @runtime_checkable

@@ -58,6 +58,9 @@ class Desktop:
         )
         return ("",) if self._show and has_desktop else ()
 
+    def rendered(self, notice: Notice) -> str:
+        return f"{notice.title}\n{notice.text[:LONGEST_TEXT]}"
+
     async def send(self, target: str, notice: Notice) -> Carried:
         if self._show is None:
             return Failed("there is no notify-send on this machine; install libnotify")

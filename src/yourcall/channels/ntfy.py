@@ -52,6 +52,10 @@ class Ntfy:
     def targets(self) -> Sequence[str]:
         return ("",)
 
+    def rendered(self, notice: Notice) -> str:
+        labels = [button.label for button in notice.buttons]
+        return "\n".join([_title(notice), _text(notice), *labels])
+
     async def send(self, target: str, notice: Notice) -> Carried:
         headers = {**self._headers, "Content-Type": "application/json"}
         content = msgspec.json.encode(self._message(notice))
@@ -82,8 +86,8 @@ class Ntfy:
         message: dict[str, Any] = {
             "topic": self._settings.topic,
             "sequence_id": notice.id,
-            "title": cut(notice.title, LONGEST_TITLE),
-            "message": cut(notice.text or notice.title, LONGEST_MESSAGE),
+            "title": _title(notice),
+            "message": _text(notice),
             "priority": 3 if notice.kind == "ready" else 4,
             "tags": ["repeat"] if notice.reminder else [],
         }
@@ -103,7 +107,18 @@ class Ntfy:
                 }
                 for button in buttons
             ]
+        if notice.partly and notice.url and len(buttons) < MOST_ACTIONS:
+            look = {"action": "view", "label": "Open", "url": notice.url}
+            message["actions"] = [*message.get("actions", []), look]
         return message
+
+
+def _title(notice: Notice) -> str:
+    return cut(notice.title, LONGEST_TITLE)
+
+
+def _text(notice: Notice) -> str:
+    return cut(notice.text or notice.title, LONGEST_MESSAGE)
 
 
 def make(name: str, settings: Settings, world: World) -> Channel:

@@ -23,10 +23,10 @@ from msgspec.structs import replace
 
 from yourcall.channels.buttons import with_tokens
 from yourcall.channels.channel import Carried, Channel, Failed, Gone, Later, Notice, Sent, TwoWay, Unclear
-from yourcall.channels.needs import Desk, Ledger, Loop
-from yourcall.channels.notices import face, notice, standing
-from yourcall.core.escalate import Notify, Post, Scene, Told, due, name_of
-from yourcall.model import Prompt, Receipt
+from yourcall.channels.context import ChannelContext, Ledger, Loop
+from yourcall.channels.notice import face, notice, standing
+from yourcall.core.notify_policy import AlreadyTold, Notify, Post, Situation, due, name_of
+from yourcall.model.prompts import Prompt, Receipt
 
 log = logging.getLogger(__name__)
 
@@ -95,7 +95,7 @@ class Runner:
 
     # --- the two loops -------------------------------------------------------------------------------------------
 
-    async def run(self, desk: Desk) -> None:
+    async def run(self, desk: ChannelContext) -> None:
         """Until cancelled."""
         for row in self._ledger.receipts():
             # A person may have mended since then what was wrong.
@@ -116,7 +116,7 @@ class Runner:
         """Something outside has changed: a phone subscribed."""
         self._wake.set()
 
-    async def _listen(self, channel: Channel, desk: Desk) -> None:
+    async def _listen(self, channel: Channel, desk: ChannelContext) -> None:
         assert isinstance(channel, TwoWay)
         pause = FIRST_PAUSE_S
         while True:
@@ -177,7 +177,7 @@ class Runner:
         local = time.localtime(now)
         minute = local.tm_hour * 60 + local.tm_min
         person_at = await self._person_at()
-        scene = Scene(now, minute, person_at, tuple(posts), tuple(self._prompts.values()), tuple(self._told()))
+        scene = Situation(now, minute, person_at, tuple(posts), tuple(self._prompts.values()), tuple(self._told()))
         found = due(scene, self._notify)
         rows: list[tuple[Receipt | None, Receipt]] = []
         for tell in found.tell:
@@ -202,9 +202,11 @@ class Runner:
         self._put(row)
         self._touch(key)
 
-    def _told(self) -> list[Told]:
+    def _told(self) -> list[AlreadyTold]:
         return [
-            Told(row.channel, row.notice, row.prompts, row.at, row.times, row.state not in ("over", "failed"))
+            AlreadyTold(
+                row.channel, row.notice, row.prompts, row.at, row.times, row.state not in ("over", "failed")
+            )
             for row in self._rows.values()
         ]
 

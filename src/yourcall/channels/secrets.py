@@ -18,8 +18,8 @@ from pathlib import Path
 
 import msgspec
 
-from yourcall import private
-from yourcall.model import Refused
+from yourcall.model.prompts import Refused
+from yourcall.system import private_files
 
 FILE = "secrets.toml"
 
@@ -71,5 +71,5 @@ def write_secret(home: Path, channel: str, name: str, value: str | None) -> Refu
     for each, values in kept.items():
         lines.append(f"\n[{each}]\n")
         lines += [f"{key} = {msgspec.json.encode(said).decode()}\n" for key, said in values.items()]
-    private.write(home / FILE, "".join(lines).encode())
+    private_files.write(home / FILE, "".join(lines).encode())
     return None

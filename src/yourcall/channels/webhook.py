@@ -21,7 +21,7 @@ from msgspec import Meta, Struct
 
 from yourcall.channels.channel import Abilities, Carried, Channel, Notice, Rung, Sent, World
 from yourcall.channels.http import request, trouble
-from yourcall.channels.notices import face
+from yourcall.channels.notice import face
 
 SECRETS = ("secret",)
 
@@ -48,6 +48,9 @@ class Webhook:
 
     def targets(self) -> Sequence[str]:
         return ("",)
+
+    def rendered(self, notice: Notice) -> str:
+        return "\n".join([notice.title, notice.text, *(button.label for button in notice.buttons)])
 
     async def send(self, target: str, notice: Notice) -> Carried:
         return await self._post("prompt.reminder" if notice.reminder else "prompt.waiting", notice)
@@ -81,6 +84,7 @@ def body(notice: Notice) -> dict[str, Any]:
         "url": notice.url,
         "prompts": [prompt.id for prompt in notice.prompts],
         "reminder": notice.reminder,
+        "risk": notice.risk,
         "answer_url": notice.answer_url,
         "answers": [
             {"label": button.label, "effect": button.effect, "option": button.option, "token": button.token}

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
 from typing import Literal, get_args
 
 import msgspec
 from msgspec import Struct
 
-from yourcall.agents.claude import setup
-from yourcall.agents.set_up import Finding, Version
-from yourcall.agents.settings_text import is_blank
-from yourcall.cli.connectable import GEMINI, OTHERS, Connectable, Scope
-from yourcall.cli.launcher import launcher_path
-from yourcall.cli.settings_file import Found, read, write_whole
-from yourcall.model import Refused
+from yourcall.agents.kit.hook_settings import is_blank
+from yourcall.agents.kit.setup import Edited, Finding, Version
+from yourcall.agents.registry import CONNECTED
+from yourcall.agents.setup_spec import Above, Scope, Setup, State
+from yourcall.agents.spec import Agent
+from yourcall.hook.launcher import launcher_path
+from yourcall.model.prompts import Refused
+from yourcall.system.settings_file import SettingsFile, read, write_whole
 
 
 class Change(Struct, frozen=True):
@@ -36,18 +36,26 @@ class Change(Struct, frozen=True):
     above: int = 0
 
 
-class State(Struct, frozen=True):
-    """How one settings file stands with us. No finding: prompts of sessions that read it will reach us."""
+def folder_of(agent: Agent) -> Path:
+    """Where this agent keeps what belongs to the user."""
+    setup = _setup(agent)
+    moved = os.environ.get(setup.variable)
+    around = Path(moved) if moved and setup.inside else Path.home()
+    return (Path(moved) if moved and not setup.inside else around / setup.folder).absolute()
 
-    agent: str
-    scope: Scope
-    path: str
-    findings: tuple[Finding, ...]
+
+def moved_to(agent: Agent, path: Path) -> tuple[str, str]:
+    """The variable, and its value, with which these settings are the user's own."""
+    setup = _setup(agent)
+    folder = path
+    for _ in Path(setup.file).parts:
+        folder = folder.parent
+    return setup.variable, str(folder.parent if setup.inside else folder)
 
 
-def claude_folder() -> Path:
-    """Where Claude Code keeps what belongs to the user."""
-    return Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude").absolute()
+def _setup(agent: Agent) -> Setup:
+    assert agent.setup is not None
+    return agent.setup
 
 
 def scopes_here() -> tuple[Scope, ...]:
@@ -59,16 +67,10 @@ def scopes_here() -> tuple[Scope, ...]:
     return get_args(Scope)
 
 
-def claude_settings(scope: Scope, folder: Path) -> Path:
-    if scope == "user":
-        return claude_folder() / "settings.json"
-    return folder.absolute() / ".claude" / ("settings.json" if scope == "project" else "settings.local.json")
-
-
-def settings_of(agent: str, scope: Scope, folder: Path) -> Path:
+def settings_of(agent: Agent, scope: Scope, project: Path) -> Path:
     """The file of this agent that our hooks stand in."""
-    other = OTHERS.get(agent)
-    return claude_settings(scope, folder) if other is None else other.settings(scope, folder)
+    setup = _setup(agent)
+    return folder_of(agent) / setup.file if scope == "user" else project.absolute() / setup.projects[scope]
 
 
 def noted(home: Path) -> list[Change]:
@@ -78,7 +80,7 @@ def noted(home: Path) -> list[Change]:
         return []
 
 
-def remember(home: Path, found: Found, agent: str, scope: Scope) -> None:
+def remember(home: Path, found: SettingsFile, agent: str, scope: Scope) -> None:
     """Note what is about to change; of a file that is ours already, the first note stays the right one."""
     known = {change.path: change for change in noted(home)}
     path = str(found.path)
@@ -90,9 +92,9 @@ def remember(home: Path, found: Found, agent: str, scope: Scope) -> None:
     _keep(home, list(known.values()))
 
 
-def holds_ours(found: Found) -> bool:
-    edited = GEMINI.remove(found.text)  # it knows the hooks of every agent whose settings have this shape
-    return isinstance(edited, setup.Edited) and edited.changed
+def holds_ours(found: SettingsFile) -> bool:
+    edited = [_setup(agent).remove(found.text) for agent in CONNECTED.values()]
+    return any(isinstance(each, Edited) and each.changed for each in edited)
 
 
 def forget(home: Path, path: Path) -> None:
@@ -123,44 +125,31 @@ def remove_folders(home: Path, path: Path, target: Path) -> None:
             return
 
 
-def states(home: Path, versions: list[setup.Version]) -> list[State]:
+def states(agent: Agent, home: Path, versions: list[Version], above: Above) -> list[State]:
     """The user's own settings and every other file we changed, each with what is wrong with it."""
-    places: dict[str, Scope] = {str(claude_settings("user", Path())): "user"}
-    places |= {change.path: change.scope for change in noted(home) if change.agent == "claude"}
-    over_all = administrators_say()
-    return [
-        State("claude", scope, path, tuple(over_all + _findings(Path(path), home, versions)))
-        for path, scope in places.items()
-    ]
-
-
-def states_of(agent: Connectable, home: Path, versions: list[Version]) -> list[State]:
-    """As `states`, for one of the others."""
-    places: dict[str, Scope] = {str(agent.settings("user", Path())): "user"}
+    places: dict[str, Scope] = {str(settings_of(agent, "user", Path())): "user"}
     places |= {change.path: change.scope for change in noted(home) if change.agent == agent.name}
     found: list[State] = []
     for path, scope in places.items():
-        text = read(Path(path))
-        if isinstance(text, Refused):
-            findings = [Finding("broken", text.reason, f"{agent.title} cannot read it either.")]
-        else:
-            findings = agent.check(text.text, str(launcher_path(home)), versions)
-        found.append(State(agent.name, scope, path, tuple(findings)))
+        own = [
+            finding
+            for finding in _findings(agent, Path(path), home, versions)
+            if not (finding.code == "disabled" and above.enforced)
+        ]
+        found.append(State(agent.name, scope, path, (*above.findings, *own)))
     return found
 
 
-def administrators_say() -> list[setup.Finding]:
-    """What the settings of the machine's administrator, which stand above all others, say about hooks."""
-    where = "/Library/Application Support/ClaudeCode" if sys.platform == "darwin" else "/etc/claude-code"
-    found = read(Path(where) / "managed-settings.json")
-    return [] if isinstance(found, Refused) else setup.blocked(found.text)
-
-
-def _findings(path: Path, home: Path, versions: list[setup.Version]) -> list[setup.Finding]:
+def _findings(agent: Agent, path: Path, home: Path, versions: list[Version]) -> list[Finding]:
     found = read(path)
     if isinstance(found, Refused):
-        return [setup.Finding("broken", found.reason, "Claude Code cannot read it either.")]
-    return setup.check(found.text, str(launcher_path(home)), versions)
+        return [Finding("broken", found.reason, f"{product(agent)} cannot read it either.")]
+    return _setup(agent).check(found.text, str(launcher_path(home)), versions)
+
+
+def product(agent: Agent) -> str:
+    """What the agent's program is called."""
+    return agent.grade.cli if agent.grade is not None else agent.title
 
 
 def _keep(home: Path, all_changes: list[Change]) -> None:

@@ -17,14 +17,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import urlencode
 
-from yourcall.cli.place import Place, Problem
-from yourcall.sockets import reach_unix
+from yourcall.cli.instance import Instance, Problem
+from yourcall.system.sockets import reach_unix
 
 if TYPE_CHECKING:
     from websockets.sync.client import ClientConnection
 
 # A daemon that needs longer than this to answer a plain question is hung; say so instead of hanging with it.
 PATIENCE = 10.0
+
+# A brake does not wait for an engine that hangs.
+MAY_S = 1.0
 
 
 class NotRunning(Problem):
@@ -45,7 +48,7 @@ def connect(home: Path, timeout: float | None = PATIENCE) -> socket.socket:
     try:
         return reach_unix(home, "api.sock", timeout)
     except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError) as error:
-        raise NotRunning(f"yourcall is not running. Start it with: {Place(home).command('up')}") from error
+        raise NotRunning(f"yourcall is not running. Start it with: {Instance(home).command('up')}") from error
     except PermissionError as error:
         raise Problem(
             f"{home} belongs to another user. Run this as the user who started yourcall, or choose another"
@@ -57,7 +60,7 @@ def connect(home: Path, timeout: float | None = PATIENCE) -> socket.socket:
 
 def hung(home: Path) -> str:
     """The sentence for a daemon that takes connections and then says nothing."""
-    place = Place(home)
+    place = Instance(home)
     return (
         "yourcall is running but does not answer. Restart it with:"
         f" {place.command('down --force')} && {place.command('up --detach')}"
@@ -119,6 +122,17 @@ def get(home: Path, path: str, *, query: Mapping[str, object] | None = None, tim
     if reply.status != 200:
         raise refusal(reply)
     return reply.data
+
+
+def may(home: Path, what: str) -> None:
+    """For commands that need no daemon: raises if one says that this process belongs to an agent. One that is not
+    running, or hangs, says nothing."""
+    try:
+        reply = call(home, "POST", f"/api/may/{what}", timeout=MAY_S)
+    except Problem:
+        return
+    if reply.status == 403:
+        raise refusal(reply)
 
 
 def refusal(reply: Reply) -> Problem:

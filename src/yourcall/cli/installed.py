@@ -10,29 +10,19 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from msgspec import Struct
-
-from yourcall.agents.set_up import Version, parse_version
+from yourcall.agents.kit.setup import Version, parse_version
+from yourcall.agents.setup_spec import Installed
+from yourcall.agents.spec import Agent
 
 # `--version` takes well under a second; a wrapper that first wants to update itself must not hold us up.
 SECONDS = 5
 
 
-class Installed(Struct, frozen=True):
-    path: Path
-    version: Version | None
-
-
-def find_claude(config: Path) -> list[Path]:
-    """Every `claude` on PATH, and the one its own local installer puts beside the settings."""
-    folders = [Path(folder) for folder in os.environ.get("PATH", "").split(os.pathsep) if os.path.isabs(folder)]
-    return [folder / "claude" for folder in (*folders, config / "local")]
-
-
-def find(program: str) -> list[Path]:
-    """Every program of this name on PATH."""
-    folders = [Path(folder) for folder in os.environ.get("PATH", "").split(os.pathsep) if os.path.isabs(folder)]
-    return [folder / program for folder in folders]
+def find(agent: Agent, folder: Path) -> list[Path]:
+    """Every program of this agent on PATH, and where an installer of its own puts one in its folder."""
+    folders = [Path(each) for each in os.environ.get("PATH", "").split(os.pathsep) if os.path.isabs(each)]
+    also = agent.setup.also if agent.setup is not None else ()
+    return [place / name for name in agent.programs for place in (*folders, *(folder / each for each in also))]
 
 
 def ask(paths: Iterable[Path]) -> list[Installed]:
@@ -41,7 +31,7 @@ def ask(paths: Iterable[Path]) -> list[Installed]:
     for path in paths:
         if path.is_file() and os.access(path, os.X_OK):
             programs.setdefault(os.path.realpath(path), path.absolute())
-    return [Installed(path, _version(path)) for path in programs.values()]
+    return [Installed(str(path), _version(path)) for path in programs.values()]
 
 
 def versions(found: list[Installed]) -> list[Version]:

@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from yourcall import __version__
-from yourcall.cli.place import Place, Problem, default_home
+from yourcall.cli.instance import Instance, Problem, default_home
 
 # Section -> command -> (module, attribute, one line of help).
 COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
@@ -24,11 +24,13 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "ls": ("prompts", "ls", "List what is waiting for you."),
         "show": ("prompts", "show", "Show everything about one prompt."),
         "answer": ("answer", "command", "Answer a prompt, and hear what became of it."),
+        "dismiss": ("prompts", "dismiss", "Take a prompt off the list, without an answer."),
         "inbox": ("inbox", "command", "All that waits in one terminal, answered in place."),
         "watch": ("watch", "command", "Follow prompts and sessions as they change."),
         "ask": ("ask", "command", "Raise a hand from a script, and hear the answer."),
         "mcp": ("mcp", "command", "An MCP server, for agents that want to ask a person."),
-        "log": ("history", "command", "Who answered what, when, and what then happened."),
+        "search": ("search", "command", "Find prompts and answers that hold some words."),
+        "log": ("log", "command", "Who answered what, when, and what then happened."),
     },
     "Rules": {
         "rules": ("rules", "command", "What may be answered without you: list, test, add, remove."),
@@ -40,22 +42,26 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "run": ("run", "command", "Start an agent: here, in a private tmux, or without a terminal."),
         "attach": ("attach", "attach", "Attach to a session that has a terminal."),
         "stop": ("attach", "stop", "End a session that yourcall started."),
-        "send": ("speak", "send", "Give a session its next instruction."),
-        "key": ("speak", "key", "Press one special key in a session."),
-        "interrupt": ("speak", "interrupt", "Stop the turn a session is in."),
+        "send": ("send", "send", "Give a session its next instruction."),
+        "key": ("send", "key", "Press one special key in a session."),
+        "interrupt": ("send", "interrupt", "Stop the turn a session is in."),
         "conversation": ("conversation", "command", "What was said and done in a session."),
+        "changes": ("changes", "command", "Which files a session changed, and how."),
         "devices": ("devices", "command", "List, add, pair and revoke devices."),
         "channels": ("channels", "command", "How you are told: list, add, test and remove ways."),
         "pair": ("devices", "pair", "Let a phone or browser in: a code, and the address."),
+        "open": ("open_app", "command", "Open the app in this machine's browser, already let in."),
+        "reach": ("reach", "command", "Find a way from the phone to this machine, and set it up."),
     },
     "In tmux": {
         "next": ("navigate", "next_command", "Go to the pane of the session that has waited longest."),
         "prev": ("navigate", "prev_command", "The same, in the other direction."),
         "back": ("navigate", "back_command", "Return to where you were before."),
         "skip": ("navigate", "skip_command", "Leave this session out for a while, and go on."),
-        "tmux": ("tmux_keys", "command", "A status segment, a picker, and keys for all of this."),
+        "tmux": ("tmux", "command", "A status segment, a picker, and keys for all of this."),
     },
     "Setting up": {
+        "guide": ("guide", "command", "From nothing to an answered prompt, step by step."),
         "setup": ("setup", "command", "Connect an agent: show the change, ask, apply; or undo it."),
         "agents": ("agents", "command", "Which agents are known, and how far each is understood."),
         "doctor": ("doctor", "command", "Explain what is wrong, and what to do about it."),
@@ -64,10 +70,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "completion": ("completion", "command", "Print the completion script for your shell."),
     },
     "The daemon": {
-        "up": ("daemon_control", "up", "Start yourcall."),
-        "down": ("daemon_control", "down", "Stop it."),
-        "status": ("daemon_control", "status", "Is it running, where, and what waits?"),
-        "service": ("at_login", "command", "Start it with your session: install or remove."),
+        "up": ("daemon", "up", "Start yourcall."),
+        "down": ("daemon", "down", "Stop it."),
+        "status": ("daemon", "status", "Is it running, where, and what waits?"),
+        "service": ("service", "command", "Start it with your session: install or remove."),
         "uninstall": ("uninstall", "command", "Undo everything yourcall ever changed."),
     },
 }
@@ -76,6 +82,7 @@ _TABLE = {name: entry for section in COMMANDS.values() for name, entry in sectio
 
 _EPILOG = """\b
 Examples:
+  yourcall                       the first time: a guide; then: what waits
   yourcall up --detach           start it in the background
   yourcall setup claude          connect Claude Code
   yourcall ls                    what is waiting?
@@ -95,7 +102,7 @@ class Commands(click.Group):
         if cmd_name not in _TABLE:
             return None
         module, attribute, line = _TABLE[cmd_name]
-        found: click.Command = getattr(import_module(f"yourcall.cli.{module}"), attribute)
+        found: click.Command = getattr(import_module(f"yourcall.cli.commands.{module}"), attribute)
         found.short_help = line
         return _taking_home(found)
 
@@ -122,7 +129,7 @@ class Commands(click.Group):
                 raise
             if isinstance(error, UnicodeEncodeError) and not all(map(_is_text, sys.argv)):
                 raise Problem("One of the words you gave is no UTF-8 text.", 2) from error
-            home = ctx.obj.home if isinstance(ctx.obj, Place) else default_home()
+            home = ctx.obj.home if isinstance(ctx.obj, Instance) else default_home()
             raise Problem(_our_fault(error, home)) from error
 
 
@@ -187,7 +194,7 @@ def _taking_home(command: click.Command) -> click.Command:
 
 
 def _set_home(ctx: click.Context, _parameter: click.Parameter, value: Path | None) -> None:
-    place = ctx.find_object(Place)
+    place = ctx.find_object(Instance)
     if value is not None and place is not None:
         place.home = value.expanduser().absolute()
 
@@ -195,6 +202,7 @@ def _set_home(ctx: click.Context, _parameter: click.Parameter, value: Path | Non
 @click.group(
     cls=Commands,
     epilog=_EPILOG,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="yourcall")
@@ -212,10 +220,23 @@ def _set_home(ctx: click.Context, _parameter: click.Parameter, value: Path | Non
     show_envvar=True,
     help="The port for `up`; without it the usual one, or the next free one.",
 )
+@click.option("--yes", "-y", is_flag=True, help="With no command: set everything up without asking.")
 @click.pass_context
-def cli(ctx: click.Context, home: Path | None, port: int | None) -> None:
+def cli(ctx: click.Context, home: Path | None, port: int | None, yes: bool) -> None:
     """A coding agent stops and waits. It's your call: from here, the phone or a script, and it moves on."""
-    ctx.obj = Place((home or default_home()).expanduser().absolute(), port)
+    ctx.obj = place = Instance((home or default_home()).expanduser().absolute(), port)
+    if ctx.invoked_subcommand is not None:
+        if yes:
+            raise click.UsageError("--yes alone sets everything up; a command has its own, behind its name.", ctx)
+        return
+    if not yes and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise click.exceptions.NoArgsIsHelpError(ctx)
+    from yourcall.cli.commands.guide import is_first_time, walk
+
+    if yes or is_first_time(place.home):
+        walk(place, yes=yes)
+    else:
+        ctx.invoke(ctx.command.get_command(ctx, "ls"))  # type: ignore[attr-defined]
 
 
 def main() -> None:

@@ -16,10 +16,12 @@ from typing import Literal
 
 from msgspec import Struct
 
-from yourcall.cli.place import Problem
+from yourcall.cli.instance import Problem
+from yourcall.cli.terminal.render import safe
 
 How = Literal["switch", "link"]
 PANE = re.compile(r"%\d{1,9}")
+TOLD_MS = 3000  # long enough to read a line; a key press ends it earlier, and still goes to the pane
 WAIT_S = 5.0  # a tmux server that does not answer in this time hangs; better to say so than to hang too
 
 
@@ -56,6 +58,14 @@ def _client_at(server: str, pane: str) -> str:
     rows = [line.split(" ", 3) for line in (told or "").splitlines()]
     theirs = [(int(at), name) for control, at, shown, name in rows if control == "0" and shown == pane]
     return max(theirs, default=(0, ""))[1]
+
+
+def tell(client: str, message: str) -> None:
+    """A line of our own in the client's status bar, for a few seconds. Never in a pane: tmux would open a page of
+    its own over the dialog there, and take the person's keys. An agent's words don't belong in here."""
+    server = os.environ.get("TMUX", "").partition(",")[0]
+    plain = safe(message).replace("#", "##").replace("%", "%%")  # tmux would expand both
+    tmux(server, "display-message", "-c", client, "-d", str(TOLD_MS), f"yourcall: {plain}")
 
 
 def alive(pane: Pane, pid: int) -> bool:

@@ -5,12 +5,12 @@ Rule: read leniently; a daemon of another version may say more, or less, and is 
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 from msgspec import Struct
 
-from yourcall.cli.place import Problem
+from yourcall.cli.instance import Problem
 
 T = TypeVar("T")
 
@@ -21,6 +21,9 @@ class Option(Struct, frozen=True):
     effect: str = ""
     description: str = ""
     preview: str = ""
+    confirm: bool = False
+    confirm_reason: str = ""
+    digit: str = ""
 
 
 class Question(Struct, frozen=True):
@@ -33,6 +36,7 @@ class Question(Struct, frozen=True):
     type: str = ""
     minimum: float | None = None
     maximum: float | None = None
+    header: str = ""
 
 
 class Tool(Struct, frozen=True):
@@ -45,6 +49,42 @@ class Moment(Struct, frozen=True):
     state: str
     by: str = ""
     detail: str = ""
+
+
+class Risk(Struct, frozen=True):
+    level: str = "unclear"
+    reason: str = "Nothing is known about the risk."
+
+
+class FileChange(Struct, frozen=True):
+    path: str = ""
+    change: str = "edit"
+    old: str = ""
+    new: str = ""
+    diff: str = ""
+    to: str = ""
+    note: str = ""
+
+
+class InputField(Struct, frozen=True):
+    name: str
+    value: str = ""
+
+
+class Action(Struct, frozen=True):
+    """What a permission would do, in the same words for every agent."""
+
+    kind: str
+    tool: str = ""
+    command: str = ""
+    purpose: str = ""
+    background: bool = False
+    paths: tuple[str, ...] = ()
+    changes: tuple[FileChange, ...] = ()
+    url: str = ""
+    server: str = ""
+    name: str = ""
+    more: tuple[InputField, ...] = ()
 
 
 class Prompt(Struct, frozen=True):
@@ -68,6 +108,24 @@ class Prompt(Struct, frozen=True):
     closed_at: float | None = None
     branch: str = ""
     history: tuple[Moment, ...] = ()
+    action: Action | None = None
+    risk: Risk = Risk()
+
+    @property
+    def warning(self) -> str:
+        """Why a yes is risky, in a sentence; empty if nothing speaks for it."""
+        return self.risk.reason if self.risk.level != "low" else ""
+
+    @property
+    def command(self) -> str:
+        """The command that a permission would run; empty if it runs none."""
+        return self.action.command if self.action is not None else ""
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """What the tool gets, as it was sent."""
+        given = self.tool.input if self.tool is not None else None
+        return cast("dict[str, Any]", given) if isinstance(given, dict) else {}
 
 
 class Link(Struct, frozen=True):

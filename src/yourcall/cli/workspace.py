@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from yourcall.cli.client import connect
-from yourcall.cli.place import Problem
-from yourcall.model import Refused
+from yourcall.cli.instance import Problem
+from yourcall.model.prompts import Refused
 from yourcall.store.workspaces import Workspaces
 
 

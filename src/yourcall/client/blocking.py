@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from yourcall.agents.ids import LETTERS
+from yourcall.agents.kit.ids import LETTERS
 from yourcall.cli.views import Prompt, Result, Session
 from yourcall.client.wire import PATIENCE, Wire
 from yourcall.client.words import (
@@ -42,7 +42,7 @@ class Yourcall(Wire):
     # --- what waits, and answering it -----------------------------------------------------------------------
 
     def prompts(self) -> list[Prompt]:
-        """What waits now, the oldest first."""
+        """What waits now, in the order of every list: what blocks an agent first, then by age."""
         return read(self.call("GET", "/api/prompts"), list[Prompt])
 
     def prompt(self, id: str) -> Prompt:

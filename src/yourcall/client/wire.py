@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from yourcall.client.words import Interrupted, NotRunning, Refused
-from yourcall.sockets import reach_unix
+from yourcall.system.sockets import reach_unix
 
 PATIENCE = 10.0  # a daemon that needs longer for a plain question is hung
 NO_FEED = "yourcall does not offer its live feed; is it running?"

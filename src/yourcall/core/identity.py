@@ -1,13 +1,18 @@
 """Is this prompt the one that is meant, and is anything still to be learnt of it?
 
-Rule: an id decides where there is one. Where an agent gives none, a watch (links/watch.py) binds calls to prompts
+Rule: an id decides where there is one. Where an agent gives none, a watch (links/proof.py) binds calls to prompts
 by session, call and order of arrival: two identical calls in a row are two prompts, the older one meant first.
 """
 
 from __future__ import annotations
 
 from yourcall.core.lifecycle import CLOSED
-from yourcall.model import Prompt
+from yourcall.model.prompts import Prompt
+
+# The line that a reminder of the agent's own leaves in a prompt's history.
+NUDGED = "the agent reminds you"
+# The line of a person who took a prompt off the list.
+DISMISSED = "dismissed; the agent was told nothing"
 
 
 def unsettled(prompt: Prompt) -> bool:
@@ -34,6 +39,13 @@ def over(prompt: Prompt) -> bool:
 def decided(prompt: Prompt) -> bool:
     """The agent's record told what became of it."""
     return prompt.outcome not in (None, "unknown")
+
+
+def desk_word(outcome: str | None) -> str:
+    """What somebody did at the desk, never more than is known: a dialog that closes may be answered or stopped."""
+    if outcome in (None, "unknown"):
+        return "closed"
+    return "stopped" if outcome == "stopped" else "answered"
 
 
 def since(prompt: Prompt) -> float:

@@ -13,13 +13,16 @@ Rules, each a consequence of how the real programs behave (docs/reference/agents
   * A closed dialog says *that* a prompt ended, never *who* ended it. With nothing sent it was the desk; with
     an answer on its way it was probably ours, so we say *accepted* and wait for the record.
   * Only the agent's own record confirms. When it names the desk although we sent something, we were too late.
-  * An answer that was not written, or that the agent ignored, comes back: the prompt is open again (bounced).
+  * An answer that was not written, or that the agent read and ignored, comes back: the prompt is open again
+    (bounced). One that it has not read yet is *sent*, however long that takes: it may still count.
   * While an answer is on its way to the holder (answering), only the holder can say that it was not written: it
     says so, or that the dialog closed before it wrote, or that it comes back with empty hands. A look from
     outside must not open the prompt again, or a second answer could be carried after the first; and a record
     that agrees with the answer is not yet proof of it (the desk may have said the same): it is told again.
   * A session that ends with an answer on its way leaves us unsure: it may or may not have been taken.
   * Unsure is not the end: proof, the dialog seen open, or the holder's late word brings back the truth.
+  * A person may take a prompt off the list, whatever became of it, except while an answer is on its way out. That
+    answers nothing: the agent's own dialog stands as it stood.
   * The end of a session is not the last word either: its record may be read later, and may name the desk.
 Anything not in the table changes nothing.
 """
@@ -28,7 +31,7 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-from yourcall.model import PromptState
+from yourcall.model.prompts import PromptState
 
 Signal = Literal[
     "answer_taken",
@@ -41,6 +44,7 @@ Signal = Literal[
     "session_ended",
     "unanswered",
     "withdrawn",
+    "dismissed",
     "trace_lost",
 ]
 
@@ -50,6 +54,7 @@ TRANSITIONS: dict[tuple[PromptState, Signal], PromptState] = {
     ("open", "proof_desk"): "desk",
     ("open", "session_ended"): "ended",
     ("open", "withdrawn"): "ended",
+    ("open", "dismissed"): "ended",
     ("open", "trace_lost"): "unsure",
     ("answering", "written"): "sent",
     ("answering", "not_written"): "open",
@@ -62,15 +67,18 @@ TRANSITIONS: dict[tuple[PromptState, Signal], PromptState] = {
     ("sent", "proof_ours"): "confirmed",
     ("sent", "proof_desk"): "desk",
     ("sent", "session_ended"): "unsure",
+    ("sent", "dismissed"): "ended",
     ("sent", "trace_lost"): "unsure",
     ("accepted", "proof_ours"): "confirmed",
     ("accepted", "proof_desk"): "desk",
     ("accepted", "session_ended"): "unsure",
+    ("accepted", "dismissed"): "ended",
     ("accepted", "trace_lost"): "unsure",
     ("unsure", "written"): "sent",
     ("unsure", "not_written"): "open",
     ("unsure", "still_open"): "open",
     ("unsure", "unanswered"): "ended",
+    ("unsure", "dismissed"): "ended",
     ("unsure", "proof_ours"): "confirmed",
     ("unsure", "proof_desk"): "desk",
     ("ended", "proof_desk"): "desk",

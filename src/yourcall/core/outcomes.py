@@ -9,11 +9,11 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from yourcall.core import safety
-from yourcall.core.identity import decided, handed, over, since
-from yourcall.core.moves import NOTHING, move, noted
+from yourcall.core.identity import decided, desk_word, handed, over, since
 from yourcall.core.state import State, Step
-from yourcall.events import CallSettled, DialogClosed
-from yourcall.model import Moment, Prompt
+from yourcall.core.transition import NOTHING, move, noted
+from yourcall.model.events import CallSettled, DialogClosed
+from yourcall.model.prompts import Moment, Prompt
 
 THEN = {
     "busy": "the dialog closed and the agent goes on",
@@ -29,7 +29,7 @@ def written(state: State, prompt: Prompt, at: float, answer_id: str) -> Step:
             return NOTHING
         # It came back to us once, and was written after all: whatever happens now may be its doing.
         why = "an answer that had come back was written after all"
-        return move(state, replace(prompt, held=False), "trace_lost", at, "yourcall", why)
+        return move(state, replace(prompt, answerable=False), "trace_lost", at, "yourcall", why)
     by = prompt.answer.by
     if prompt.state == "unsure" and over(prompt):
         return NOTHING
@@ -45,7 +45,7 @@ def not_written(state: State, prompt: Prompt, at: float, why: str) -> Step:
     by = prompt.answer.by if prompt.answer else "yourcall"
     if prompt.state == "unsure" and decided(prompt):
         return move(state, prompt, "proof_desk", at, "desk", f"it was {prompt.outcome}; no answer was written")
-    if prompt.state == "unsure" and over(prompt) and not prompt.held:
+    if prompt.state == "unsure" and over(prompt) and not prompt.answerable:
         return move(state, prompt, "unanswered", at, "session", "the session ended before an answer was written")
     return move(state, prompt, "not_written", at, by, why)
 
@@ -55,15 +55,15 @@ def dialog_closed(state: State, prompt: Prompt, event: DialogClosed) -> Step:
     if prompt.state == "sent":
         return move(state, prompt, "dialog_closed", event.at, "agent", THEN[event.to], session)
     stopped = event.to == "idle"
-    words = "stopped at the desk" if stopped else "answered at the desk"
     ended = replace(prompt, outcome="stopped") if stopped else prompt
+    words = f"{desk_word(ended.outcome)} at the desk"
     return move(state, ended, "dialog_closed", event.at, "desk", words, session)
 
 
 def still_open(state: State, prompt: Prompt, at: float) -> Step:
     # Not news: seen before the answer was written, or in the file that a dead session left behind, or about a
     # request whose holder has the answer in hand and must speak first, or one whose end is on record.
-    unheard = prompt.held and prompt.answer is not None
+    unheard = prompt.answerable and prompt.answer is not None
     if at < since(prompt) or over(prompt) or unheard or decided(prompt):
         return NOTHING
     why = "bounced: the agent did not take the answer; its dialog is still open"
@@ -74,7 +74,7 @@ def still_open(state: State, prompt: Prompt, at: float) -> Step:
 
 def settled(state: State, prompt: Prompt, event: CallSettled) -> Step:
     told = event.detail or event.outcome
-    by = "hook" if event.source == "held" else "desk"
+    by = _taken_late(prompt, event) if event.source == "held" else "desk"
     known = replace(prompt, outcome=event.outcome)
     if prompt.state == "desk":
         if decided(prompt) or prompt.outcome == event.outcome:
@@ -82,6 +82,8 @@ def settled(state: State, prompt: Prompt, event: CallSettled) -> Step:
         return Step(prompts=(noted(known, Moment(event.at, "desk", by, told)),))
     if event.outcome == "unknown" and event.source == "unknown":
         return NOTHING  # a record that names neither what nor who
+    if prompt.state == "ended" and handed(prompt):
+        return NOTHING  # dismissed after an answer of ours was written: it may be that one's doing
     # Once it has ended, it is known that no answer of ours was written: whoever decided alike, it was not us.
     if event.source == "desk" or prompt.state == "ended" or not _agrees(prompt, event):
         return move(state, known, "proof_desk", event.at, by, told)
@@ -99,6 +101,20 @@ def settled(state: State, prompt: Prompt, event: CallSettled) -> Step:
         prompt.answer.id if prompt.answer else "",
     )
     return Step(prompts=(noted(known, unnamed),))
+
+
+def _taken_late(prompt: Prompt, event: CallSettled) -> str:
+    """Who decided, where the record names a hook: the author of the answer that was written last and came back, if
+    it says what the record says; else another program of the user's."""
+    if prompt.answer is not None:
+        return "hook"
+    written_id = next((m.answer_id for m in reversed(prompt.history) if m.state == "sent"), "")
+    given = next((m for m in prompt.history if m.state == "answering" and m.answer_id == written_id), None)
+    labels = {o.label: o.effect for q in prompt.questions for o in q.options}
+    if not written_id or given is None or given.detail not in labels:
+        return "hook"
+    refused = labels[given.detail] in ("deny", "stop")
+    return given.by if refused == (event.outcome in ("denied", "stopped")) else "hook"
 
 
 def _agrees(prompt: Prompt, event: CallSettled) -> bool:

@@ -9,8 +9,9 @@ from collections.abc import Iterable
 
 from yourcall.core.state import State, Step
 from yourcall.core.step import step
-from yourcall.events import AnyEvent, PromptRaised, SessionEnded, SessionSeen
-from yourcall.model import Prompt, Session
+from yourcall.model.events import AnyEvent, PromptRaised, SessionEnded, SessionSeen
+from yourcall.model.prompts import Prompt
+from yourcall.model.sessions import Session
 
 
 def prompt_of(event: AnyEvent) -> str:

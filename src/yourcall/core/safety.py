@@ -9,8 +9,10 @@ from math import isfinite
 
 import msgspec
 
+from yourcall.core.identity import DISMISSED, desk_word
 from yourcall.core.lifecycle import CLOSED, IN_FLIGHT
-from yourcall.model import Answer, Option, Prompt, Question, Refused, Verdict
+from yourcall.core.prompt_version import version_of
+from yourcall.model.prompts import Answer, Effect, Option, Prompt, Question, Refused, Risk, Verdict
 
 # A reason or a reply is written by a person; more than this is a file, and belongs in the project.
 LONGEST_TEXT = 100_000
@@ -18,11 +20,26 @@ LONGEST_TEXT = 100_000
 # An edited input may hold a whole file that the agent wants to write; beyond this nobody has read it.
 LONGEST_INPUT = 4_000_000
 
+# What lets the agent do it.
+ALLOWING: frozenset[Effect] = frozenset({"allow_once", "allow_session", "allow_always"})
+
+REFUSING: frozenset[Effect] = frozenset({"deny", "stop"})
+LASTS = "It allows more than this once."
+
 # Ids and labels are repeated in a 'no'; they may be anybody's, and a person must be able to read the rest.
 LONGEST_NAME = 80
 
 # The ways an answer comes in, in words that go behind a name.
 WHERE = {"socket": ", in a terminal of this machine", "http": ", from another device", "rule": ", as a rule says"}
+
+
+def confirmation(option: Option, risk: Risk) -> str:
+    """Why this option needs a confirmation, in a sentence; empty if a single press is enough. A no never does."""
+    if option.effect in REFUSING:
+        return ""
+    if risk.level != "low":
+        return risk.reason
+    return LASTS if option.effect in ALLOWING - {"allow_once"} else ""
 
 
 def chosen(prompt: Prompt, answer: Answer) -> list[Option]:
@@ -35,14 +52,17 @@ def chosen(prompt: Prompt, answer: Answer) -> list[Option]:
     ]
 
 
-def too_late(prompt: Prompt) -> Verdict | None:
-    """Who was first, if somebody was."""
+def too_late(prompt: Prompt, device: str = "") -> Verdict | None:
+    """Who was first, if somebody was. `device`: the paired device that answers now, which may have been first."""
     if prompt.state == "open":
         return None
     if prompt.answer is not None and prompt.state in IN_FLIGHT | {"confirmed", "unsure"}:
         first = next((m for m in prompt.history if m.answer_id == prompt.answer.id), None)
         at = first.at if first else prompt.opened_at
         doubt = "; it is not known whether the agent took that" if prompt.state == "unsure" else ""
+        if device and (device, "http") == (prompt.answer.by, prompt.answer.via):
+            words = ", ".join(option.label for option in chosen(prompt, prompt.answer)) or "in your own words"
+            return Verdict("too_late", f"you already answered: {_short(words)}{doubt}", device, at)
         where = WHERE.get(prompt.answer.via, "")
         return Verdict("too_late", f"already answered by {prompt.answer.by}{where}{doubt}", prompt.answer.by, at)
     last = prompt.history[-1] if prompt.history else None
@@ -51,7 +71,9 @@ def too_late(prompt: Prompt) -> Verdict | None:
         case "desk" if _by_hook(prompt):
             return Verdict("too_late", "already answered by another program, through a hook", "hook", at)
         case "desk":
-            return Verdict("too_late", "already answered at the desk", "desk", at)
+            return Verdict("too_late", f"already {desk_word(prompt.outcome)} at the desk", "desk", at)
+        case "ended" if last is not None and last.detail == DISMISSED:
+            return Verdict("too_late", f"it was dismissed by {last.by}", last.by, at)
         case "ended" if _withdrawn(prompt):
             return Verdict("too_late", "the agent no longer asks this", "agent", at)
         case "ended":
@@ -64,6 +86,8 @@ def objection(prompt: Prompt, answer: Answer) -> Refused | None:
     """What is wrong with this answer to this open prompt, if anything."""
     if prompt.state in CLOSED:
         return Refused("This prompt is closed.")
+    if answer.seen and answer.seen != version_of(prompt):
+        return Refused("What is asked has changed since you looked at it. Look again, then answer.")
     known = {q.id: q for q in prompt.questions}
     if not known or len(known) != len(prompt.questions):
         return Refused("This prompt has no question that can be answered from here: answer it at the desk.")
@@ -79,9 +103,9 @@ def objection(prompt: Prompt, answer: Answer) -> Refused | None:
         wrong = _objection_to_input(prompt, answer, answer.input)
         if wrong:
             return wrong
-    if prompt.hold and not answer.sure and not refuses:
+    if prompt.needs_confirmation and not answer.sure and not refuses:
         return Refused("A rule wants this to be said twice: answer it again, and say that you are sure.")
-    if not prompt.held:
+    if not prompt.answerable:
         return Refused("Nothing holds this request any more: answer it in the agent's own dialog, at the desk.")
     return None
 
@@ -131,7 +155,7 @@ def _objection_to_number(question: Question, text: str) -> Refused | None:
 
 def _objection_to_input(prompt: Prompt, answer: Answer, given: str) -> Refused | None:
     effects = {option.effect for option in chosen(prompt, answer)}
-    if not effects & {"allow_once", "allow_session", "allow_always"}:
+    if not effects & ALLOWING:
         return Refused("An edited input goes with an option that allows.")
     if len(given) > LONGEST_INPUT:
         return Refused(f"The edited input is longer than {LONGEST_INPUT:,} characters; edit it at the desk.")

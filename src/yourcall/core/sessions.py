@@ -9,7 +9,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from yourcall.core.state import State
-from yourcall.model import Prompt, Session, SessionState
+from yourcall.model.prompts import Prompt
+from yourcall.model.sessions import Session, SessionState
 
 
 def merged(old: Session, new: Session) -> Session:
@@ -36,6 +37,7 @@ def merged(old: Session, new: Session) -> Session:
         outlined_at=old.outlined_at,
         started_at=old.started_at or new.started_at,
         seen_at=old.seen_at,
+        warning=old.warning,
     )
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from yourcall.core.identity import unsettled
-from yourcall.events import AnyCommand
-from yourcall.model import Prompt, Session, Verdict
+from yourcall.model.events import AnyCommand
+from yourcall.model.prompts import Prompt, Verdict
+from yourcall.model.sessions import Session
 
 
 class Step(Struct, frozen=True):

@@ -11,19 +11,20 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
-from yourcall.core import outline, safety, sessions
-from yourcall.core.identity import handed, over, same_request, unsettled
+from yourcall.core import plan_cooldown, safety, sessions
+from yourcall.core.identity import DISMISSED, NUDGED, handed, over, same_request, unsettled
 from yourcall.core.lifecycle import CLOSED
-from yourcall.core.moves import NOTHING, move, noted
 from yourcall.core.outcomes import dialog_closed, not_written, settled, still_open, written
 from yourcall.core.state import State, Step
+from yourcall.core.transition import NOTHING, move, noted
 from yourcall.core.verdicts import verdict_of
-from yourcall.events import (
+from yourcall.model.events import (
     AnswerGiven,
     AnswerNotWritten,
     AnswerWritten,
     AnyCommand,
     AnyEvent,
+    AttemptRefused,
     CallBound,
     CallSettled,
     Deliver,
@@ -32,6 +33,7 @@ from yourcall.events import (
     DialogStillOpen,
     HolderConnected,
     HolderLost,
+    PromptDismissed,
     PromptFollowed,
     PromptNudged,
     PromptRaised,
@@ -41,7 +43,8 @@ from yourcall.events import (
     SessionSeen,
     TraceLost,
 )
-from yourcall.model import Moment, Prompt, Session, Verdict
+from yourcall.model.prompts import Moment, Prompt, Verdict
+from yourcall.model.sessions import Session
 
 # Nobody asks anything there: the agent has stopped, and the next word is the person's.
 PAUSES = frozenset({"ready", "problem"})
@@ -60,6 +63,8 @@ def step(state: State, event: AnyEvent) -> Step:
             return _raised(state, event)
         case AnswerGiven():
             return _answered(state, event)
+        case AttemptRefused():
+            return _attempted(state, event)
         case _:
             prompt = state.prompts.get(event.prompt_id)
             return NOTHING if prompt is None else _on_prompt(state, prompt, event)
@@ -79,6 +84,7 @@ def _on_prompt(
     | DialogStillOpen
     | CallSettled
     | PromptWithdrawn
+    | PromptDismissed
     | PromptNudged
     | TraceLost,
 ) -> Step:
@@ -106,8 +112,10 @@ def _on_prompt(
             return settled(state, prompt, event)
         case PromptWithdrawn():
             return move(state, prompt, "withdrawn", event.at, "agent", event.why or "no longer asked")
+        case PromptDismissed():
+            return _dismissed(state, prompt, event)
         case PromptNudged():
-            moment = Moment(event.at, prompt.state, "agent", "the agent reminds you")
+            moment = Moment(event.at, prompt.state, "agent", NUDGED)
             return Step(prompts=(noted(prompt, moment),)) if prompt.state == "open" else NOTHING
         case TraceLost():
             return move(state, prompt, "trace_lost", event.at, "yourcall", event.why)
@@ -151,10 +159,10 @@ def _session_ended(state: State, event: SessionEnded) -> Step:
         elif not over(prompt):
             # Unsure, or at the desk without a yes or no: it stays so, and there is nobody left to ask.
             moment = Moment(event.at, prompt.state, "session", why, prompt.answer.id if prompt.answer else "")
-            left = replace(prompt, history=(*prompt.history, moment), held=False)
+            left = replace(prompt, history=(*prompt.history, moment), answerable=False)
             outcome = "unknown" if prompt.state == "desk" else prompt.outcome
             prompts.append(replace(left, closed_at=prompt.closed_at or event.at, outcome=outcome))
-            commands += [Release(prompt.id)] if prompt.held else []
+            commands += [Release(prompt.id)] if prompt.answerable else []
     if session is not None:
         rows[session.id] = replace(session, state="ended", links=(), seen_at=event.at, goes_on_as=event.goes_on_as)
     return Step(prompts=tuple(prompts), sessions=tuple(rows.values()), commands=tuple(commands))
@@ -167,7 +175,7 @@ def _raised(state: State, event: PromptRaised) -> Step:
     new = event.prompt
     old = state.prompts.get(new.id)
     if old is not None:
-        if not same_request(old, new) or not new.held:
+        if not same_request(old, new) or not new.answerable:
             return NOTHING  # an id taken by another request, or a request told again by one who cannot answer it
         if old.link != new.link and old.state != "open":
             return NOTHING  # keys are being pressed for it: nobody else carries that answer too
@@ -190,7 +198,7 @@ def _as_asked(old: Prompt, new: Prompt) -> Prompt:
     """The holder is back: what the request itself offers comes before what its dialog on a screen does."""
     if old.link == new.link:
         return old
-    return replace(old, link=new.link, questions=new.questions, request=new.request, held=False)
+    return replace(old, link=new.link, questions=new.questions, request=new.request, answerable=False)
 
 
 def _paused(state: State, new: Prompt, at: float) -> Step:
@@ -215,20 +223,20 @@ def _holder_connected(state: State, prompt: Prompt, event: HolderConnected) -> S
     if handed(prompt):
         return NOTHING  # an old word that comes late: since then it has written
     # It attests that it has written nothing, and it is the only one who could.
-    held = replace(prompt, held=True)
+    held = replace(prompt, answerable=True)
     if prompt.state == "unsure":
         return not_written(state, held, event.at, "bounced: the request is still held, and nothing was written")
-    again = () if prompt.held else (noted(held, Moment(event.at, prompt.state, "yourcall", "held again")),)
+    again = () if prompt.answerable else (noted(held, Moment(event.at, prompt.state, "yourcall", "held again")),)
     carry = (Deliver(prompt.id, answer),) if prompt.state == "answering" and answer is not None else ()
     return Step(prompts=again, commands=carry)
 
 
 def _holder_lost(state: State, prompt: Prompt, event: HolderLost) -> Step:
-    let_go = replace(prompt, held=False)
+    let_go = replace(prompt, answerable=False)
     if prompt.state == "answering":
         why = f"lost touch while the answer was on its way{': ' + event.why if event.why else ''}"
         return move(state, let_go, "trace_lost", event.at, "yourcall", why)
-    if not prompt.held:
+    if not prompt.answerable:
         return NOTHING
     if prompt.state == "open":
         detail = f"answer at the desk: {event.why or 'nothing holds the request any more'}"
@@ -248,12 +256,25 @@ def _followed(state: State, prompt: Prompt, event: PromptFollowed) -> Step:
     return Step(prompts=(noted(gone, moment),), sessions=rows)
 
 
+def _dismissed(state: State, prompt: Prompt, event: PromptDismissed) -> Step:
+    if prompt.state == "answering":
+        return Step(verdict=Verdict("refused", "An answer is on its way: wait for what becomes of it."))
+    only_us = prompt.link == "stdio" and prompt.state == "open" and prompt.session_id in state.sessions
+    if only_us and prompt.kind not in PAUSES:
+        why = "Its agent would wait for ever, for it has no terminal: answer it, or stop its session."
+        return Step(verdict=Verdict("refused", why))
+    moved = move(state, prompt, "dismissed", event.at, event.by, DISMISSED)
+    if not moved.changed:
+        return Step(verdict=Verdict("too_late", "It is over already."))
+    return replace(moved, verdict=Verdict("confirmed", "dismissed", event.by, event.at))
+
+
 def _reached(prompt: Prompt, event: DialogReached) -> Step:
     """Only while nobody holds it and nothing is under way: an answer knows one way only."""
-    if prompt.state != "open" or prompt.held or prompt.kind in PAUSES or not event.questions:
+    if prompt.state != "open" or prompt.answerable or prompt.kind in PAUSES or not event.questions:
         return NOTHING
     detail = "it can be answered again: its dialog is on the screen"
-    again = replace(prompt, link=event.link, held=True, questions=event.questions, request=event.request)
+    again = replace(prompt, link=event.link, answerable=True, questions=event.questions, request=event.request)
     return Step(prompts=(noted(again, Moment(event.at, "open", "yourcall", detail)),))
 
 
@@ -274,7 +295,7 @@ def _answered(state: State, event: AnswerGiven) -> Step:
         return Step(verdict=Verdict("refused", "There is no such prompt."))
     if any(m.answer_id == answer.id for m in prompt.history):
         return Step(verdict=verdict_of(prompt, answer.id))  # told twice; an answer is taken once
-    late = safety.too_late(prompt)
+    late = safety.too_late(prompt, answer.by if answer.via == "http" else "")
     if late is not None:
         detail = f"too late: an answer by {answer.by} was not used"
         told = noted(prompt, Moment(event.at, prompt.state, answer.by, detail, answer.id))
@@ -288,7 +309,22 @@ def _answered(state: State, event: AnswerGiven) -> Step:
     taken = move(state, replace(prompt, answer=answer), "answer_taken", event.at, answer.by, words)
     return Step(
         prompts=taken.prompts,
-        sessions=(*taken.sessions, *outline.counted(state, prompt, answer, event.at)),
+        sessions=(*taken.sessions, *plan_cooldown.counted(state, prompt, answer, event.at)),
         commands=(*taken.commands, Deliver(prompt.id, answer)),
         verdict=Verdict("taken", words, answer.by, event.at),
+    )
+
+
+def _attempted(state: State, event: AttemptRefused) -> Step:
+    """The prompt stays as it is; who looks at it, or at the session, reads what was tried."""
+    said = f"refused: {event.what}. {event.why}"[:LONGEST_WORDS]
+    prompt = state.prompts.get(event.prompt_id)
+    if event.prompt_id and prompt is None:
+        return NOTHING
+    told = noted(prompt, Moment(event.at, prompt.state, "agent process", said)) if prompt is not None else None
+    session = state.sessions.get(event.session_id)
+    warned = replace(session, warning=said) if session is not None else None
+    return Step(
+        prompts=() if told is None or told is prompt else (told,),
+        sessions=() if warned is None or warned == session else (warned,),
     )

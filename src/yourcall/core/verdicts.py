@@ -6,7 +6,7 @@ Rule: derived, never stored; the CLI's exit code, the HTTP reply and the phone's
 from __future__ import annotations
 
 from yourcall.core.safety import too_late
-from yourcall.model import Answer, Moment, Prompt, Verdict
+from yourcall.model.prompts import Answer, Moment, Prompt, Verdict
 
 
 def verdict_of(prompt: Prompt, answer_id: str) -> Verdict:

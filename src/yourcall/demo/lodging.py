@@ -16,8 +16,8 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from yourcall.cli.daemon_control import STOP_PATIENCE, stop
-from yourcall.cli.place import Problem
+from yourcall.cli.commands.daemon import STOP_PATIENCE, stop
+from yourcall.cli.instance import Problem
 
 YOURCALL = [sys.executable, "-P", "-m", "yourcall.cli.main"]
 

@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit
 
 from yourcall.cli.client import call, refusal
 from yourcall.cli.daemon_file import read_daemon_file
-from yourcall.cli.place import Problem
+from yourcall.cli.instance import Problem
 
 NAME = "demo phone"
 PATIENCE = 10.0

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from yourcall.cli.client import get
-from yourcall.cli.place import Place, Problem
+from yourcall.cli.instance import Instance, Problem
 from yourcall.cli.views import Prompt, read
 from yourcall.demo import stage
 from yourcall.demo.agent import Held, ScriptedAgent
@@ -25,7 +25,7 @@ GIVE_UP_S = 30.0  # with nobody at the desk, a demo that hangs must end
 
 
 def play(
-    place: Place, agent: ScriptedAgent, desk: Desk, phone: Phone | None, scenes: Sequence[Scene] = SCENES
+    place: Instance, agent: ScriptedAgent, desk: Desk, phone: Phone | None, scenes: Sequence[Scene] = SCENES
 ) -> None:
     told = TASK
     for number, scene in enumerate(scenes, 1):

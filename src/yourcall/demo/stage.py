@@ -15,9 +15,9 @@ from typing import Any
 
 import click
 
-from yourcall.cli.place import Place
-from yourcall.cli.render import columns, safe, span, style, width, wrapped
-from yourcall.cli.sheet import ID_SHOWN, STATE_COLOURS
+from yourcall.cli.instance import Instance
+from yourcall.cli.terminal.render import columns, safe, span, style, width, wrapped
+from yourcall.cli.terminal.sheet import ID_SHOWN, STATE_COLOURS
 from yourcall.cli.views import Prompt
 from yourcall.demo.scenes import ASK, Decision, Scene, reaction
 
@@ -31,12 +31,12 @@ def dim(words: str) -> str:
     return style(words, dim=True)
 
 
-def command(place: Place, words: str) -> str:
+def command(place: Instance, words: str) -> str:
     """A command line that works in another terminal here."""
     return place.command(words)
 
 
-def banner(place: Place, *, private: bool, phone: str, reason: str) -> None:
+def banner(place: Instance, *, private: bool, phone: str, reason: str) -> None:
     say()
     say(f"  {style('DEMO', 'yellow', bold=True)} — {style('a scripted agent, nothing real is run', bold=True)}")
     say("  The agent will stop and ask. Answer in its own dialog or from anywhere else:")
@@ -91,7 +91,7 @@ def _diff(scene: Scene) -> list[str]:
     ]
 
 
-def hint(scene: Scene, prompt_id: str, place: Place) -> None:
+def hint(scene: Scene, prompt_id: str, place: Instance) -> None:
     if not prompt_id:
         alone()
         return
@@ -158,7 +158,7 @@ def _who(decision: Decision, prompt: Prompt | None) -> str:
     return "by you, with yourcall answer" if by == "cli" else f"by {safe(by or 'a device')}"
 
 
-def farewell(place: Place, *, private: bool) -> None:
+def farewell(place: Instance, *, private: bool) -> None:
     say()
     say(style("── That's all ".ljust(_room(), "─"), "yellow"))
     if not private:

@@ -13,12 +13,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from yourcall.agents.agent import Agent
-from yourcall.conversation import Page, Picture
+from yourcall.agents.spec import Agent
 from yourcall.links import history
-from yourcall.links.transcript import LONGEST_LINE, Tail, identity, opened
-from yourcall.messages import Message, from_entries
-from yourcall.model import Refused, Session
+from yourcall.links.transcripts import LONGEST_LINE, Tail, identity, opened
+from yourcall.model.conversation import Page, Picture
+from yourcall.model.messages import Message, from_entries
+from yourcall.model.prompts import Refused
+from yourcall.model.sessions import Session
 
 
 class Messages(Struct, frozen=True):

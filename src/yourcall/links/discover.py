@@ -18,13 +18,14 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from yourcall.agents.agent import Agent, Finder
 from yourcall.agents.sightings import Pane, Process
-from yourcall.events import AnyEvent, SessionEnded, SessionSeen
-from yourcall.links import names, processes, windows
-from yourcall.links.teller import Teller
-from yourcall.links.terminals import panes_of
-from yourcall.model import TERMINALS, Session
+from yourcall.agents.spec import Agent, Finder
+from yourcall.links import processes, session_ids
+from yourcall.links.event_sink import EventSink
+from yourcall.links.screen import viewers
+from yourcall.links.screen.terminals import panes_of
+from yourcall.model.events import AnyEvent, SessionEnded, SessionSeen
+from yourcall.model.sessions import TERMINALS, Session
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +44,7 @@ class Discovery:
 
     def __init__(
         self,
-        teller: Teller,
+        teller: EventSink,
         agents: Mapping[str, Agent],
         mode: Mode,
         root_pid: int = 0,
@@ -77,7 +78,7 @@ class Discovery:
             mine = await asyncio.to_thread(_running, finder, self._root)
             panes = await panes_of({process.env.get("TMUX", "") for process in mine})
             sessions = await asyncio.to_thread(_sessions, finder, mine, panes)
-            sessions = await windows.join(self._teller, finder, mine, [*map(self._linked, sessions)])
+            sessions = await viewers.join(self._teller, finder, mine, [*map(self._linked, sessions)])
             for session in self._news(finder, sessions, time.time()):
                 await self._tell(session)
             for event in self._ends(list(self._teller.state.sessions.values()), time.time()):
@@ -85,12 +86,12 @@ class Discovery:
 
     async def _tell(self, session: Session) -> None:
         """Under another name than before it was cleared, resumed or forked, or it has a name by now."""
-        before = names.others(self._teller.state, session)
+        before = session_ids.others(self._teller.state, session)
         kinds = {link.kind for link in session.links}
         kept = tuple(link for each in before for link in each.links if link.kind not in kinds)
         await self._teller.post(SessionSeen(time.time(), replace(session, links=(*session.links, *kept))))
         for other in before:
-            await names.follow(self._teller, other, session.id)
+            await session_ids.follow(self._teller, other, session.id)
 
     def _news(self, finder: Finder, sessions: list[Session], now: float) -> list[Session]:
         told: list[Session] = []

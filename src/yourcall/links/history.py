@@ -13,8 +13,8 @@ from typing import BinaryIO
 
 from msgspec.structs import replace
 
-from yourcall.conversation import Action, AnyEntry, Notice, Page, told
-from yourcall.links.transcript import LONGEST_LINE, Placed, Tail, identity, opened
+from yourcall.links.transcripts import LONGEST_LINE, Placed, Tail, identity, opened
+from yourcall.model.conversation import Action, AnyEntry, Notice, Page, told
 
 Reader = Callable[[bytes], list[AnyEntry]]
 # What a line has that may be the start of a call, in the records of the agents we know: cheaper than reading it.

@@ -15,34 +15,34 @@ import secrets
 import socket
 import struct
 import time
+from collections import deque
 from collections.abc import Awaitable
 from pathlib import Path
 from typing import Protocol
 
-from yourcall.agents.sightings import HookCall
-from yourcall.events import (
-    AnswerNotWritten,
-    AnswerWritten,
-    AnyEvent,
-    DialogClosed,
-    HolderLost,
-)
-from yourcall.sockets import bind_unix
+from msgspec.structs import replace
+
+from yourcall.agents.sightings import Caller, HookCall
+from yourcall.links.agent_processes import process as kernel
+from yourcall.model.events import AnswerNotWritten, AnswerWritten, AnyEvent, DialogClosed, HolderLost
+from yourcall.system.connections import BACKLOG, Crowd, Guest, peer_of, share
+from yourcall.system.peer import boot_seconds, peer_pid
+from yourcall.system.sockets import bind_unix
 
 log = logging.getLogger(__name__)
 
 WAITING = frozenset({"PermissionRequest", "Elicitation", "Rules"})
-INFORMING = frozenset({"codex", "gemini"})  # their hooks hold nothing: while one runs, no dialog is shown
 REQUEST_ID = re.compile(r"[a-z0-9]{8,32}")
 GREETING_S = 10.0  # a local program that cannot finish its greeting in this time is broken or hostile
 ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # read aloud and typed without a mistake
 LARGEST_ENV = 64 * 1024
 LARGEST_PAYLOAD = 32 * 1024 * 1024
-MOST_CONNECTIONS = 2_000
+RULED_S = 2.0  # so long a hook waits for the rules (`DAEMON_S` in hook/ruling.py)
+MOST_CONNECTIONS = 2_000  # a hook has one; of those that have not greeted us yet, the oldest makes room
 HOLDER_BACK_S = 3.0  # a hook tries to reconnect every half second; after this it is not coming back
 
 
-class Taker(Protocol):
+class HookSink(Protocol):
     """Who the hooks talk to: the daemon."""
 
     async def hook(self, agent: str, call: HookCall) -> bool:
@@ -54,22 +54,49 @@ class Taker(Protocol):
     async def agent_died(self, prompt_id: str) -> None: ...
 
 
+class Turnstile:
+    """Lets one through in each turn of the event loop, in the order in which they came: a crowd of hooks that come
+    at once is served between other people's requests, not before them."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def turn(self) -> None:
+        loop = asyncio.get_running_loop()
+        mine = loop.create_future()
+        self._waiting.append(mine)
+        if len(self._waiting) == 1:
+            self._next()
+        await mine
+
+    def _next(self) -> None:
+        while self._waiting and self._waiting[0].done():
+            self._waiting.popleft()  # let through, or gone
+        if self._waiting:
+            self._waiting[0].set_result(None)
+            asyncio.get_running_loop().call_soon(self._next)
+
+
 class Hooks:
     """All hook connections that are open, and the requests they hold."""
 
-    def __init__(self, taker: Taker) -> None:
+    def __init__(self, taker: HookSink, informing: frozenset[str] = frozenset()) -> None:
+        """`informing`: the agents whose hooks hold nothing: while one runs, no dialog is shown."""
         self._taker = taker
+        self._informing = informing
         self._holders: dict[str, asyncio.StreamWriter] = {}
         self._greeted: dict[str, bytes] = {}  # what a hook that has just come will be told in one go
         self._handed: set[tuple[str, str]] = set()  # (prompt, answer): once handed over, never "not handed over"
-        self._count = 0
+        self._crowd = Crowd(share(MOST_CONNECTIONS, 2))
         self._tasks: set[asyncio.Task[None]] = set()
+        self._turnstile = Turnstile()
 
     async def serve(self, home: Path) -> asyncio.AbstractServer:
         def protocol() -> asyncio.StreamReaderProtocol:
             return asyncio.StreamReaderProtocol(_ToTheLastWord(limit=1 << 16), self._accept)
 
-        return await asyncio.get_running_loop().create_unix_server(protocol, sock=bind_unix(home, "hook.sock"))
+        sock = bind_unix(home, "hook.sock")
+        return await asyncio.get_running_loop().create_unix_server(protocol, sock=sock, backlog=BACKLOG)
 
     def held(self, prompt_id: str) -> bool:
         return prompt_id in self._holders
@@ -125,10 +152,10 @@ class Hooks:
         task.add_done_callback(self._tasks.discard)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._count += 1
+        guest = self._crowd.enter(peer_of(writer.get_extra_info("socket")), writer.transport.abort)
         try:
-            if self._count <= MOST_CONNECTIONS and _is_mine(writer):
-                await self._serve(reader, writer)
+            if guest in self._crowd and is_mine(writer):
+                await self._serve(reader, writer, guest)
         except (
             OSError,
             asyncio.IncompleteReadError,
@@ -138,14 +165,20 @@ class Hooks:
         ) as error:
             log.debug("hook connection: %r", error)
         finally:
-            self._count -= 1
+            self._crowd.leave(guest)
             writer.close()
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, guest: Guest) -> None:
+        callers = callers_of(writer)  # now: a hook that only informs is gone in a moment
         async with asyncio.timeout(GREETING_S):
-            agent, call = await _greeting(reader)
+            agent, call = await _greeting(reader, self._informing)
+        call = replace(call, callers=callers)
+        self._crowd.know(guest)
+        await self._turnstile.turn()
+        if call.event == "Rules" and (reader.at_eof() or time.time() > call.at + RULED_S):
+            return  # too slow: its hook has looked at the rules itself, and nothing is to be recorded twice
         if not call.request_id:
             await self._taker.hook(agent, call)
             return
@@ -177,6 +210,7 @@ class Hooks:
         """What the holder says until it leaves; True if it said how it ended."""
         post = self._taker.post
         while line := await reader.readline():
+            await self._turnstile.turn()
             now = time.time()
             match line.decode("utf-8", "replace").rstrip("\n").split(" ", 2):
                 case ["wrote", answer_id] if (prompt_id, answer_id) in self._handed:
@@ -213,7 +247,7 @@ class _ToTheLastWord(asyncio.StreamReader):
             super().set_exception(exc)
 
 
-async def _greeting(reader: asyncio.StreamReader) -> tuple[str, HookCall]:
+async def _greeting(reader: asyncio.StreamReader, informing: frozenset[str]) -> tuple[str, HookCall]:
     head = (await reader.readline()).decode("ascii").split()
     magic, agent, event, request_id, env_size, payload_size = head
     if magic != "yourcall/1" or int(env_size) > LARGEST_ENV or int(payload_size) > LARGEST_PAYLOAD:
@@ -221,13 +255,24 @@ async def _greeting(reader: asyncio.StreamReader) -> tuple[str, HookCall]:
     block = (await reader.readexactly(int(env_size))).decode("utf-8", "replace")
     payload = await reader.readexactly(int(payload_size))
     env = dict(pair.split("=", 1) for pair in block.split("\0") if "=" in pair)
-    if event in WAITING and agent not in INFORMING:
+    if event in WAITING and agent not in informing:
         if not REQUEST_ID.fullmatch(request_id):
             raise ValueError("a held request without a usable id")
     else:
         request_id = ""
     now = time.time()
     return agent, HookCall(_started(env, now), event, payload, env, request_id, new_id())
+
+
+def callers_of(writer: asyncio.StreamWriter) -> tuple[Caller, ...]:
+    """The process that connected and its parents, nearest first; empty if it is gone already."""
+    connected_at = boot_seconds()
+    first = kernel.facts(peer_pid(writer.get_extra_info("socket")) or 0)
+    if first is None or (first.began and first.began > connected_at):
+        return ()
+    return tuple(
+        Caller(each.pid, each.started, each.sid == each.pid and each.terminal != 0) for each in kernel.chain(first)
+    )
 
 
 def new_id() -> str:
@@ -244,7 +289,7 @@ def _started(env: dict[str, str], now: float) -> float:
     return started if now - 2 * 86_400 < started <= now else now
 
 
-def _is_mine(writer: asyncio.StreamWriter) -> bool:
+def is_mine(writer: asyncio.StreamWriter) -> bool:
     """The socket is 0600 in a 0700 folder; where the system can tell, the peer is checked too."""
     sock: socket.socket | None = writer.get_extra_info("socket")
     if sock is None or not hasattr(socket, "SO_PEERCRED"):

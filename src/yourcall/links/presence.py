@@ -15,9 +15,9 @@ import time
 from collections.abc import Callable, Iterable
 
 from yourcall.links import processes
-from yourcall.links.servers import Server, Servers, pane_of
-from yourcall.links.tmux import Gone
-from yourcall.model import Session
+from yourcall.links.screen.servers import Server, Servers, pane_of
+from yourcall.links.screen.tmux import Gone
+from yourcall.model.sessions import Session
 
 # Asked again only after this: ten prompts at once are one look.
 FRESH_S = 2.0

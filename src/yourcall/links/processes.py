@@ -9,12 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 from yourcall.agents.sightings import Process
-
-# All that is taken from the environment of a process; the rest holds secrets.
-VARIABLES = ("HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "TMUX", "TMUX_PANE")
 
 PROC = Path("/proc")
 
@@ -28,12 +26,21 @@ MOST_REMEMBERED = 10_000
 _last: dict[int, str] = {}
 
 
+@cache
+def told_variables() -> frozenset[str]:
+    """All that is taken from the environment of a process; the rest holds secrets."""
+    from yourcall.agents.registry import AGENTS  # not before a process is looked at
+
+    homes = (agent.environment.home for agent in AGENTS.values())
+    return frozenset({"HOME", "TMUX", "TMUX_PANE", *filter(None, homes)})
+
+
 def started(pid: int) -> str:
     """A word that is the same as long as the process lives, and never again; empty if there is no such process."""
     if pid <= 0:
         return ""
     try:
-        word = _stat(pid)[19]
+        word = stat(pid)[19]
     except (FileNotFoundError, ProcessLookupError, IndexError):
         _last.pop(pid, None)
         return "" if (PROC / "self/stat").exists() else _started_elsewhere(pid)
@@ -49,17 +56,70 @@ def started(pid: int) -> str:
 def gone(pid: int, began: str) -> bool:
     """Surely not there any more. What cannot be read (no file can be opened now) is not gone for that."""
     try:
-        return _stat(pid)[19] != began
+        return stat(pid)[19] != began
     except (FileNotFoundError, ProcessLookupError, IndexError):
         return (PROC / "self/stat").exists() or _started_elsewhere(pid) != began
     except OSError:
         return False
 
 
-def _stat(pid: int) -> list[str]:
+def absent(pid: int, began: str) -> bool:
+    """Surely not there any more. One that had ended before it was first heard of has no start time."""
+    return gone(pid, began) if began else pid > 0 and not started(pid)
+
+
+def stat(pid: int) -> list[str]:
     """The fields behind the name, which may hold spaces and brackets; a zombie has none."""
-    fields = _read(f"{PROC}/{pid}/stat").decode("utf-8", "replace").rpartition(")")[2].split()
+    fields = read(f"{PROC}/{pid}/stat").decode("utf-8", "replace").rpartition(")")[2].split()
     return [] if fields[0] == "Z" else fields
+
+
+def run_state(pid: int) -> str:
+    """One letter, as `ps` shows it: `R` runs, `S` sleeps, `T` is stopped, `Z` is a zombie; empty if unknown."""
+    try:
+        return read(f"{PROC}/{pid}/stat").decode("utf-8", "replace").rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return "" if (PROC / "self/stat").exists() else _run_state_elsewhere(pid)
+
+
+def _run_state_elsewhere(pid: int) -> str:
+    import psutil  # no /proc here: macOS
+
+    letters = {
+        psutil.STATUS_RUNNING: "R",
+        psutil.STATUS_SLEEPING: "S",
+        psutil.STATUS_STOPPED: "T",
+        psutil.STATUS_ZOMBIE: "Z",
+    }
+    try:
+        return letters.get(psutil.Process(pid).status(), "")
+    except psutil.Error:
+        return ""
+
+
+def has_zombie(pid: int) -> bool:
+    """Has this process a child that has ended and that it has not waited for?"""
+    try:
+        return any(run_state(child) == "Z" for child in _children(pid))
+    except OSError:
+        return False if (PROC / "self/stat").exists() else _has_zombie_elsewhere(pid)
+
+
+def _has_zombie_elsewhere(pid: int) -> bool:
+    import psutil  # no /proc here: macOS
+
+    try:
+        return any(_run_state_elsewhere(child.pid) == "Z" for child in psutil.Process(pid).children())
+    except psutil.Error:
+        return False
+
+
+def terminal_of(pid: int) -> str:
+    """The path of its controlling terminal; empty if it has none, or nobody says which."""
+    try:
+        return _terminal(int(stat(pid)[4]))
+    except (OSError, IndexError, ValueError):
+        return ""
 
 
 def _started_elsewhere(pid: int) -> str:
@@ -75,7 +135,7 @@ def running(wanted: Wanted, root: int = 0) -> list[Process]:
     """This user's programs, or those below `root`, whose command line is wanted, as far as they may be read."""
     if not (PROC / "self/stat").exists():
         return list(_running_elsewhere(wanted, root))
-    pids = descendants(root) if root else _own()
+    pids = descendants(root) if root else own()
     return [process for pid in pids if (process := _process(pid, wanted)) is not None]
 
 
@@ -91,14 +151,32 @@ def descendants(root: int) -> Iterator[int]:
         pid = todo.pop()
         yield pid
         try:
-            tasks = f"{PROC}/{pid}/task"
-            for thread in os.listdir(tasks):
-                todo += map(int, _read(f"{tasks}/{thread}/children").split())
+            todo += _children(pid)
         except OSError:
             continue  # it ended while we looked
 
 
-def _own() -> Iterator[int]:
+def _children(pid: int) -> list[int]:
+    tasks = f"{PROC}/{pid}/task"
+    return [int(child) for thread in os.listdir(tasks) for child in read(f"{tasks}/{thread}/children").split()]
+
+
+def below(root: int) -> Iterator[int]:
+    """The same, also where there is no /proc."""
+    if (PROC / "self/stat").exists():
+        yield from descendants(root)
+        return
+    import psutil  # macOS
+
+    try:
+        found = psutil.Process(root)
+        yield from (root, *(each.pid for each in found.children(recursive=True)))
+    except psutil.Error:
+        return
+
+
+def own() -> Iterator[int]:
+    """All processes of this user's."""
     for entry in os.scandir(PROC):
         if entry.name.isdecimal():
             try:
@@ -110,13 +188,13 @@ def _own() -> Iterator[int]:
 
 def _process(pid: int, wanted: Wanted) -> Process | None:
     try:
-        argv = tuple(map(os.fsdecode, _read(f"{PROC}/{pid}/cmdline").split(b"\0")[:-1]))
+        argv = tuple(map(os.fsdecode, read(f"{PROC}/{pid}/cmdline").split(b"\0")[:-1]))
         if not wanted(argv):
             return None
         place = PROC / str(pid)
         if not _same_world(place):
             return None
-        fields = _stat(pid)
+        fields = stat(pid)
         environ = (place / "environ").read_bytes().split(b"\0")
         pairs = (os.fsdecode(pair).partition("=") for pair in environ)
         return Process(
@@ -126,7 +204,7 @@ def _process(pid: int, wanted: Wanted) -> Process | None:
             cwd=as_text(os.readlink(place / "cwd")),
             tty=_terminal(int(fields[4])),
             started_at=_boot_time() + int(fields[19]) / os.sysconf("SC_CLK_TCK"),
-            env={name: value for name, _, value in pairs if name in VARIABLES},
+            env={name: value for name, _, value in pairs if name in told_variables()},
         )
     except (OSError, IndexError, ValueError):
         return None  # it ended while we looked, or is not ours to read
@@ -162,7 +240,7 @@ def as_text(path: str) -> str:
     return _NO_LETTER.sub("\ufffd", path)
 
 
-def _read(path: str) -> bytes:
+def read(path: str) -> bytes:
     """Hundreds of small files at each look: a Path for each would cost more than the reading."""
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -207,7 +285,7 @@ def _running_elsewhere(wanted: Wanted, root: int) -> Iterator[Process]:
                 cwd=as_text(each.cwd()),
                 tty=each.terminal() or "",
                 started_at=each.create_time(),
-                env={name: value for name, value in each.environ().items() if name in VARIABLES},
+                env={name: value for name, value in each.environ().items() if name in told_variables()},
             )
         except (psutil.Error, OSError):
             continue

@@ -6,6 +6,8 @@ for the user's own Unix socket and never for a network.
 
 from __future__ import annotations
 
+import asyncio
+import gzip
 from collections.abc import Awaitable, Callable
 from functools import cache
 from pathlib import Path
@@ -17,21 +19,41 @@ from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 from starlette.routing import WebSocketRoute
 from starlette.types import ASGIApp
+from starlette.websockets import WebSocket
 
-from yourcall.server import interactive_feed
-from yourcall.server.auth import Gate, Refusal, json_response
+from yourcall.server import peers
+from yourcall.server.auth import CALLER, Caller, Gate, Refusal, json_response, not_allowed, refuse
+from yourcall.server.contracts.interactive import feed
+from yourcall.server.contracts.interactive.convert import Responses
+from yourcall.server.contracts.rpc.connection import Tools
+from yourcall.server.contracts.rpc.socket import rpc
 from yourcall.server.devices import Devices
-from yourcall.server.interactive import Responses
 from yourcall.server.live import live
-from yourcall.server.needs import Asks, Conversations, Desk, Mirror, RuleDoor, Starting, Told, Uploads, Voice
+from yourcall.server.ports import (
+    Changes,
+    Conversations,
+    Mirror,
+    Notifications,
+    Prompts,
+    RuleChanges,
+    ScriptQuestions,
+    Search,
+    Sender,
+    Starting,
+    Ties,
+    Uploads,
+)
 from yourcall.server.route import Call, Route
 from yourcall.server.routes import INTERACTIVE, LIVE, ROUTES, RPC, RPC_TOO
-from yourcall.server.rpc import rpc
-from yourcall.server.rpc_line import Tools
+from yourcall.server.scopes import Scope
+from yourcall.server.views import LARGE
+
+# A reply that fits in one packet is not made smaller.
+SMALLEST_PACKED = 1400
 
 ASSETS = Path(__file__).parent / "assets"
 
-# The app as tools/build_web.sh makes it; where it was not built, the small page beside it does.
+# The app as tools/build_app.py makes it; where it was not built, the small page beside it does.
 BUILT = ASSETS / "app"
 
 # Said by us: the machine's own table knows some of these, or none.
@@ -51,31 +73,40 @@ def _nothing() -> None:
 
 
 def make_app(
-    desk: Desk,
+    desk: Prompts,
     devices: Devices,
     hosts: Callable[[], frozenset[str]],
     *,
     local: bool,
     stop: Callable[[], None] = _nothing,
     conversations: Conversations | None = None,
-    voice: Voice | None = None,
+    voice: Sender | None = None,
     starting: Starting | None = None,
-    told: Told | None = None,
-    asks: Asks | None = None,
+    told: Notifications | None = None,
+    asks: ScriptQuestions | None = None,
     mirror: Mirror | None = None,
     uploads: Uploads | None = None,
-    rules: RuleDoor | None = None,
+    rules: RuleChanges | None = None,
     rpc_tools: Tools | None = None,
+    ties: Ties | None = None,
+    changes: Changes | None = None,
+    search: Search | None = None,
 ) -> ASGIApp:
     """`devices` must be the same object for both apps: a code is made on one and used on the other."""
 
     def endpoint(route: Route) -> Callable[[Request], Awaitable[Response]]:
         async def run(request: Request) -> Response:
-            given = (conversations, voice, starting, told, asks, mirror, uploads, rules)
-            done = await route.run(Call(desk, devices, stop, request, *given))
+            no = _not_allowed(route, request)
+            if no is not None:
+                return no.response()
+            given = (conversations, voice, starting, told, asks, mirror, uploads, rules, ties, changes, search)
+            call = Call(desk, devices, stop, request, *given)
+            done = await peers.refusal(ties, call.caller, route.method, route.path) or await route.run(call)
             if isinstance(done, Refusal):
                 return done.response()
-            return json_response(done.status, done.value, done.headers)
+            response = json_response(done.status, done.value, done.headers)
+            wanted = not local and "gzip" in request.headers.get("accept-encoding", "")
+            return await _packed(response) if wanted and len(response.body) > SMALLEST_PACKED else response
 
         return run
 
@@ -85,18 +116,54 @@ def make_app(
         routes=[
             *(StarletteRoute(route.path, endpoint(route), methods=[route.method]) for route in offered),
             *(StarletteRoute(path, _page(file), methods=["GET"]) for path, file in pages.items()),
-            WebSocketRoute(LIVE, live(desk, devices, conversations, rules)),
-            WebSocketRoute(INTERACTIVE, interactive_feed.feed(desk, devices)),
-            *(WebSocketRoute(path, rpc(rpc_tools, devices)) for path in (RPC, RPC_TOO) if rpc_tools is not None),
+            WebSocketRoute(LIVE, _scoped("read", live(desk, devices, conversations, rules))),
+            WebSocketRoute(INTERACTIVE, _scoped("read", feed.feed(desk, devices, ties))),
+            *(
+                WebSocketRoute(path, _scoped("read", rpc(rpc_tools, devices)))
+                for path in (RPC, RPC_TOO)
+                if rpc_tools is not None
+            ),
         ],
         exception_handlers={HTTPException: _no_route, Exception: _our_fault},
     )
-    setattr(app.state, interactive_feed.BEGUN, Responses())
+    setattr(app.state, feed.BEGUN, Responses())
     # A redirect would repeat whatever address was asked for; a wrong one is simply not there.
     app.router.redirect_slashes = False
     open_paths = {(route.method, route.path) for route in offered if route.key == "nobody"}
     open_paths |= {("GET", path) for path in pages}
-    return Gate(app, devices, hosts, frozenset(open_paths), local=local)
+    # On the other two, more can be done than looked: those are for tokens.
+    return Gate(app, devices, hosts, frozenset(open_paths), local=local, feeds=frozenset({LIVE}))
+
+
+async def _packed(response: Response) -> Response:
+    """The same reply, compressed: a phone's line is slower than this machine."""
+    if len(response.body) > LARGE:
+        body = await asyncio.to_thread(gzip.compress, response.body, 5, mtime=0)
+    else:
+        body = gzip.compress(response.body, 5, mtime=0)
+    headers = {name: value for name, value in response.headers.items() if name != "content-length"}
+    headers |= {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
+    return Response(body, response.status_code, headers)
+
+
+def _not_allowed(route: Route, request: Request) -> Refusal | None:
+    caller: Caller = request.scope[CALLER]
+    itself = route.own and caller.device_id != "" and request.path_params.get("id") == caller.device_id
+    # A row without a scope, by mistake, is one for the owner only.
+    return None if route.key == "nobody" or itself else not_allowed(caller, route.scope or "admin")
+
+
+def _scoped(
+    scope: Scope, endpoint: Callable[[WebSocket], Awaitable[None]]
+) -> Callable[[WebSocket], Awaitable[None]]:
+    async def run(socket: WebSocket) -> None:
+        no = not_allowed(socket.scope[CALLER], scope)
+        if no is not None:
+            await refuse(no, socket.scope, socket.receive, socket.send)
+            return
+        await endpoint(socket)
+
+    return run
 
 
 @cache

@@ -1,5 +1,8 @@
 """The gate in front of every route: who comes in, from which page, by which name of ours.
 
+A script comes with a token, a browser signs each request (`signed.py`). A cookie lets nobody in: a browser sends
+it to every port of the host, so others have it as well.
+
 Rule: closed unless said otherwise. A new route, asset or path is behind the gate without anybody thinking of it;
 only what is in `open_paths` passes without a key. Refusals say what to do and never what was presented.
 """
@@ -11,18 +14,29 @@ from urllib.parse import unquote_plus
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from yourcall.server import scopes, signed
 from yourcall.server.devices import PREFIX, Devices
+from yourcall.server.ports import Device
+from yourcall.server.scopes import Scope as ScopeName
 from yourcall.server.wire import Problem
+from yourcall.system.peer import Peer
 
+# What browsers were let in by before they had keys. It is only looked at to find those.
 COOKIE = "yourcall"
 
 # Where a request's Caller is kept for the routes behind the gate.
 CALLER = "yourcall.caller"
+
+# Where the listener keeps how it is told that the sender of a request is known, and by which name.
+KNOWN = "yourcall.known"
+# Where a connection keeps who is at its other end.
+PEER = "yourcall.system.peer"
 
 SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -37,14 +51,26 @@ _READING = frozenset({"GET", "HEAD"})
 
 
 class Caller(Struct, frozen=True):
-    """Whoever got through the gate. `device_id` is empty for the user's own command line."""
+    """Whoever got through the gate. `device_id` is empty for the user's own command line. `peer`: the other end
+    of the connection, to look at when something is to be changed. `signed`: with a browser's own key."""
 
     by: str
     via: str
     device_id: str = ""
+    peer: Peer | None = None
+    scopes: tuple[ScopeName, ...] = ()
+    signed: bool = False
+
+    def may(self, scope: ScopeName) -> bool:
+        return scope in self.scopes
+
+    @property
+    def author(self) -> str:
+        """For what is written down: a name can be given to another device later, an id cannot."""
+        return f"{self.by} ({self.device_id})" if self.device_id else self.by
 
 
-CLI = Caller(by="cli", via="socket")
+CLI = Caller(by="cli", via="socket", scopes=scopes.ALL)
 NOBODY = Caller(by="", via="http")
 
 
@@ -61,8 +87,16 @@ def json_response(status: int, value: object, headers: Mapping[str, str] | None 
     return Response(msgspec.json.encode(value), status, dict(headers or {}), "application/json")
 
 
+def not_allowed(caller: Caller, needed: ScopeName) -> Refusal | None:
+    """The no to a device that was not given this scope."""
+    return None if caller.may(needed) else Refusal(403, scopes.refusal(caller.by, caller.scopes, needed))
+
+
 class Gate:
-    """`hosts` are the names this server answers to (`127.0.0.1:7788`, `desk.example.net`), in lower case."""
+    """`hosts` are the names this server answers to (`127.0.0.1:7788`, `desk.example.net`), in lower case.
+
+    `feeds` are the WebSockets that a browser may open with a ticket: none on which anything can be changed.
+    """
 
     def __init__(
         self,
@@ -72,12 +106,14 @@ class Gate:
         open_paths: frozenset[tuple[str, str]],
         *,
         local: bool,
+        feeds: frozenset[str] = frozenset(),
     ) -> None:
         self._app = app
         self._devices = devices
         self._hosts = hosts
         self._open = open_paths
         self._local = local
+        self._feeds = feeds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -85,16 +121,23 @@ class Gate:
             return
         send = _guarded(scope, send)
         headers = Headers(scope=scope)
-        passed = _local_caller(headers) if self._local else self._caller(scope, headers)
+        passed = _local_caller(headers) if self._local else await self._caller(scope, headers)
         if _token_in_url(scope):
             passed = Refusal(400, "A token does not belong in an address; send it as: Authorization: Bearer TOKEN")
+        if isinstance(passed, _Signed):
+            body = await _read(receive, headers)
+            if isinstance(body, bytes):
+                receive = _again(body, receive)
+            passed = _as_signed(passed, body)
         if isinstance(passed, Refusal):
             await refuse(passed, scope, receive, send)
             return
-        scope[CALLER] = passed
+        scope[CALLER] = replace(passed, peer=scope.get("state", {}).get(PEER))
+        if passed is not NOBODY and KNOWN in scope:
+            scope[KNOWN](passed.device_id)
         await self._app(scope, receive, send)
 
-    def _caller(self, scope: Scope, headers: Headers) -> Caller | Refusal:
+    async def _caller(self, scope: Scope, headers: Headers) -> Caller | _Signed | Refusal:
         hosts = self._hosts()
         wrong = _wrong_host(headers, hosts) or _wrong_origin(scope, headers, hosts)
         if wrong is not None:
@@ -102,17 +145,132 @@ class Gate:
         reading = scope["type"] == "http" and scope["method"] in _READING
         if scope["type"] == "http" and (("GET" if reading else scope["method"]), scope["path"]) in self._open:
             return NOBODY
+        signature = headers.getlist(signed.HEADER)
+        if signature:
+            return self._signed(scope, signature) if scope["type"] == "http" else _UNKNOWN
+        ticket = signed.ticket_in(scope.get("subprotocols", []))
+        if ticket is not None:
+            return self._with_ticket(scope, headers, ticket)
+        key = signed.key_in(scope.get("subprotocols", [])) if "origin" not in headers else None
         bearer = headers.get("authorization")
-        token = _bearer(bearer) if bearer is not None else cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
+        if bearer is None and key is None:
+            return await self._with_cookie(headers)
+        if key is not None:
+            scope[TICKETED] = True
+        device = self._devices.known(_bearer(bearer) if bearer is not None else key or "")
+        if device is None:
+            return _UNKNOWN
+        return _VOID if device.void else _caller_of(device)
+
+    def _signed(self, scope: Scope, said: list[str]) -> _Signed | Refusal:
+        """A browser's own request; its body is not known yet."""
+        read = signed.read_header(said[0]) if len(said) == 1 else None
+        device = self._devices.browser(read.device) if read is not None else None
+        if read is None or device is None:
+            return _UNKNOWN
+        target = _target(scope)
+        match self._devices.signatures.check(device.public_key, scope["method"], target, read):
+            case None:
+                self._devices.came_by(device)
+                return _Signed(replace(_caller_of(device), signed=True), read)
+            case signed.Stale(run=run, now=now):
+                again = {signed.RUN_HEADER: run, signed.TIME_HEADER: str(now)}
+                return Refusal(
+                    403, "This was signed too long ago, or by a clock that is wrong. Sign it again.", again
+                )
+            case signed.Unsound(reason=reason):
+                # Not 401: the device is known, and need not be paired again.
+                return Refusal(403, reason)
+            case signed.TooMany():
+                return Refusal(429, "Too many requests of this device within a minute.", {"Retry-After": "60"})
+
+    def _with_ticket(self, scope: Scope, headers: Headers, ticket: str) -> Caller | Refusal:
+        """A browser's live feed. Only a page of ours gets here with a ticket, and a page says where it is from."""
+        device_id = self._devices.tickets.use(ticket)
+        device = self._devices.browser(device_id) if device_id else None
+        if device is None:
+            return _UNKNOWN
+        if scope["path"] not in self._feeds or "origin" not in headers:
+            return Refusal(403, "A ticket only opens the live feed, and only for our own page.")
+        self._devices.came_by(device)
+        scope[TICKETED] = True
+        return _caller_of(device)
+
+    async def _with_cookie(self, headers: Headers) -> Refusal:
+        """Nobody comes in by a cookie. One that was given out earlier is void from now on, whoever sends it."""
+        token = cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
         device = self._devices.known(token) if token else None
         if device is None:
-            asked = {"WWW-Authenticate": "Bearer"}
-            return Refusal(401, "Pair this device first, or send: Authorization: Bearer TOKEN", asked)
-        if bearer is None and not reading and "origin" not in headers:
-            return Refusal(
-                403, "A cookie is only taken from our own page; a script sends: Authorization: Bearer TOKEN"
-            )
-        return Caller(by=device.name, via="http", device_id=device.id)
+            return _UNKNOWN
+        await self._devices.void(device)
+        return _VOID
+
+
+class _Signed(Struct, frozen=True):
+    """A caller, if the body is the one that was signed."""
+
+    caller: Caller
+    signature: signed.Signature
+
+
+# Set on a connection that brought its ticket or its key as the name of a protocol.
+TICKETED = "yourcall.ticketed"
+
+_ASK = {"WWW-Authenticate": "Bearer"}
+_UNKNOWN = Refusal(401, "Pair this device first, or send: Authorization: Bearer TOKEN", _ASK)
+_VOID = Refusal(
+    401,
+    "This browser was paired when yourcall still used a cookie, which a browser sends to every port of a host. "
+    "That cookie opens nothing any more. Pair this browser again: at your desk, run yourcall devices pair",
+    _ASK,
+)
+
+
+def _caller_of(device: Device) -> Caller:
+    return Caller(device.name, "http", device.id, scopes=scopes.in_order(device.scopes.split(",")))
+
+
+def _target(scope: Scope) -> str:
+    """The path and the query, letter by letter as they came."""
+    query: bytes = scope.get("query_string", b"")
+    return (scope["raw_path"] + (b"?" + query if query else b"")).decode("latin-1")
+
+
+def _as_signed(said: _Signed, body: bytes | Refusal) -> Caller | Refusal:
+    if isinstance(body, Refusal):
+        return body
+    if not signed.same_body(said.signature, body):
+        return Refusal(403, "The body is not the one that was signed.")
+    return said.caller
+
+
+async def _read(receive: Receive, headers: Headers) -> bytes | Refusal:
+    """All of a signed request's body: nothing of it is used before all of it is known to be what was signed."""
+    most = signed.LARGEST_BODY
+    too_large = Refusal(413, f"A request may have {most >> 20} MB at most.", {"Connection": "close"})
+    said = headers.get("content-length", "")
+    if said.isdecimal() and int(said[:20]) > most:
+        return too_large
+    data = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return Refusal(400, "The connection ended in the middle of the body.")
+        data += message.get("body", b"")
+        if len(data) > most:
+            return too_large
+        if not message.get("more_body", False):
+            return bytes(data)
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Give the body, which was read, once more; then whatever else comes."""
+    left: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def again() -> Message:
+        return left.pop() if left else await receive()
+
+    return again
 
 
 def _local_caller(headers: Headers) -> Caller | Refusal:
@@ -173,6 +331,8 @@ def _guarded(scope: Scope, send: Send) -> Send:
             for name, value in SECURITY_HEADERS.items():
                 headers[name] = value
             headers.setdefault("Cache-Control", "no-store")
+        if message["type"] == "websocket.accept" and scope.get(TICKETED):
+            message = {**message, "subprotocol": signed.PROTOCOL}  # of what was offered, one has to be chosen
         await send(message)
 
     return guarded

@@ -5,11 +5,11 @@ Rule: pure, and never a guess; a word that could mean two options, or none, is r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from yourcall.model import Option, Prompt, Question, Refused
+from yourcall.model.prompts import Option, Prompt, Question, Refused
 
 # `allow` means this once: a wider grant is only ever given by its own name.
 EFFECT_WORDS = {
@@ -21,8 +21,11 @@ EFFECT_WORDS = {
     "stop": "stop",
 }
 
+# What the agent will not ask about again, for a while or for good: as good as a rule.
+LASTING = frozenset({"allow_session", "allow_always"})
 
-class Words(Struct, frozen=True):
+
+class AnswerWords(Struct, frozen=True):
     """What somebody asked for, not yet understood."""
 
     option: str | None = None
@@ -37,7 +40,7 @@ class Choice(Struct, frozen=True):
     texts: dict[str, str]
 
 
-def understand(prompt: Prompt, words: Words) -> Choice | Refused:
+def understand(prompt: Prompt, words: AnswerWords) -> Choice | Refused:
     """The answer these words are, by the ids of this prompt."""
     choices: dict[str, tuple[str, ...]] = {}
     texts: dict[str, str] = {}
@@ -61,10 +64,11 @@ def understand(prompt: Prompt, words: Words) -> Choice | Refused:
             return Refused(f"{question.text!r} was answered twice in one request; answer it once.")
         ids: list[str] = []
         for word in picks:
-            option = find(question, word)
-            if isinstance(option, Refused):
-                return option
-            ids.append(option.id)
+            for one in several(question, word):
+                option = find(question, one)
+                if isinstance(option, Refused):
+                    return option
+                ids.append(option.id)
         choices[question.id] = tuple(ids)
     for name, text in written:
         question = _named(prompt, name)
@@ -74,6 +78,15 @@ def understand(prompt: Prompt, words: Words) -> Choice | Refused:
             return Refused(f"{question.text!r} was given two texts in one request; give it one.")
         texts[question.id] = text
     return Choice(choices, texts)
+
+
+def grants_more_than_once(prompt: Prompt, choices: Mapping[str, Sequence[str]]) -> bool:
+    """Does this answer also allow what the agent would have asked later?"""
+    return any(
+        option.effect in LASTING and option.id in choices.get(question.id, ())
+        for question in prompt.questions
+        for option in question.options
+    )
 
 
 def find(question: Question, word: str) -> Option | Refused:
@@ -95,6 +108,13 @@ def find(question: Question, word: str) -> Option | Refused:
     return Refused(f"There is no option {word!r}. {_listed((question,))}")
 
 
+def several(question: Question, word: str) -> list[str]:
+    """`o1,o4` names two options where several may be chosen, unless an option is called just that."""
+    if not question.multi_select or "," not in word or not isinstance(find(question, word), Refused):
+        return [word]
+    return [part.strip() for part in word.split(",") if part.strip()]
+
+
 def _the_question(prompt: Prompt, name: str | None) -> Question | Refused:
     if name is not None:
         return _named(prompt, name)
@@ -107,9 +127,12 @@ def _named(prompt: Prompt, name: str) -> Question | Refused:
     for question in prompt.questions:
         if question.id == name:
             return question
-    alike = [question for question in prompt.questions if _plain(question.text) == _plain(name)]
-    if len(alike) == 1:
-        return alike[0]
+    for alike in (
+        [question for question in prompt.questions if question.header and _plain(question.header) == _plain(name)],
+        [question for question in prompt.questions if _plain(question.text) == _plain(name)],
+    ):
+        if len(alike) == 1:
+            return alike[0]
     return Refused(f"There is no question {name!r}. {_listed(prompt.questions)}")
 
 
@@ -125,7 +148,8 @@ def _choices(question: Question) -> str:
     ids = ", ".join(f"{option.id} ({option.label})" for option in question.options)
     if not ids:
         return "It takes a text."
-    return f"Choose one of: {ids}{', or write a text' if question.free_text else ''}."
+    number = "Choose one or more of" if question.multi_select else "Choose one of"
+    return f"{number}: {ids}{', or write a text' if question.free_text else ''}."
 
 
 def _plain(words: str) -> str:

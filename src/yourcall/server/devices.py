@@ -1,4 +1,4 @@
-"""The devices that may come in: their keys, who of them is connected now, and how a new one is let in.
+"""The devices that may come in: their keys, what each may do, who is connected now, and how a new one is let in.
 
 Rule: a token is shown once and kept only as a hash; a revoked device is out at once, with its open feeds.
 """
@@ -9,11 +9,14 @@ import asyncio
 import hashlib
 import secrets
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager
 
-from yourcall.server.needs import Device, KeyRing
+from yourcall.server import scopes
 from yourcall.server.pairing import Pairing
+from yourcall.server.ports import Device, KeyRing
+from yourcall.server.scopes import FOR_SCRIPT, Scope
+from yourcall.server.signed import Signatures, Tickets
 
 PREFIX = "yc_"
 
@@ -28,18 +31,23 @@ RESERVED = frozenset({"cli", "desk", "agent", "session", "yourcall", "rule", "ho
 
 
 class Devices:
-    def __init__(self, keys: KeyRing, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, keys: KeyRing, clock: Callable[[], float] = time.time, signatures: Signatures | None = None
+    ) -> None:
         self.pairing = Pairing(clock)
+        self.signatures = signatures or Signatures()
+        self.tickets = Tickets()
         self._keys = keys
         self._clock = clock
         self._known: dict[str, Device] = {}  # by hash: the agent waits while a key is looked at
+        self._by_id: dict[str, Device] = {}
         self._seen: dict[str, float] = {}
         self._revoked: set[str] = set()
         self._present: dict[str, set[asyncio.Event]] = {}
         self._naming = asyncio.Lock()  # from the look for a free name until it is taken
 
     def known(self, token: str) -> Device | None:
-        """The device that holds this token, unless it was revoked."""
+        """The device that holds this token, unless it was revoked. Whether the token is void is not asked here."""
         if not token.startswith(PREFIX) or len(token) > LONGEST_TOKEN:
             return None
         # Looked up by hash: how long that takes says nothing about a token.
@@ -48,42 +56,102 @@ class Devices:
         if device is None:
             return None
         self._known[digest] = device
+        if not device.void:
+            self.came_by(device)
+        return device
+
+    def browser(self, device_id: str) -> Device | None:
+        """The device of this id that has a key of its own, unless it was revoked."""
+        device = self.by_id(device_id)
+        return device if device is not None and device.public_key else None
+
+    def by_id(self, device_id: str) -> Device | None:
+        if device_id not in self._by_id:
+            self._by_id = {each.id: each for each in self._keys.devices() if each.revoked_at is None}
+        return self._by_id.get(device_id)
+
+    def came_by(self, device: Device) -> None:
+        """It showed its key just now."""
         now = self._clock()
         if now >= self._seen.get(device.id, 0) + SEEN_EVERY:
             self._seen[device.id] = now
             self._keys.touch_device(device.id, now)
-        return device
 
     def all(self) -> list[Device]:
         return list(self._keys.devices())
 
-    async def add(self, name: str) -> tuple[Device, str]:
-        """A new device and its token, which nobody can ask for again."""
+    async def add(
+        self, name: str, may: Collection[Scope] = FOR_SCRIPT, *, by: str = "", what: str = "added"
+    ) -> tuple[Device, str]:
+        """A new device and its token, which nobody can ask for again. `by` and `what` are for the record."""
         token = PREFIX + secrets.token_urlsafe(32)
-        async with self._naming:
-            return await self._keys.add_device(self._free(name), _hash(token)), token
+        return await self._add(name, _hash(token), may, "", by, what), token
 
-    async def rename(self, device_id: str, name: str) -> str | None:
+    async def add_browser(self, name: str, may: Collection[Scope], public_key: str, *, by: str = "") -> Device:
+        """A new device that signs what it asks for; it has no token."""
+        # The column wants one of its own for each; nothing hashes to a word that is no hash.
+        return await self._add(name, f"none {secrets.token_hex(16)}", may, public_key, by, "paired")
+
+    async def _add(
+        self, name: str, token_hash: str, may: Collection[Scope], public_key: str, by: str, what: str
+    ) -> Device:
+        async with self._naming:
+            free, words = self._free(name), scopes.stored(may)
+            made = await self._keys.add_device(
+                free, token_hash, scopes=words, public_key=public_key, by=by, what=what
+            )
+        self._forget_rows()
+        return made
+
+    async def scope(self, device_id: str, may: Collection[Scope], by: str = "") -> bool:
+        """What it may do from now on; its open feeds begin anew. False if there is no such device any more."""
+        done = await self._keys.scope_device(device_id, scopes.stored(may), by)
+        self._forget_rows()
+        if done:
+            self._cut(device_id)
+        return done
+
+    async def void(self, device: Device) -> None:
+        """Its token came as a cookie, so others may have it, too."""
+        if not device.void:
+            await self._keys.void_device(device.id)
+            self._forget_rows()
+            self._cut(device.id)
+
+    async def rename(self, device_id: str, name: str, by: str = "") -> str | None:
         """The name it has from now on; None if there is no such device, or it is revoked."""
         async with self._naming:
             free = self._free(name, besides=device_id)
-            done = await self._keys.rename_device(device_id, free)
-        self._known.clear()
+            done = await self._keys.rename_device(device_id, free, by)
+        self._forget_rows()
         return free if done else None
 
-    async def revoke(self, device_id: str) -> bool:
+    async def revoke(self, device_id: str, by: str = "") -> bool:
         """False if there is no such device, or it is revoked already."""
-        done = await self._keys.revoke_device(device_id)
-        self._known.clear()
+        done = await self._keys.revoke_device(device_id, by=by)
+        self._forget_rows()
         if done:
             self._revoked.add(device_id)
-            for cut in self._present.get(device_id, ()):
-                cut.set()
+            self.tickets.forget(device_id)
+            self.signatures.forget(device_id)
+            self._cut(device_id)
         return done
+
+    def revoked(self, device_id: str) -> bool:
+        """Was it revoked in this run? If its feed was cut and it was not, it may come back at once."""
+        return device_id in self._revoked
+
+    def _cut(self, device_id: str) -> None:
+        for cut in self._present.get(device_id, ()):
+            cut.set()
+
+    def _forget_rows(self) -> None:
+        self._known.clear()
+        self._by_id.clear()
 
     @contextmanager
     def present(self, device_id: str) -> Generator[asyncio.Event]:
-        """While a feed is open; the event is set when the device is revoked."""
+        """While a feed is open; the event is set when the device is revoked, or may do something else."""
         cut = asyncio.Event()
         self._present.setdefault(device_id, set()).add(cut)
         if device_id in self._revoked:  # between the look at its token and now

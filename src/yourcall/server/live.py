@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -17,9 +18,9 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from yourcall.server.auth import CALLER, Caller, Refusal, refuse
 from yourcall.server.devices import Devices
-from yourcall.server.needs import Conversations, Desk, Feed, RuleDoor, Shelf
+from yourcall.server.ports import Conversations, Feed, Prompts, RuleChanges, StoredRows
 from yourcall.server.stream import Watched, stream
-from yourcall.server.view import news
+from yourcall.server.views import encoded, head_view, news
 from yourcall.server.wire import Hello, PauseNews
 
 REVOKED = 4001
@@ -38,7 +39,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def live(
-    desk: Desk, devices: Devices, conversations: Conversations | None = None, rules: RuleDoor | None = None
+    desk: Prompts, devices: Devices, conversations: Conversations | None = None, rules: RuleChanges | None = None
 ) -> Callable[[WebSocket], Awaitable[None]]:
     """The endpoint of `/api/live?after=SEQ`."""
 
@@ -53,14 +54,16 @@ def live(
         with devices.present(caller.device_id) as cut:
             async with desk.subscribe(after) as feed:
                 paused = rules.paused if rules is not None else None
-                hello = Hello(desk.store.last_seq, after is None, paused, time.time())
+                hello = Hello(
+                    desk.store.last_seq, after is None, paused, time.time(), head_view(desk.store.head())
+                )
                 with suppress(WebSocketDisconnect):
                     await socket.accept()
-                    say, watched = _Mouth(socket), Watched()
+                    say, watched = _Subscriber(socket), Watched()
                     code, why = await _first(
                         _send(say, feed, hello, desk.store),
                         _left(socket, watched),
-                        _cut(cut),
+                        _cut(cut, devices, caller.device_id),
                         stream(say.patiently, watched, desk.store, conversations),
                         _brake(say, rules, paused),
                     )
@@ -82,20 +85,20 @@ def _after(socket: WebSocket) -> int | Refusal | None:
     return Refusal(400, "`after` must be the last `seq` you have seen.")
 
 
-async def _send(say: _Mouth, feed: Feed, hello: Hello, shelf: Shelf) -> tuple[int, str]:
+async def _send(say: _Subscriber, feed: Feed, hello: Hello, shelf: StoredRows) -> tuple[int, str]:
     too_slow = RESYNC, "resync"
     try:
         await say.patiently(hello)
         async for change in feed:
-            message = news(change, shelf)
-            if message is not None:
-                await say.patiently(message)
+            shown = [change.prompt] if change.prompt is not None else []
+            if shown or change.session is not None:
+                await say.patiently(await encoded(partial(news, change, shelf), shown, shelf))
     except TimeoutError:
         return too_slow
     return too_slow  # a feed ends by itself only when it overflowed
 
 
-async def _brake(say: _Mouth, rules: RuleDoor | None, told: bool | None) -> tuple[int, str]:
+async def _brake(say: _Subscriber, rules: RuleChanges | None, told: bool | None) -> tuple[int, str]:
     """It is a file, which works without us, too; so it is looked at."""
     try:
         while rules is not None:
@@ -108,7 +111,7 @@ async def _brake(say: _Mouth, rules: RuleDoor | None, told: bool | None) -> tupl
     return await asyncio.Future()
 
 
-class _Mouth:
+class _Subscriber:
     """One message at a time, whoever has something to say."""
 
     def __init__(self, socket: WebSocket) -> None:
@@ -127,9 +130,14 @@ async def _left(socket: WebSocket, watched: Watched) -> tuple[int, str]:
     return 0, ""
 
 
-async def _cut(event: asyncio.Event) -> tuple[int, str]:
+async def _cut(event: asyncio.Event, devices: Devices, device_id: str) -> tuple[int, str]:
     await event.wait()
-    return REVOKED, "revoked"
+    return why_cut(devices, device_id)
+
+
+def why_cut(devices: Devices, device_id: str) -> tuple[int, str]:
+    """Revoked; or it may do something else now, and comes in again."""
+    return (REVOKED, "revoked") if devices.revoked(device_id) else (RESYNC, "resync")
 
 
 async def _first(*endings: Coroutine[Any, Any, tuple[int, str]]) -> tuple[int, str]:

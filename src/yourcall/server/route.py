@@ -15,7 +15,21 @@ from starlette.requests import ClientDisconnect, Request
 
 from yourcall.server.auth import CALLER, Caller, Refusal
 from yourcall.server.devices import Devices
-from yourcall.server.needs import Asks, Conversations, Desk, Mirror, RuleDoor, Starting, Told, Uploads, Voice
+from yourcall.server.ports import (
+    Changes,
+    Conversations,
+    Mirror,
+    Notifications,
+    Prompts,
+    RuleChanges,
+    ScriptQuestions,
+    Search,
+    Sender,
+    Starting,
+    Ties,
+    Uploads,
+)
+from yourcall.server.scopes import Scope
 
 # The largest thing a person sends is an edited file; a megabyte of it is plenty.
 LARGEST_BODY = 1 << 20
@@ -30,18 +44,21 @@ T = TypeVar("T")
 
 
 class Call(Struct, frozen=True):
-    desk: Desk
+    desk: Prompts
     devices: Devices
     stop: Callable[[], None]
     request: Request
     conversations: Conversations | None = None
-    voice: Voice | None = None
+    voice: Sender | None = None
     starting: Starting | None = None
-    told: Told | None = None
-    asks: Asks | None = None
+    told: Notifications | None = None
+    asks: ScriptQuestions | None = None
     mirror: Mirror | None = None
     uploads: Uploads | None = None
-    rules: RuleDoor | None = None
+    rules: RuleChanges | None = None
+    ties: Ties | None = None
+    changes: Changes | None = None
+    search: Search | None = None
 
     @property
     def caller(self) -> Caller:
@@ -65,7 +82,10 @@ class Query(Struct, frozen=True):
 
 
 class Route(Struct, frozen=True):
-    """`says`: what it replies with, by status. A route with the key `local` exists on the Unix socket only."""
+    """`says`: what it replies with, by status. A route with the key `local` exists on the Unix socket only.
+
+    `scope`: what the caller must be allowed; empty only where anybody comes in. `own`: each may do it to itself.
+    """
 
     method: Literal["GET", "POST", "DELETE"]
     path: str
@@ -76,6 +96,8 @@ class Route(Struct, frozen=True):
     queries: tuple[Query, ...] = ()
     refuses: tuple[int, ...] = ()
     key: Literal["device", "local", "nobody"] = "device"
+    scope: Scope | Literal[""] = ""
+    own: bool = False
 
 
 async def body(request: Request, kind: type[T]) -> T | Refusal:

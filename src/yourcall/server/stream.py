@@ -12,10 +12,10 @@ from collections.abc import Awaitable, Callable
 import msgspec
 from msgspec.structs import replace
 
-from yourcall.conversation import Page
-from yourcall.model import Session
-from yourcall.server.conversation import find_run
-from yourcall.server.needs import Conversations, Rows
+from yourcall.model.conversation import Page
+from yourcall.model.sessions import Session
+from yourcall.server.api.conversation import find_run
+from yourcall.server.ports import Conversations, Rows
 from yourcall.server.wire import EntriesNews, WatchRequest
 
 EVERY_S = 0.25  # a person reads no faster; a look where nothing was added is one `stat` and one byte

@@ -9,8 +9,12 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Raw, Struct, field
 
-from yourcall.conversation import Page
-from yourcall.model import Kind, Link, Outcome, PromptState, Question, SessionState, VerdictWord
+from yourcall.agents.registry import USUAL
+from yourcall.model.action import ActionView
+from yourcall.model.conversation import Page
+from yourcall.model.prompts import Effect, Kind, Outcome, PromptState, Risk, VerdictWord
+from yourcall.model.sessions import Link, SessionState
+from yourcall.server.scopes import FOR_SCRIPT, Scope
 
 # Long enough for a person's patience, short enough that a proxy does not cut the connection first.
 LONGEST_WAIT = 60.0
@@ -35,8 +39,44 @@ class MomentView(Struct, frozen=True):
     detail: str
 
 
+class Option(Struct, frozen=True):
+    """One way to answer a question; `description` says in plain words what it will do in this agent. `confirm`: it
+    needs a confirmation by the person, and `confirm_reason` says why. `digit`: its number in the agent's own
+    dialog, '' where that is not known for certain."""
+
+    id: str
+    label: str
+    effect: Effect
+    description: str
+    preview: str
+    confirm: bool
+    confirm_reason: str
+    digit: str
+
+
+class Question(Struct, frozen=True):
+    """One thing that is asked. `type` is set for a field of a form: what the text must be read as. `header`: the
+    agent's own short name for the question, if it gave one."""
+
+    id: str
+    text: str
+    options: tuple[Option, ...]
+    multi_select: bool
+    free_text: bool
+    required: bool
+    type: Literal["", "text", "number", "integer"]
+    minimum: float | None
+    maximum: float | None
+    header: str
+
+
 class PromptView(Struct, frozen=True):
-    """A prompt as lists show it."""
+    """A prompt as lists show it. `version` is another one as soon as anything else is asked under this id.
+    `rank`: its place in any list, before its age; the lower, the more it blocks its agent.
+
+    `action`: what the tool of a permission would do, in the same words for every agent; null if there is none, or
+    it cannot be read. `risk`: how risky a yes is, the same wherever the prompt is shown.
+    """
 
     id: str
     kind: Kind
@@ -58,12 +98,17 @@ class PromptView(Struct, frozen=True):
     closed_at: float | None
     machine: str
     branch: str
+    version: str
+    rank: int
+    action: ActionView | None
+    risk: Risk
 
 
 class PromptStory(PromptView, frozen=True):
-    """A prompt with everything that happened to it."""
+    """A prompt with everything that happened to it. `author_certainty`: how the author of its answer is known."""
 
     history: tuple[MomentView, ...]
+    author_certainty: str = ""
 
 
 class SessionView(Struct, frozen=True):
@@ -83,6 +128,7 @@ class SessionView(Struct, frozen=True):
     machine: str = ""
     branch: str = ""
     cost_usd: float = 0.0
+    warning: str = ""
 
 
 class LogLine(Struct, frozen=True):
@@ -104,12 +150,68 @@ class LogLine(Struct, frozen=True):
     state: PromptState
     outcome: Outcome | Literal["unknown"] | None
     detail: str
+    author_certainty: str = ""
+    device_id: str = ""
+
+
+class SearchHit(Struct, frozen=True):
+    """A prompt that holds the words; `excerpt` is the place where it does."""
+
+    id: str
+    kind: Kind
+    agent: str
+    session_id: str
+    cwd: str
+    title: str
+    excerpt: str
+    state: PromptState
+    opened_at: float
+
+
+class WaitedView(Struct, frozen=True):
+    """How long prompts of one project waited for a person on one day, in seconds. `day`: when it began."""
+
+    day: float
+    project: str
+    seconds: float
+    prompts: int
+
+
+class CountView(Struct, frozen=True):
+    name: str
+    count: int
+
+
+class CostView(Struct, frozen=True):
+    session_id: str
+    agent: str
+    project: str
+    cost_usd: float
+    started_at: float
+
+
+class StatsView(Struct, frozen=True):
+    """Where the time went. `complete`: False if there are more prompts than were counted. `median_wait`: half of
+    the prompts waited longer for a person. `saved`: an estimate, that median for each prompt a rule decided."""
+
+    since: float
+    until: float
+    complete: bool
+    waiting: tuple[WaitedView, ...]
+    median_wait: float
+    kinds: tuple[CountView, ...]
+    answered: tuple[CountView, ...]
+    by_rule: int
+    saved: float
+    costs: tuple[CostView, ...]
 
 
 class AnswerRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """One question: `option` and/or `text`. Several: `choices` and `texts` by question. Words may be option ids,
-    labels or a unique effect word such as `allow` or `deny`. `input` replaces the tool's input. `sure`: said
-    twice; a prompt on `hold` is allowed only with this."""
+    labels or a unique effect word such as `allow` or `deny`. `input` replaces the tool's input; it is judged like
+    the tool's own. `sure`: the person confirmed it; a prompt on `hold`, and a risky edited `input`, are allowed
+    only with this. `seen`: the prompt's `version` that was looked at; if what
+    is asked has changed since, the answer is refused."""
 
     option: str | None = None
     question: str | None = None
@@ -118,7 +220,23 @@ class AnswerRequest(Struct, frozen=True, forbid_unknown_fields=True):
     texts: dict[str, str] = {}
     input: EditedInput = field(default_factory=Raw)
     sure: bool = False
+    seen: Annotated[str, Meta(max_length=64)] = ""
     wait: Seconds = 0.0
+
+
+class EditedRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """`input`: the tool's whole input as it would be sent with a yes."""
+
+    input: Annotated[Raw, Meta(extra_json_schema={"type": "object"})]
+
+
+class JudgedView(Struct, frozen=True):
+    """What a tool would do with an edited input, and how risky a yes to that is. `confirm`: by option, why it
+    needs a confirmation."""
+
+    action: ActionView | None
+    risk: Risk
+    confirm: dict[str, str]
 
 
 class AnswerReply(Struct, frozen=True):
@@ -176,7 +294,7 @@ class PaneRequest(Struct, frozen=True, forbid_unknown_fields=True):
 
     server: Annotated[str, Meta(min_length=1, max_length=4096)]
     pane: Annotated[str, Meta(pattern="^%[0-9]{1,9}$")]
-    agent: Annotated[str, Meta(pattern="^[a-z0-9-]{1,40}$")] = "claude"
+    agent: Annotated[str, Meta(pattern="^[a-z0-9-]{1,40}$")] = USUAL
 
 
 class SpokenReply(Struct, frozen=True):
@@ -193,7 +311,7 @@ class StartRequest(Struct, frozen=True, forbid_unknown_fields=True):
 
     prompt: Annotated[str, Meta(max_length=100_000)] = ""
     cwd: Annotated[str, Meta(max_length=4096)] = ""
-    agent: Annotated[str, Meta(max_length=40)] = "claude"
+    agent: Annotated[str, Meta(max_length=40)] = USUAL
     permission_mode: Annotated[str, Meta(max_length=40)] = ""
     model: Annotated[str, Meta(max_length=200)] = ""
     resume: Annotated[str, Meta(max_length=200)] = ""
@@ -244,19 +362,52 @@ class UploadView(Struct, frozen=True):
     size: int
 
 
+class HeadView(Struct, frozen=True):
+    """One link of the chain over the record: its place, and the hash that seals everything up to it."""
+
+    place: int
+    hash: str
+
+
+class SettingsLine(Struct, frozen=True):
+    """Who changed which device, rule, channel or person, and when. `number` counts them from 1."""
+
+    number: int
+    at: float
+    area: Literal["devices", "rules", "pause", "channels", "people"]
+    what: str
+    about: str
+    by: str
+    detail: str
+
+
 class Status(Struct, frozen=True):
-    """`prompts` counts by state what is not closed; `seq` is where a live feed would go on."""
+    """`prompts` counts by state what is not closed; `seq` is where a live feed would go on. `head`: the end of the
+    chain over the record; note it, and ask for it later."""
 
     version: str
     seq: int
     prompts: dict[str, int]
     sessions: int
     paused: bool = False
+    head: HeadView | None = None
 
 
 class PairRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """`key`: a browser's own public key, a P-256 point in base64url; it then signs, and gets no token."""
+
     code: Annotated[str, Meta(max_length=64)]
     name: Name = "browser"
+    key: Annotated[str, Meta(max_length=100)] = ""
+
+
+class NewDeviceRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    name: Name
+    scopes: tuple[Scope, ...] = FOR_SCRIPT
+
+
+class ScopesRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    scopes: tuple[Scope, ...]
 
 
 class DeviceRequest(Struct, frozen=True, forbid_unknown_fields=True):
@@ -264,15 +415,31 @@ class DeviceRequest(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NewDevice(Struct, frozen=True):
-    """The only time the token is shown; just its hash is kept."""
+    """The only time the token is shown; just its hash is kept. A browser with a key has none.
+
+    `run` and `now` (milliseconds) are the server's own: what a browser signs has them in it.
+    """
 
     id: str
     name: str
     token: str
+    scopes: tuple[Scope, ...]
+    run: str
+    now: int
+
+
+class Ticket(Struct, frozen=True):
+    """It opens the live feed once, within `seconds`."""
+
+    ticket: str
+    seconds: float
 
 
 class DeviceView(Struct, frozen=True):
-    """`seen_at` is 0 until it came in for the first time; `current` is the one that asks."""
+    """`seen_at` is 0 until it came in for the first time; `current` is the one that asks.
+
+    `key`: a script's token, a browser's own key; void: it was let in by a cookie, and has to be paired again.
+    """
 
     id: str
     name: str
@@ -280,6 +447,8 @@ class DeviceView(Struct, frozen=True):
     seen_at: float
     revoked_at: float | None
     current: bool
+    scopes: tuple[Scope, ...]
+    key: Literal["token", "browser", "void"]
 
 
 class PushKeys(Struct, frozen=True):
@@ -365,13 +534,15 @@ class Hello(Struct, frozen=True, tag_field="type", tag="hello"):
     """The first message of a feed. `snapshot`: nothing before `seq` will follow, so fetch the lists now.
 
     `paused`: nothing is decided by rule now; null where there are no rules. `now`: the time here, in seconds: a
-    phone's own clock may be wrong.
+    phone's own clock may be wrong. `head`: the end of the chain over the record; a client that keeps it can ask
+    later whether the record still holds it.
     """
 
     seq: int
     snapshot: bool
     paused: bool | None = None
     now: float = 0.0
+    head: HeadView | None = None
 
 
 class PromptNews(Struct, frozen=True, tag_field="type", tag="prompt"):
@@ -499,7 +670,7 @@ class RuleRequest(Struct, frozen=True, forbid_unknown_fields=True):
 class RuleTestRequest(Struct, frozen=True, forbid_unknown_fields=True):
     command: Annotated[str, Meta(max_length=100_000)]
     cwd: Annotated[str, Meta(max_length=4096)] = ""
-    agent: Annotated[str, Meta(max_length=40)] = "claude"
+    agent: Annotated[str, Meta(max_length=40)] = USUAL
 
 
 class WaitView(Struct, frozen=True):

@@ -19,10 +19,13 @@ from msgspec import Struct
 
 from yourcall.core.identity import unsettled
 from yourcall.core.replay import replay
-from yourcall.store.facts import EVENT, PROMPT, SESSION
+from yourcall.store.facts import EVENT, PROMPT, SESSION, SETTING, SETTINGS_FROM
 from yourcall.store.problem import StoreProblem, explained
 
 FIRST = b"\0" * 32
+
+HEAD = "SELECT n, link FROM chain WHERE n = (SELECT max(n) FROM chain)"
+LINK = "SELECT n, link FROM chain WHERE n = ?"
 
 _DIGEST = "chain_digest({row}.at, {row}.kind, {row}.subject, {row}.fact)"
 _APPEND = (
@@ -95,8 +98,18 @@ class Verified(Struct, frozen=True):
     problems: tuple[str, ...] = ()
 
 
+class Head(Struct, frozen=True):
+    """One link of the chain: its place, and the hash that seals everything up to it."""
+
+    place: int
+    hash: str
+
+
 def verify(path: Path, head: str = "") -> Verified:
-    """Look at every link, every fact, every row. `head`: one that was noted before, which must still be there."""
+    """Look at every link, every fact, every row.
+
+    `head`: one that was noted before, which must still be there: its hash, or `PLACE:HASH`.
+    """
     try:
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5.0)) as db:
             db.execute("BEGIN")  # one look at one moment, whatever is written meanwhile
@@ -111,6 +124,7 @@ def _verified(db: sqlite3.Connection, head: str) -> Verified:
     problems: list[str] = []
     standing: dict[int, bytes] = {}
     last, count, forgotten, seen = b"", 0, 0, not head
+    place, _, wanted = head.rpartition(":")
     for n, seq, gone, digest, link in _pages(db, "SELECT n, seq, gone, digest, link FROM chain WHERE n > ?"):
         count += 1
         if n != count:
@@ -119,7 +133,7 @@ def _verified(db: sqlite3.Connection, head: str) -> Verified:
         if link != _sealed(link_of, last or None, seq, gone, digest):
             problems.append(f"link {n} of the chain does not follow from the one before it")
         last = _raw(link)
-        seen = seen or last.hex() == head
+        seen = seen or (last.hex() == wanted and place in ("", str(n)))
         if gone:
             forgotten += 1
             if standing.pop(seq, None) != digest:
@@ -145,9 +159,12 @@ def _verified(db: sqlite3.Connection, head: str) -> Verified:
 
 def _rows(db: sqlite3.Connection) -> Iterator[str]:
     """The rows that people are shown must be what the facts lead to; bodies must be what they are named by."""
-    pages = _pages(db, "SELECT seq, fact FROM log WHERE seq > ?")
+    pages = _pages(db, f"SELECT seq, fact FROM log WHERE seq <= {SETTINGS_FROM} AND seq > ?")  # noqa: S608
+    settings = _pages(db, f"SELECT seq, fact FROM log WHERE seq > {SETTINGS_FROM} AND seq > ?")  # noqa: S608
     try:
         prompts, sessions = replay(EVENT.decode(_raw(fact)) for _, fact in pages)
+        for _, fact in settings:
+            SETTING.decode(_raw(fact))
     except ValueError as error:
         yield f"a fact cannot be read: {error}"
         return

@@ -1,6 +1,6 @@
-"""The paired devices: who may talk to us, by the hash of a key we do not keep.
+"""The paired devices: who may talk to us, by the hash of a token we do not keep, or by a browser's public key.
 
-Rule: the key itself is never stored; a revoked device is remembered but never found by its key.
+Rule: the token itself is never stored; a revoked device is remembered but never found by its token.
 """
 
 from __future__ import annotations
@@ -11,28 +11,49 @@ from msgspec import Struct
 
 from yourcall.store.writer import Transaction
 
-_COLUMNS = "id, name, created_at, seen_at, revoked_at"
+_COLUMNS = "id, name, created_at, seen_at, revoked_at, public_key, scopes, void"
 ALL = f"SELECT {_COLUMNS} FROM devices ORDER BY created_at, id"  # noqa: S608
 BY_HASH = f"SELECT {_COLUMNS} FROM devices WHERE token_hash = ? AND revoked_at IS NULL"  # noqa: S608
 
 
 class Device(Struct, frozen=True):
-    """`seen_at` is 0 until it spoke to us for the first time."""
+    """`seen_at` is 0 until it spoke to us for the first time. `public_key`: a browser's own, which has no token.
+
+    `scopes`: what it may do, with commas between. `void`: its token may have gone to others, so it opens nothing;
+    the device has to be paired again.
+    """
 
     id: str
     name: str
     created_at: float
     seen_at: float = 0.0
     revoked_at: float | None = None
+    public_key: str = ""
+    scopes: str = ""
+    void: int = 0
 
 
-def add(tx: Transaction, name: str, token_hash: str, at: float) -> Device:
-    device = Device(secrets.token_hex(4), name, at)
+def add(tx: Transaction, name: str, token_hash: str, at: float, scopes: str, public_key: str) -> Device:
+    device = Device(secrets.token_hex(4), name, at, scopes=scopes, public_key=public_key)
     tx.db.execute(
-        "INSERT INTO devices (id, name, token_hash, created_at, seen_at) VALUES (?, ?, ?, ?, 0)",
-        (device.id, name, token_hash, at),
+        "INSERT INTO devices (id, name, token_hash, created_at, seen_at, scopes, public_key)"
+        " VALUES (?, ?, ?, ?, 0, ?, ?)",
+        (device.id, name, token_hash, at, scopes, public_key),
     )
     return device
+
+
+def scope(tx: Transaction, device_id: str, scopes: str) -> bool:
+    found = tx.db.execute("UPDATE devices SET scopes = ? WHERE id = ? AND revoked_at IS NULL", (scopes, device_id))
+    return found.rowcount == 1
+
+
+def make_void(tx: Transaction, device_id: str) -> bool:
+    """Whether that was news."""
+    found = tx.db.execute(
+        "UPDATE devices SET void = 1 WHERE id = ? AND public_key = '' AND void = 0", (device_id,)
+    )
+    return found.rowcount == 1
 
 
 def touch(tx: Transaction, device_id: str, at: float) -> None:

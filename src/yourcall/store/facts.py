@@ -11,8 +11,9 @@ import msgspec
 from msgspec import Struct
 
 from yourcall.core.identity import unsettled
-from yourcall.events import AnyEvent, PromptRaised, SessionEnded, SessionSeen
-from yourcall.model import Prompt, Session
+from yourcall.model.events import AnyEvent, PromptRaised, SessionEnded, SessionSeen, SettingsChanged
+from yourcall.model.prompts import Prompt
+from yourcall.model.sessions import Session
 from yourcall.store.writer import Transaction
 
 
@@ -38,6 +39,14 @@ encode = msgspec.json.Encoder().encode
 PROMPT = msgspec.json.Decoder(Prompt)
 SESSION = msgspec.json.Decoder(Session)
 EVENT: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
+SETTING = msgspec.json.Decoder(SettingsChanged)
+
+# The kind, and the one subject, of facts that no row follows from; replay leaves them out.
+SETTINGS_KIND = SettingsChanged.__name__
+SETTINGS = "settings"
+# They are numbered by themselves, above all rows: the feed counts rows only, and misses nothing.
+SETTINGS_FROM = 1 << 52
+_LAST_SETTING = f"SELECT coalesce(max(seq), {SETTINGS_FROM}) FROM log WHERE seq > {SETTINGS_FROM}"  # noqa: S608
 
 PUT_FACT = "INSERT INTO log VALUES (?, ?, ?, ?, ?)"
 _PUT_BODY = "INSERT OR IGNORE INTO bodies VALUES (?, ?, ?)"
@@ -93,6 +102,12 @@ class Encoded:
             kind = type(fact.event).__name__
             tx.db.execute(PUT_FACT, (changes[-1].seq, at, kind, subject(fact.event), self.log))
         return changes
+
+
+def put_setting(tx: Transaction, event: SettingsChanged) -> None:
+    """In the transaction of the change itself, where that is a row of ours."""
+    seq: int = tx.db.execute(_LAST_SETTING).fetchone()[0] + 1
+    tx.db.execute(PUT_FACT, (seq, event.at, SETTINGS_KIND, SETTINGS, encode(event)))
 
 
 def subject(event: AnyEvent) -> str:

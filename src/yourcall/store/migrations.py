@@ -72,7 +72,33 @@ def facts_are_chained(db: sqlite3.Connection) -> None:
     add_chain(db)
 
 
-MIGRATIONS: tuple[Migration, ...] = (first_layout, people_are_told, facts_are_chained)
+def devices_have_scopes(db: sqlite3.Connection) -> None:
+    """A browser has a key of its own, and each device its scopes; one that is there keeps what it could do.
+
+    A device that is told by push is a browser, and its token went into a cookie, which goes to every port of the
+    host: that token opens nothing any more. Other browsers are found when their cookie comes in.
+    """
+    for statement in (
+        "ALTER TABLE devices ADD COLUMN public_key TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE devices ADD COLUMN scopes TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE devices ADD COLUMN void INTEGER NOT NULL DEFAULT 0",
+        "UPDATE devices SET scopes = 'read,answer,steer,rules,admin'",
+        "UPDATE devices SET void = 1 WHERE id IN (SELECT key FROM channel_facts WHERE channel = 'push')",
+    ):
+        db.execute(statement)
+
+
+def changed_settings_are_facts(db: sqlite3.Connection) -> None:
+    """Nothing changes in the file; but an older version would count on from the numbers of these facts."""
+
+
+MIGRATIONS: tuple[Migration, ...] = (
+    first_layout,
+    people_are_told,
+    facts_are_chained,
+    devices_have_scopes,
+    changed_settings_are_facts,
+)
 
 
 def connect(path: Path) -> sqlite3.Connection:

@@ -7,7 +7,7 @@ row also depends on prompts that may be gone; where it stays, one fact at the en
 
 from __future__ import annotations
 
-from yourcall.events import SessionEnded, SessionSeen
+from yourcall.model.events import SessionEnded, SessionSeen
 from yourcall.store.facts import EVENT, PUT_FACT, SESSION, encode
 from yourcall.store.writer import Transaction
 
@@ -26,7 +26,7 @@ OLD_BODIES = (
 )
 
 # A prompt and a session could bear the same id; the kind of a fact tells whose it is.
-_OF_PROMPT = "DELETE FROM log WHERE subject = ? AND kind NOT IN ('SessionSeen', 'SessionEnded')"
+_OF_PROMPT = "DELETE FROM log WHERE subject = ? AND kind NOT IN ('SessionSeen', 'SessionEnded', 'SettingsChanged')"
 _OF_SESSION = "DELETE FROM log WHERE subject = ? AND kind IN ('SessionSeen', 'SessionEnded')"
 _SESSION_FACTS = (
     "SELECT seq, fact FROM log WHERE subject = ? AND kind IN ('SessionSeen', 'SessionEnded') ORDER BY seq"

@@ -17,19 +17,35 @@ from typing import Any, Self, TypeVar
 import msgspec
 
 from yourcall.core.lifecycle import CLOSED
-from yourcall.events import AnyEvent
-from yourcall.model import Prompt, Receipt, Session, Tap
-from yourcall.store import devices, prune, told
+from yourcall.model.events import AnyEvent, SettingsChanged
+from yourcall.model.prompts import Prompt, Receipt, Tap
+from yourcall.model.sessions import Session
+from yourcall.store import devices, prune
+from yourcall.store import receipts as told
+from yourcall.store.chain import HEAD, LINK, Head
 from yourcall.store.devices import Device
-from yourcall.store.facts import EVENT, PROMPT, SESSION, Change, Encoded, Fact
+from yourcall.store.facts import (
+    EVENT,
+    PROMPT,
+    SESSION,
+    SETTING,
+    SETTINGS_FROM,
+    Change,
+    Encoded,
+    Fact,
+    put_setting,
+)
 from yourcall.store.migrations import MIGRATIONS, Migration, connect, prepare
 from yourcall.store.problem import explained, unreadable
-from yourcall.store.writer import Work, Writer
+from yourcall.store.writer import Transaction, Work, Writer
 
 T = TypeVar("T")
 
 # Enough facts at a time that the cost is in decoding; few enough that no read keeps the WAL from being reused.
 _PAGE = 1_000
+
+# Bodies longer than this are hashed and written on the writer's thread, however urgent they are.
+LARGEST_AT_ONCE = 256 * 1024
 
 _NOT_CLOSED = f"state NOT IN ({', '.join(repr(state) for state in sorted(CLOSED))})"
 
@@ -37,7 +53,8 @@ _NOT_CLOSED = f"state NOT IN ({', '.join(repr(state) for state in sorted(CLOSED)
 LIVE_PROMPTS = "SELECT id, row FROM prompts WHERE live = 1 ORDER BY opened_at"
 LIVE_SESSIONS = "SELECT id, row FROM sessions WHERE live = 1 ORDER BY id"
 LAST_SEQ = (
-    "SELECT max(coalesce((SELECT max(seq) FROM log), 0), coalesce((SELECT value FROM meta WHERE key = 'seq'), 0))"
+    f"SELECT max(coalesce((SELECT max(seq) FROM log WHERE seq <= {SETTINGS_FROM}), 0),"  # noqa: S608
+    " coalesce((SELECT value FROM meta WHERE key = 'seq'), 0))"
 )
 ONE_PROMPT = "SELECT id, row FROM prompts WHERE id = ?"
 ENDED_SESSIONS = "SELECT id, row FROM sessions WHERE live = 0 ORDER BY at DESC LIMIT ?"
@@ -51,8 +68,13 @@ CHANGED = (
     "SELECT seq, at, 'prompt', id, row FROM prompts WHERE seq > ?1"
     " UNION ALL SELECT seq, at, 'session', id, row FROM sessions WHERE seq > ?1 ORDER BY seq LIMIT ?2"
 )
-FACTS = "SELECT seq, fact FROM log WHERE seq > ? ORDER BY seq LIMIT ?"
+FACTS = f"SELECT seq, fact FROM log WHERE seq > ? AND seq <= {SETTINGS_FROM} ORDER BY seq LIMIT ?"  # noqa: S608
+SETTINGS_LOG = (
+    f"SELECT seq - {SETTINGS_FROM}, fact FROM log WHERE seq > {SETTINGS_FROM}"  # noqa: S608
+    f" AND seq < {SETTINGS_FROM} + ? ORDER BY seq DESC LIMIT ?"
+)
 BODY = "SELECT data FROM bodies WHERE id = ?"
+BODY_SIZE = "SELECT length(data) FROM bodies WHERE id = ?"
 
 
 class Store:
@@ -97,11 +119,13 @@ class Store:
     async def record(self, facts: Sequence[Fact | Encoded], *, at_once: bool = False) -> list[Change]:
         """Put these facts on disk, in this order, all or none; one change with its own seq for every row.
 
-        `at_once`: somebody waits for just this one; everything else may wait for the disk meanwhile.
+        `at_once`: somebody waits for just this one; everything else may wait for the disk meanwhile. What is large
+        is written by the writer's thread all the same.
         """
         encoded = [fact if isinstance(fact, Encoded) else Encoded(fact) for fact in facts]
         # No await up to here: facts get into the log in the order in which `record` was called.
-        submit = self._writer.at_once if at_once else self._writer.submit
+        size = sum(len(data) for each in encoded for data in each.fact.bodies.values())
+        submit = self._writer.at_once if at_once and size <= LARGEST_AT_ONCE else self._writer.submit
         future = submit(lambda tx: [change for fact in encoded for change in fact.write(tx)])
         if future.done():
             return future.result()
@@ -196,32 +220,104 @@ class Store:
     def body(self, body_id: str) -> bytes | None:
         return next((row[0] for row in self._rows(BODY, body_id)), None)
 
+    def body_size(self, body_id: str) -> int:
+        """How long it is, without reading it; 0 if it is not stored."""
+        return next((row[0] for row in self._rows(BODY_SIZE, body_id)), 0)
+
+    # -- who may do what, and the seal over all of it
+
+    def note(self, event: SettingsChanged) -> Future[None]:
+        """Record it, here and now unless others are before us."""
+        return self._writer.at_once(lambda tx: put_setting(tx, event))
+
+    def settings_log(self, before: int | None = None, limit: int = 500) -> list[tuple[int, SettingsChanged]]:
+        """What was changed, the newest first, each with its number, which counts from 1."""
+        rows = self._rows(SETTINGS_LOG, SETTINGS_FROM if before is None else min(before, SETTINGS_FROM), limit)
+        return [(number, self._one(SETTING, f"changed setting {number}", fact)) for number, fact in rows]
+
+    def head(self) -> Head | None:
+        """The end of the chain; None before the first fact."""
+        return next((Head(n, link.hex()) for n, link in self._rows(HEAD)), None)
+
+    def head_at(self, place: int) -> Head | None:
+        """The link at this place of the chain, if it goes that far."""
+        return next((Head(n, link.hex()) for n, link in self._rows(LINK, place)), None)
+
     # -- devices
 
     def devices(self) -> list[Device]:
         return [Device(*row) for row in self._rows(devices.ALL)]
 
     def device_by_hash(self, token_hash: str) -> Device | None:
-        """The device with this key, unless it was revoked."""
+        """The device with this token, unless it was revoked."""
         return next((Device(*row) for row in self._rows(devices.BY_HASH, token_hash)), None)
 
-    async def add_device(self, name: str, token_hash: str, at: float | None = None) -> Device:
+    async def add_device(
+        self,
+        name: str,
+        token_hash: str,
+        at: float | None = None,
+        *,
+        scopes: str = "",
+        public_key: str = "",
+        by: str = "",
+        what: str = "added",
+    ) -> Device:
         now = time.time() if at is None else at
-        return await self._write(lambda tx: devices.add(tx, name, token_hash, now))
+
+        def work(tx: Transaction) -> Device:
+            device = devices.add(tx, name, token_hash, now, scopes, public_key)
+            kind = "a browser with its own key" if public_key else "a token"
+            _note_device(tx, now, what, device.id, by, f"{name}, {kind}, may {scopes or 'nothing'}")
+            return device
+
+        return await self._write(work)
+
+    async def scope_device(self, device_id: str, scopes: str, by: str = "") -> bool:
+        """Whether there was such a device, not revoked."""
+        return await self._change_device(
+            lambda tx: devices.scope(tx, device_id, scopes), "scopes changed", device_id, by, f"may {scopes}"
+        )
+
+    async def void_device(self, device_id: str) -> None:
+        """Its token opens nothing from here on; it stays in the list until it is paired again or revoked."""
+
+        def work(tx: Transaction) -> bool:
+            return devices.make_void(tx, device_id)
+
+        await self._change_device(work, "token made void", device_id, "yourcall", "the token came as a cookie")
 
     def touch_device(self, device_id: str, at: float | None = None) -> None:
         """It spoke to us; nobody waits for this to be written."""
         now = time.time() if at is None else at
         self._writer.submit(lambda tx: devices.touch(tx, device_id, now))
 
-    async def rename_device(self, device_id: str, name: str) -> bool:
+    async def rename_device(self, device_id: str, name: str, by: str = "") -> bool:
         """Whether there was such a device, not revoked."""
-        return await self._write(lambda tx: devices.rename(tx, device_id, name))
+        return await self._change_device(
+            lambda tx: devices.rename(tx, device_id, name), "renamed", device_id, by, name
+        )
 
-    async def revoke_device(self, device_id: str, at: float | None = None) -> bool:
+    async def revoke_device(self, device_id: str, at: float | None = None, *, by: str = "") -> bool:
         """Whether there was such a device; from here on its key opens nothing."""
         now = time.time() if at is None else at
-        return await self._write(lambda tx: devices.revoke(tx, device_id, now))
+        return await self._change_device(
+            lambda tx: devices.revoke(tx, device_id, now), "revoked", device_id, by, at=now
+        )
+
+    async def _change_device(
+        self, change: Work[bool], what: str, device_id: str, by: str, detail: str = "", at: float | None = None
+    ) -> bool:
+        """The change and the fact that it was made, both or neither."""
+        now = time.time() if at is None else at
+
+        def work(tx: Transaction) -> bool:
+            done = change(tx)
+            if done:
+                _note_device(tx, now, what, device_id, by, detail)
+            return done
+
+        return await self._write(work)
 
     # -- what people were told
 
@@ -281,3 +377,7 @@ class Store:
             return decoder.decode(data)
         except msgspec.DecodeError as error:
             raise unreadable(self.path, repr(name), str(error)) from error
+
+
+def _note_device(tx: Transaction, at: float, what: str, device_id: str, by: str, detail: str) -> None:
+    put_setting(tx, SettingsChanged(at, "devices", what, device_id, by or "yourcall", detail))

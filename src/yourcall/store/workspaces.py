@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from yourcall import private
-from yourcall.model import Refused
+from yourcall.model.prompts import Refused
+from yourcall.system import private_files
 
 NAME = "workspaces.json"
 # Each is a line in somebody's list; more than this is a mistake.
@@ -68,7 +68,7 @@ class Workspaces:
         if not self._readable:
             return Refused(f"{self._file} cannot be read, and is not written over; mend or remove it.")
         try:
-            private.write(self._file, msgspec.json.encode(known))
+            private_files.write(self._file, msgspec.json.encode(known))
         except (OSError, UnicodeEncodeError) as error:
             return Refused(f"{self._file} cannot be written: {error}.")
         self._known = known

@@ -10,13 +10,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+from yourcall.agents.acp.live.session import AcpSession
 from yourcall.agents.acp.table import Row
-from yourcall.agents.acp.talk import AcpTalk
-from yourcall.agents.talk import Child, Spoke, Wish
+from yourcall.agents.session_spec import Child, Output, StartOptions
 from yourcall.core.state import State
 from yourcall.core.step import step
-from yourcall.events import AnswerGiven, AnswerWritten, AnyEvent, PromptRaised
-from yourcall.model import Answer, Prompt, Refused
+from yourcall.model.events import AnswerGiven, AnswerWritten, AnyEvent, PromptRaised
+from yourcall.model.prompts import Answer, Prompt, Refused
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "acp"
 CWD = "/tmp/shop"
@@ -31,22 +31,22 @@ def logged(name: str) -> list[tuple[bool, dict[str, Any]]]:
 class Played:
     """A talk with the core behind it."""
 
-    def __init__(self, row: Row, wish: Wish | None = None, child: Child | None = None) -> None:
-        wish = wish or Wish(CWD, "")
-        self.talk = AcpTalk(row, wish, child or Child(7, "s7", wish.cwd, "/records"))
+    def __init__(self, row: Row, wish: StartOptions | None = None, child: Child | None = None) -> None:
+        wish = wish or StartOptions(CWD, "")
+        self.talk = AcpSession(row, wish, child or Child(7, "s7", wish.cwd, "/records"))
         self.state = State()
         self.seen: dict[str, Prompt] = {}  # every prompt there ever was, as it is now
         self.bodies: dict[str, bytes] = {}
         self.record: list[dict[str, Any]] = []
         self.written: list[dict[str, Any]] = []
-        self.spokes: list[Spoke] = []
+        self.spokes: list[Output] = []
         self.at = 1000.0
         self._note(self.talk.open())
 
-    def hear(self, message: object) -> Spoke:
+    def hear(self, message: object) -> Output:
         return self.hear_line(json.dumps(message).encode())
 
-    def hear_line(self, line: bytes) -> Spoke:
+    def hear_line(self, line: bytes) -> Output:
         self.at += 1
         spoke = self.talk.hear(line, self.at)
         self.spokes.append(spoke)
@@ -153,6 +153,6 @@ def _reply(played: Played, prompt: Prompt, message: dict[str, Any]) -> None:
     assert line["result"]["content"].items() <= result["content"].items()
 
 
-def raises(spoke: Spoke) -> Prompt:
+def raises(spoke: Output) -> Prompt:
     (found,) = [event.prompt for event in spoke.events if isinstance(event, PromptRaised)]
     return found

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yourcall.agents.acp import table
-from yourcall.agents.acp.asked import asked
+from yourcall.agents.acp.action import asked
 from yourcall.agents.acp.table import OTHER, Row
-from yourcall.agents.talk import Child, Wish
-from yourcall.core.asked import Asked
-from yourcall.model import Answer, Refused
+from yourcall.agents.session_spec import Child, StartOptions
+from yourcall.model.action import Action
+from yourcall.model.prompts import Answer, Refused
 
 ROWS = {row.name: row for row in table.ROWS}
 GEMINI, CLAUDE, QWEN = ROWS["gemini-acp"], ROWS["claude-agent-acp"], ROWS["qwen"]
@@ -23,7 +23,7 @@ MODES = {"availableModes": [{"id": "default"}, {"id": "yolo"}, {"id": "plan"}], 
 SESSION = "session-1"
 
 
-def begun(row: Row = OTHER, wish: Wish | None = None, child: Child | None = None, **told: Any) -> Played:
+def begun(row: Row = OTHER, wish: StartOptions | None = None, child: Child | None = None, **told: Any) -> Played:
     """A session that has begun."""
     played = Played(row, wish, child)
     info = {"name": row.info or "some-agent", "version": "1", "title": "Some agent"}
@@ -81,7 +81,7 @@ def test_without_an_instruction_it_waits_for_the_first_one() -> None:
 
 
 def test_with_one_it_begins_at_once() -> None:
-    played = begun(wish=Wish(CWD, "Go."))
+    played = begun(wish=StartOptions(CWD, "Go."))
     assert played.last("session/prompt")["params"]["prompt"][0]["text"] == "Go."
     assert played.seen == {}
     assert played.talk.session_id == SESSION
@@ -130,18 +130,18 @@ def test_a_key_in_the_environment_signs_in_and_a_browser_never_does() -> None:
 
 
 def test_a_mode_is_set_before_the_first_word_or_nothing_begins() -> None:
-    played = begun(GEMINI, Wish(CWD, "Go.", permission_mode="bypassPermissions"))
+    played = begun(GEMINI, StartOptions(CWD, "Go.", permission_mode="bypassPermissions"))
     assert played.last("session/set_mode")["params"] == {"sessionId": SESSION, "modeId": "yolo"}
     assert played.talk.session_id == ""
     spoke = played.hear(
         {"id": 3, "error": {"code": -32603, "message": "Internal error", "data": "untrusted folder"}}
     )
     assert spoke.gives_up == "it refused the mode bypassPermissions: Internal error: untrusted folder"
-    played = begun(GEMINI, Wish(CWD, "Go.", permission_mode="bypassPermissions"))
+    played = begun(GEMINI, StartOptions(CWD, "Go.", permission_mode="bypassPermissions"))
     played.hear({"id": 3, "result": {}})
     assert played.state.sessions[SESSION].permission_mode == "bypassPermissions"
     assert played.written[-1]["method"] == "session/prompt"
-    gave_up = begun(OTHER, Wish(CWD, "Go.", permission_mode="acceptEdits")).spokes[-1].gives_up
+    gave_up = begun(OTHER, StartOptions(CWD, "Go.", permission_mode="acceptEdits")).spokes[-1].gives_up
     assert gave_up == "This agent has no mode 'acceptEdits'; it has: default, yolo, plan."
 
 
@@ -182,7 +182,7 @@ def test_a_name_that_could_be_a_path_is_none() -> None:
 
 def load(recorded: bool) -> Played:
     """Gemini's log of a load: its replay comes after the reply."""
-    wish = Wish("/tmp/demo-app3", "Go on.", resume="74c325ca-f7a6-4f0c-9383-f289357aa4b5")
+    wish = StartOptions("/tmp/demo-app3", "Go on.", resume="74c325ca-f7a6-4f0c-9383-f289357aa4b5")
     played = Played(GEMINI, wish, Child(7, "s7", wish.cwd, "/records", recorded))
     for by_agent, message in logged("gemini-load"):
         if by_agent:
@@ -211,7 +211,7 @@ def test_what_we_recorded_ourselves_is_not_recorded_twice() -> None:
 
 
 def test_an_agent_that_can_only_resume_does_so_and_one_that_cannot_says_so() -> None:
-    wish = Wish(CWD, "Go on.", resume=SESSION)
+    wish = StartOptions(CWD, "Go on.", resume=SESSION)
     can: dict[str, Any] = {"agentCapabilities": {"sessionCapabilities": {"resume": {}}}}
     played = begun(OTHER, wish, init=can)
     assert played.last("session/resume")["params"]["sessionId"] == SESSION
@@ -447,17 +447,17 @@ def test_a_rule_is_not_told_a_command_that_runs_elsewhere() -> None:
     raw = {"command": "touch x", "directory": "sub"}
     played = working(QWEN)
     prompt = raises(played.hear(asks(tool={"rawInput": raw})))
-    assert asked(QWEN, played.bodies[prompt.request]) == Asked("Bash")
+    assert asked(QWEN, played.bodies[prompt.request]) == Action("Bash")
     raw = {"command": "touch x", "dangerouslyDisableSandbox": True}
     played = working(CLAUDE)
     prompt = raises(played.hear(asks(tool={"rawInput": raw})))
-    assert asked(CLAUDE, played.bodies[prompt.request]) == Asked(
-        "Bash", "command", command="touch x", unboxed=True
+    assert asked(CLAUDE, played.bodies[prompt.request]) == Action(
+        "Bash", "command", command="touch x", unboxed=True, any_shell=True
     )
     # An agent that nobody has looked at is not believed about anything.
     played = working()
     prompt = raises(played.hear(asks(tool={"rawInput": raw})))
-    assert asked(OTHER, played.bodies[prompt.request]) == Asked("Bash")
+    assert asked(OTHER, played.bodies[prompt.request]) == Action("Bash")
 
 
 # --- forms ----------------------------------------------------------------------------------------------------

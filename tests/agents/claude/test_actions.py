@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yourcall.agents.claude import actions
-from yourcall.agents.claude.actions import KINDS, completed, started
+from yourcall.agents.claude import tools
+from yourcall.agents.claude.tools import KINDS, completed, started
 
 FILE = "/p/a.py"
 
@@ -29,7 +29,7 @@ FILE = "/p/a.py"
         ("WebFetch", {"url": "https://e.org", "prompt": "p"}, "web", "Fetch https://e.org"),
         ("WebSearch", {"query": "q"}, "web", "Search the web: q"),
         ("TodoWrite", {"todos": [{"content": "c", "status": "in_progress"}]}, "note", "Update the to-do list: c"),
-        ("AskUserQuestion", {"questions": [{"question": "Why?"}]}, "note", "Ask: Why?"),
+        ("AskUserQuestion", {"questions": [{"question": "Why?"}]}, "question", "Ask: Why?"),
         ("ExitPlanMode", {"plan": "1. x"}, "note", "Present the plan"),
         ("Task", {"description": "d", "subagent_type": "Explore"}, "tool", "Agent Explore: d"),
         ("Agent", {"description": "d"}, "tool", "Agent: d"),
@@ -92,5 +92,5 @@ FIELDS = ("command", "description", "timeout", "file_path", "edits", "todos", "q
 def test_no_input_raises(tool: str, fields: dict[str, Any]) -> None:
     action = started(tool, fields, "c")
     assert "\n" not in action.title
-    assert len(action.title) <= actions.LONGEST_TITLE + 2
+    assert len(action.title) <= tools.LONGEST_TITLE + 2
     msgspec.json.encode(action)

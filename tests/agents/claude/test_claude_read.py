@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from yourcall.agents.claude import form, words
-from yourcall.agents.claude.plan import plan
-from yourcall.agents.claude.read import read_hook, read_line, read_status, settled
+from yourcall.agents.claude import form, wording
+from yourcall.agents.claude.hooks import read_hook, read_line, read_status, settled
+from yourcall.agents.claude.reply import plan
 from yourcall.agents.claude.wire import Suggestion
 from yourcall.agents.sightings import CallResult, CallSeen, HookCall
-from yourcall.events import PromptRaised, SessionEnded, SessionSeen
-from yourcall.model import Answer, Moment, Option, Prompt, Refused
+from yourcall.model.events import PromptRaised, SessionEnded, SessionSeen
+from yourcall.model.prompts import Answer, Moment, Option, Prompt, Refused
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "claude"
 
@@ -130,7 +130,7 @@ def test_an_offer_to_remember_states_its_exact_scope() -> None:
         destination="localSettings",
         rules=[{"toolName": "Bash", "ruleContent": "npm ci"}],
     )
-    option = words.remember_option(1, rule)
+    option = wording.remember_option(1, rule)
     assert option is not None
     assert (option.id, option.effect) == ("remember1", "allow_always")
     assert "Bash(npm ci)" in option.label
@@ -149,13 +149,13 @@ def test_an_offer_to_remember_states_its_exact_scope() -> None:
     ],
 )
 def test_what_switches_asking_off_or_has_no_words_is_not_offered(told: dict[str, object]) -> None:
-    assert words.remember_option(1, suggestion(**told)) is None
+    assert wording.remember_option(1, suggestion(**told)) is None
 
 
 def test_nothing_is_cut_silently() -> None:
-    long = "x" * (words.LONGEST_BODY + 50)
-    assert words.body("Bash", {"command": long}).endswith("50 more characters (in the tool's input)")
-    assert words.title("Bash", {"command": "one\ntwo"}) == "one …"
+    long = "x" * (wording.LONGEST_BODY + 50)
+    assert wording.body("Bash", {"command": long}).endswith("50 more characters (in the tool's input)")
+    assert wording.title("Bash", {"command": "one\ntwo"}) == "one …"
 
 
 # --- forms ----------------------------------------------------------------------------------------------------

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from yourcall.agents.claude.conversation import READERS, conversation_of, read_entry
-from yourcall.agents.claude.read import read_line, read_status
+from yourcall.agents.claude.hooks import read_line, read_status
+from yourcall.agents.claude.transcript import READERS, conversation_of, read_entry
 from yourcall.agents.sightings import CallResult
-from yourcall.conversation import (
+from yourcall.model.conversation import (
     Action,
     AnyEntry,
     AssistantText,
@@ -25,7 +25,7 @@ from yourcall.conversation import (
     UserMessage,
     told,
 )
-from yourcall.model import Session
+from yourcall.model.sessions import Session
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "claude"
 CASES = ("tools", "subagent", "errors", "desk", "stream")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from yourcall.agents.claude import discover
 from yourcall.agents.claude.discover import HEADLESS, OUTSIDE, WITHIN, found, runs, session_file
 from yourcall.agents.sightings import Pane, Process
-from yourcall.model import Link
+from yourcall.model.sessions import Link
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "claude"
 WAITING = json.loads((DATA / "session-file-waiting.json").read_text())

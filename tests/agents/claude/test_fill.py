@@ -7,19 +7,19 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from yourcall.agents.claude.fill import MOST_LOOKS, fill
-from yourcall.agents.claude.form_screen import button, fields
-from yourcall.agents.claude.keys import offer, read
-from yourcall.agents.claude.same import shows
-from yourcall.agents.claude.walk import next_step
-from yourcall.agents.on_screen import Paste, Press, Shot
-from yourcall.model import Answer, Option, Prompt, Question, Refused, Tool
-from yourcall.reading import Choice
+from yourcall.agents.claude.screen.fill import MOST_LOOKS, fill
+from yourcall.agents.claude.screen.form import button, fields
+from yourcall.agents.claude.screen.keys import offer, read
+from yourcall.agents.claude.screen.match import shows
+from yourcall.agents.claude.screen.walk import next_step
+from yourcall.agents.screen_spec import Paste, Press, Snapshot
+from yourcall.model.prompts import Answer, Option, Prompt, Question, Refused, Tool
+from yourcall.model.screen import ScreenOption
 
 CORPUS = Path(__file__).parents[2] / "corpus" / "claude"
 
 
-def captured(name: str) -> Shot:
+def captured(name: str) -> Snapshot:
     return read((CORPUS / name / "screen.txt").read_text())
 
 
@@ -30,7 +30,7 @@ SINGLE, PREVIEW, TABS = (captured(n) for n in ("ask-single-120x40", "ask-preview
 REVIEW, BASH = captured("ask-multi-submit-review-120x40"), captured("bash-120x40")
 
 
-def prompt_of(shot: Shot, **more: object) -> Prompt:
+def prompt_of(shot: Snapshot, **more: object) -> Prompt:
     told = offer(shot)
     made = Prompt(
         "p1", told.kind, "claude", "s1", "/src", told.title, 1.0, body=told.body, questions=told.questions
@@ -45,7 +45,7 @@ def answer(prompt: Prompt, *labels: str, text: str = "") -> Answer:
     return Answer("a1", "me", "http", {question.id: picked}, {question.id: text} if text else {})
 
 
-def toggled(shot: Shot, digit: str) -> Shot:
+def toggled(shot: Snapshot, digit: str) -> Snapshot:
     row = next(n for n, option in enumerate(shot.reading.options) if option.key == digit)
     ticked = set(shot.reading.checked or ()) ^ {row}
     return replace(shot, reading=replace(shot.reading, checked=tuple(sorted(ticked))))
@@ -143,7 +143,7 @@ def test_of_several_questions_the_page_is_left_and_only_that() -> None:
         {"state": "working", "kind": None},
         {"kind": "permission"},
         {"clipped": True},
-        {"options": (Choice("1", "Drop the table"), Choice("2", "Keep it"))},
+        {"options": (ScreenOption("1", "Drop the table"), ScreenOption("2", "Keep it"))},
     ],
 )
 def test_a_page_that_is_not_the_one_that_was_seen_gets_no_key(changes: dict[str, object]) -> None:
@@ -174,7 +174,7 @@ def test_a_form_is_filled_from_its_own_pictures() -> None:
     prompt = prompt_of(FORM)
     given = Answer("a1", "me", "http", {"action": ("accept",)}, {"People": "4", "Seating": "terrace"})
 
-    def drawn(*changes: tuple[str, str]) -> Shot:
+    def drawn(*changes: tuple[str, str]) -> Snapshot:
         text = FORM.text
         for old, new in changes:
             assert old in text

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from yourcall.agents.claude.keys import (
+from yourcall.agents.claude.screen.keys import (
     FOLDS_AT_NEWLINES,
     FOLDS_BEYOND,
     arrived,
@@ -21,11 +21,11 @@ from yourcall.agents.claude.keys import (
     read,
     typed,
 )
-from yourcall.agents.claude.offer import REVISE, TELL
-from yourcall.agents.claude.walk import next_step
-from yourcall.agents.on_screen import KEYS, Paste, Press, Shot, Typed, key_named
-from yourcall.model import Answer, Option, Prompt, Question, Refused
-from yourcall.reading import Choice, Reading
+from yourcall.agents.claude.screen.offer import REVISE, TELL
+from yourcall.agents.claude.screen.walk import next_step
+from yourcall.agents.screen_spec import KEYS, Paste, PreparedText, Press, Snapshot, key_named
+from yourcall.model.prompts import Answer, Option, Prompt, Question, Refused
+from yourcall.model.screen import Reading, ScreenOption
 
 FILLED = ("question", "plan", "elicitation")
 
@@ -38,10 +38,10 @@ SCREENS = {
 SHOTS = {name: read(screen) for name, screen in SCREENS.items()}
 
 
-def shot(**fields: object) -> Shot:
+def shot(**fields: object) -> Snapshot:
     usual = {"kind": "permission", "title": "Bash command", "question": "Proceed?", "target": "ls", "selected": 0}
-    options = (Choice("1", "Yes"), Choice("2", "No"))
-    return Shot(Reading("waiting", **{**usual, "options": options, **fields}), "")  # type: ignore[arg-type]
+    options = (ScreenOption("1", "Yes"), ScreenOption("2", "No"))
+    return Snapshot(Reading("waiting", **{**usual, "options": options, **fields}), "")  # type: ignore[arg-type]
 
 
 # --- what is offered ----------------------------------------------------------------------------------------
@@ -99,11 +99,13 @@ def test_following_the_keys_ends_on_the_row_that_was_chosen(name: str) -> None:
             assert row.label == option.label
 
 
-def by_key(seen: Shot, question: Question, option: Option, now: Shot) -> Press | Paste | Refused:
+def by_key(seen: Snapshot, question: Question, option: Option, now: Snapshot) -> Press | Paste | Refused:
     return next_key(seen, now, option.id)
 
 
-def step(seen: Shot, question: Question, option: Option, now: Shot | None = None) -> Press | Paste | Refused:
+def step(
+    seen: Snapshot, question: Question, option: Option, now: Snapshot | None = None
+) -> Press | Paste | Refused:
     """The next step of an answer that takes this option."""
     told = offer(seen)
     known = {"title": told.title, "body": told.body, "questions": told.questions}
@@ -112,7 +114,7 @@ def step(seen: Shot, question: Question, option: Option, now: Shot | None = None
     return next_step(prompt, Answer("a1", "me", "http", {question.id: (option.id,)}, texts), now or seen)
 
 
-def _is(row: Choice, press: Press, now: Shot) -> bool:
+def _is(row: ScreenOption, press: Press, now: Snapshot) -> bool:
     if press.key == "enter":
         return now.reading.options.index(row) == now.reading.selected
     return row.key == press.key
@@ -120,8 +122,8 @@ def _is(row: Choice, press: Press, now: Shot) -> bool:
 
 def test_no_is_the_digit_that_stands_beside_it() -> None:
     for count in (2, 3, 4):
-        middle = tuple(Choice(str(n), f"Yes, and more {n}") for n in range(2, count))
-        seen = shot(options=(Choice("1", "Yes"), *middle, Choice(str(count), "No")))
+        middle = tuple(ScreenOption(str(n), f"Yes, and more {n}") for n in range(2, count))
+        seen = shot(options=(ScreenOption("1", "Yes"), *middle, ScreenOption(str(count), "No")))
         assert next_key(seen, seen, "deny") == Press(str(count), decides=True)
 
 
@@ -132,7 +134,7 @@ def test_yes_for_more_than_once_is_never_called_allow() -> None:
         "Yes, and switch to auto mode",
         "Yes, whatever comes",
     ]
-    seen = shot(options=tuple(Choice(str(n), label) for n, label in enumerate(labels, 1)))
+    seen = shot(options=tuple(ScreenOption(str(n), label) for n, label in enumerate(labels, 1)))
     (question,) = offer(seen).questions
     assert [o.effect for o in question.options] == [
         "allow_always",
@@ -146,14 +148,16 @@ def test_yes_for_more_than_once_is_never_called_allow() -> None:
 def test_the_agents_own_options_are_only_ever_choices() -> None:
     """A model may call an option anything."""
     labels = ("Yes", "No", "allow", "deny", "Chat about this")
-    seen = shot(kind="question", options=tuple(Choice(str(n), label) for n, label in enumerate(labels, 1)))
+    seen = shot(kind="question", options=tuple(ScreenOption(str(n), label) for n, label in enumerate(labels, 1)))
     (question,) = offer(seen).questions
     assert {o.effect for o in question.options} == {"choose"}
     assert [o.id for o in question.options] == ["o1", "o2", "o3", "o4", "o5"]
 
 
 def test_rows_that_want_a_text_are_left_to_the_desk() -> None:
-    seen = shot(kind="question", options=(Choice("1", "Red"), Choice("2", "Type something.")), text_input=True)
+    seen = shot(
+        kind="question", options=(ScreenOption("1", "Red"), ScreenOption("2", "Type something.")), text_input=True
+    )
     (question,) = offer(seen).questions
     assert [o.label for o in question.options] == ["Red"]
     on_text = replace(seen, reading=replace(seen.reading, selected=1))
@@ -171,9 +175,9 @@ def test_rows_that_want_a_text_are_left_to_the_desk() -> None:
         {"question": "Really?"},
         {"target": "rm -rf /"},
         {"target": None},
-        {"options": (Choice("1", "Yes"), Choice("3", "No"))},
-        {"options": (Choice("2", "Yes"), Choice("1", "No"))},
-        {"options": (Choice("1", "Yes"),)},
+        {"options": (ScreenOption("1", "Yes"), ScreenOption("3", "No"))},
+        {"options": (ScreenOption("2", "Yes"), ScreenOption("1", "No"))},
+        {"options": (ScreenOption("1", "Yes"),)},
         {"text_input": True},
         {"multi_select": True},
         {"clipped": True},
@@ -189,7 +193,7 @@ def test_any_difference_to_what_was_seen_presses_nothing(change: dict[str, objec
 
 def test_a_dialog_that_is_gone_presses_nothing() -> None:
     for state in ("idle", "working", "error"):
-        assert isinstance(next_key(shot(), Shot(Reading(state), ""), "allow"), Refused)  # type: ignore[arg-type]
+        assert isinstance(next_key(shot(), Snapshot(Reading(state), ""), "allow"), Refused)  # type: ignore[arg-type]
 
 
 def test_no_two_captured_dialogs_are_taken_for_each_other() -> None:
@@ -206,9 +210,9 @@ def test_no_two_captured_dialogs_are_taken_for_each_other() -> None:
 
 
 def test_an_unknown_screen_must_be_the_same_letter_by_letter() -> None:
-    seen = Shot(Reading("waiting", "unknown"), "press a key")
+    seen = Snapshot(Reading("waiting", "unknown"), "press a key")
     assert next_key(seen, seen, "enter") == Press("enter", decides=True)
-    assert isinstance(next_key(seen, Shot(seen.reading, "press another key"), "enter"), Refused)
+    assert isinstance(next_key(seen, Snapshot(seen.reading, "press another key"), "enter"), Refused)
     assert isinstance(next_key(seen, seen, "delete"), Refused)
 
 
@@ -270,7 +274,7 @@ def test_a_dialog_has_no_input_box(name: str) -> None:
 )
 def test_what_is_pasted_is_no_command(text: str, paste: str) -> None:
     made = typed(text, False)
-    assert isinstance(made, Typed)
+    assert isinstance(made, PreparedText)
     assert made.paste == paste
 
 
@@ -291,8 +295,8 @@ def test_whatever_is_written_arrives_or_is_refused_and_never_runs(text: str) -> 
 
 
 def test_a_command_goes_as_it_is_if_it_is_meant() -> None:
-    assert typed("/compact", True) == Typed("/compact")
-    assert typed("!ls", True) == Typed("!ls")
+    assert typed("/compact", True) == PreparedText("/compact")
+    assert typed("!ls", True) == PreparedText("!ls")
 
 
 @pytest.mark.parametrize("text", ["", " \n", "a\x1b[201~\rb", "a\x00b", "x" * 100_001])
@@ -301,16 +305,16 @@ def test_a_text_that_cannot_be_pasted_safely_is_refused(text: str) -> None:
 
 
 def test_only_what_was_pasted_counts_as_arrived() -> None:
-    assert arrived("hello wor\nld", Typed("hello world"))
-    assert not arrived("hello", Typed("hello world"))
-    assert not arrived("xhello world", Typed("hello world"))
-    assert arrived("[Pasted text #7 +3 lines]", Typed("/a\n\n\n", folded=True))
-    assert not arrived("[Pasted text #7 +4 lines]", Typed("/a\n\n\n", folded=True))
-    assert not arrived("/a", Typed("/a\n\n\n", folded=True))
-    assert not arrived("x [Pasted text #7 +3 lines]", Typed("/a\n\n\n", folded=True))
-    assert arrived("[Pasted text #1]", Typed("y" * 900))
+    assert arrived("hello wor\nld", PreparedText("hello world"))
+    assert not arrived("hello", PreparedText("hello world"))
+    assert not arrived("xhello world", PreparedText("hello world"))
+    assert arrived("[Pasted text #7 +3 lines]", PreparedText("/a\n\n\n", folded=True))
+    assert not arrived("[Pasted text #7 +4 lines]", PreparedText("/a\n\n\n", folded=True))
+    assert not arrived("/a", PreparedText("/a\n\n\n", folded=True))
+    assert not arrived("x [Pasted text #7 +3 lines]", PreparedText("/a\n\n\n", folded=True))
+    assert arrived("[Pasted text #1]", PreparedText("y" * 900))
     long = "".join(f"word{n} " for n in range(100))
-    assert arrived(long[100:300], Typed(long))
+    assert arrived(long[100:300], PreparedText(long))
 
 
 def test_keys_are_known_by_the_names_people_use() -> None:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yourcall.agents.claude.conversation import read_entry
 from yourcall.agents.claude.messages import read_message
-from yourcall.messages import Message, from_entries
+from yourcall.agents.claude.transcript import read_entry
+from yourcall.model.messages import Message, from_entries
 
 DATA = Path(__file__).parents[2] / "data" / "claude"
 RECORDS = sorted(DATA.glob("conversation-*.jsonl"))

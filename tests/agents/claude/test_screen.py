@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kit.corpus import SHELLS, Case, by_name, cases
-from yourcall.agents.claude.screen import read_screen
-from yourcall.reading import Choice, Reading
+from yourcall.agents.claude.screen.read import read_screen
+from yourcall.model.screen import Reading, ScreenOption
 
 COMPOSER = "❯\u00a0"
 
@@ -177,7 +177,7 @@ def test_any_permission_dialog(
         "Bash command",
         "Do you want to go on?",
         command,
-        tuple(Choice(str(n + 1), label) for n, label in enumerate(labels)),
+        tuple(ScreenOption(str(n + 1), label) for n, label in enumerate(labels)),
         selected,
     )
 
@@ -197,18 +197,18 @@ def test_any_question(
         drawn += [f"{mark(n)} {n + 1}. {box(n)}{label}", *wrapped(description, columns, " " * 5, " " * 5)]
     other = "Type something" + ("." if ticks is None else "")
     drawn.append(f"{mark(count)} {count + 1}. {box(count)}{other}")
-    options = [Choice(str(n + 1), label, text) for n, (label, text) in enumerate(offered)]
-    options.append(Choice(str(count + 1), other))
+    options = [ScreenOption(str(n + 1), label, text) for n, (label, text) in enumerate(offered)]
+    options.append(ScreenOption(str(count + 1), other))
     if ticks is not None:
         drawn.append("     Submit")
-        options.append(Choice(None, "Submit"))
+        options.append(ScreenOption(None, "Submit"))
     drawn += [
         rule(columns),
         f"{mark(count + 1)} {count + 2}. Chat about this",
         "",
         "Enter to select · Esc to cancel",
     ]
-    options.append(Choice(str(count + 2), "Chat about this"))
+    options.append(ScreenOption(str(count + 2), "Chat about this"))
     read = read_screen("\n".join(drawn))
     assert read == Reading(
         "waiting",
@@ -238,7 +238,7 @@ def test_a_dialog_nobody_knows_is_unknown_not_missed() -> None:
     screen = [rule(80), " Something new", "", " A notice of a later version.", "", " ❯ 1. Left", "   2. Right", ""]
     read = read_screen("\n".join(screen))
     assert (read.state, read.kind, read.title) == ("waiting", "unknown", "Something new")
-    assert read.options == (Choice("1", "Left"), Choice("2", "Right"))
+    assert read.options == (ScreenOption("1", "Left"), ScreenOption("2", "Right"))
 
 
 def test_a_dialog_without_rows_is_unknown_not_missed() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from yourcall.agents.claude.setup import (
     EVENTS,
     OLDEST,
+    RULED,
     Edited,
     Version,
     add,
@@ -20,7 +21,7 @@ from yourcall.agents.claude.setup import (
     remove,
     wanted,
 )
-from yourcall.model import Refused
+from yourcall.model.prompts import Refused
 
 NOW: list[Version] = [(2, 1, 325)]
 OLD: list[Version] = [(2, 0, 76)]
@@ -361,6 +362,12 @@ def test_a_version_without_permission_hooks_is_refused() -> None:
     assert "claude update" in refused.reason
 
 
+def test_the_hook_that_asks_the_rules_has_longer_than_it_ever_takes() -> None:
+    """Claude runs the tool when its patience with the hook is over: 2 s for the daemon and 5 s alone must fit."""
+    for tools in (RULED, "Bash"):
+        assert int(wanted(HOOK, [(2, 1, 325)], tools)["PreToolUse"]["timeout"]) > 30
+
+
 def test_informing_never_blocks_the_agent_and_waiting_waits() -> None:
     for version in [(2, 0, 76), (2, 1, 14), (2, 1, 15), (2, 1, 325)]:
         for name, hook in wanted(HOOK, [version]).items():
@@ -406,7 +413,7 @@ def test_what_keeps_prompts_away_is_found() -> None:
     assert codes(added(None, versions=OLD)) == ["partial"]
     assert codes(added(None), versions=[(2, 0, 44)]) == ["too_old"]
     assert codes(json.dumps(new | {"disableAllHooks": True})) == ["disabled"]
-    assert codes(json.dumps(new | {"allowManagedHooksOnly": True})) == ["managed_only"]
+    assert codes(json.dumps(new | {"allowManagedHooksOnly": True})) == [], "only an administrator can say that"
     assert codes(json.dumps(new | {"disableAllHooks": False})) == []
     assert codes('{"disableAllHooks": true}') == ["disabled", "missing"]
 
@@ -420,9 +427,11 @@ def test_every_finding_that_setup_can_mend_is_mended_by_it() -> None:
         assert codes(added(text)) == []
 
 
-def test_the_administrators_settings_can_block_hooks() -> None:
+def test_settings_can_block_hooks() -> None:
     assert [finding.code for finding in blocked('{"disableAllHooks": true}')] == ["disabled"]
-    assert [finding.code for finding in blocked('{"allowManagedHooksOnly": true}')] == ["managed_only"]
+    assert blocked('{"allowManagedHooksOnly": true}') == [], (
+        "without effect in a person's settings: agents/claude/managed.py"
+    )
     assert blocked(None) == blocked("") == blocked("{") == blocked("[1]") == blocked("{}") == []
     edited = add('{"disableAllHooks": true}', HOOK, NOW)
     assert isinstance(edited, Edited)

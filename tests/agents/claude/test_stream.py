@@ -15,7 +15,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from yourcall.agents.claude.stdio_wire import (
+from yourcall.agents.claude.live.session import ClaudeSession, arguments
+from yourcall.agents.claude.live.wire import (
     Unsendable,
     control_error,
     control_response,
@@ -24,9 +25,8 @@ from yourcall.agents.claude.stdio_wire import (
     plain,
     user_message,
 )
-from yourcall.agents.claude.stream import ClaudeTalk, arguments
-from yourcall.agents.talk import Child, Wish
-from yourcall.events import (
+from yourcall.agents.session_spec import Child, StartOptions
+from yourcall.model.events import (
     AnyEvent,
     CallSettled,
     DialogClosed,
@@ -35,7 +35,7 @@ from yourcall.events import (
     SessionEnded,
     SessionSeen,
 )
-from yourcall.model import Answer, Prompt, Refused
+from yourcall.model.prompts import Answer, Prompt, Refused
 
 DATA = Path(__file__).parents[2] / "data" / "claude"
 CWD = "/home/someone/project"
@@ -43,7 +43,7 @@ CWD = "/home/someone/project"
 
 def play(version: str) -> list[str]:
     """Do again what was done, hear again what was heard; what it meant, in words."""
-    talk = ClaudeTalk(Wish(CWD, "DO first"), Child(4321, "77", CWD))
+    talk = ClaudeSession(StartOptions(CWD, "DO first"), Child(4321, "77", CWD))
     prompts: dict[str, Prompt] = {}
     bodies: dict[str, bytes] = {}
     written, meant = talk.open(), list[str]()
@@ -89,7 +89,7 @@ def told(event: AnyEvent, prompts: dict[str, Prompt]) -> str:
         case SessionEnded(why=why):
             return f"another id: {why.split(' as ')[0]}"
         case PromptRaised(prompt=prompt):
-            assert (prompt.link, prompt.held, prompt.agent, prompt.cwd) == ("stdio", True, "claude", CWD)
+            assert (prompt.link, prompt.answerable, prompt.agent, prompt.cwd) == ("stdio", True, "claude", CWD)
             return f"{prompt.kind}: {prompt.title}" + (
                 f" ({prompt.subagent.split()[0]})" if prompt.subagent else ""
             )
@@ -199,12 +199,12 @@ def test_a_whole_talk_of_an_old_version() -> None:
 
 
 def test_how_it_is_called() -> None:
-    words = arguments(Wish(CWD, "x", "manual", "opus", "abc", ("Read", "Bash(git log:*)")))
+    words = arguments(StartOptions(CWD, "x", "manual", "opus", "abc", ("Read", "Bash(git log:*)")))
     assert words[words.index("--permission-mode") + 1] == "default"  # all versions know it under this name
     assert words[-6:] == ["--model", "opus", "--resume", "abc", "--allowedTools", "Read,Bash(git log:*)"]
     assert "--dangerously-skip-permissions" not in words
-    assert "--dangerously-skip-permissions" in arguments(Wish(CWD, "x", skip_permissions=True))
-    assert "--dangerously-skip-permissions" not in arguments(Wish(CWD, "x", "plan", skip_permissions=True))
+    assert "--dangerously-skip-permissions" in arguments(StartOptions(CWD, "x", skip_permissions=True))
+    assert "--dangerously-skip-permissions" not in arguments(StartOptions(CWD, "x", "plan", skip_permissions=True))
 
 
 # --- a malformed line would end the process -----------------------------------------------------------------
@@ -263,7 +263,7 @@ def test_any_text_can_be_said(text: str) -> None:
 
 @given(st.binary(max_size=200) | JSON.map(lambda v: json.dumps(v).encode()))
 def test_no_line_raises_or_means_anything_by_chance(line: bytes) -> None:
-    talk = ClaudeTalk(Wish(CWD, "x"), Child(1, "1", CWD))
+    talk = ClaudeSession(StartOptions(CWD, "x"), Child(1, "1", CWD))
     spoke = talk.hear(line, 1.0)
     assert (spoke.events, spoke.lines, talk.session_id) == ((), (), "")
 
@@ -273,14 +273,14 @@ def test_no_line_raises_or_means_anything_by_chance(line: bytes) -> None:
 ASKED = {"subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": "ls"}, "tool_use_id": "t-1"}
 
 
-def begun() -> ClaudeTalk:
-    talk = ClaudeTalk(Wish(CWD, "x"), Child(1, "1", CWD))
+def begun() -> ClaudeSession:
+    talk = ClaudeSession(StartOptions(CWD, "x"), Child(1, "1", CWD))
     (seen,) = talk.hear(b'{"type":"system","subtype":"init","session_id":"any.id:at-all"}', 1.0).events
     assert isinstance(seen, SessionSeen)
     return talk
 
 
-def raise_one(talk: ClaudeTalk, **more: object) -> Prompt:
+def raise_one(talk: ClaudeSession, **more: object) -> Prompt:
     line = {"type": "control_request", "request_id": "r-1", "request": {**ASKED, **more}}
     (raised,) = talk.hear(json.dumps(line).encode(), 2.0).events
     assert isinstance(raised, PromptRaised)

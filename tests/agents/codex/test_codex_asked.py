@@ -8,21 +8,21 @@ from typing import Any
 import msgspec
 import pytest
 
-from yourcall.agents.codex.asked import asked
-from yourcall.agents.codex.asks import CHANGE, COMMAND, PERMISSIONS, Params, show
-from yourcall.core.asked import Asked
+from yourcall.agents.codex.action import asked
+from yourcall.agents.codex.requests import CHANGE, COMMAND, PERMISSIONS, Params, show
+from yourcall.model.action import Action
 
 
-def about(method: str, tool_name: str = "Bash", tool_input: Any = None, **params: Any) -> Asked | None:
+def about(method: str, tool_name: str = "Bash", tool_input: Any = None, **params: Any) -> Action | None:
     kept = {"method": method, "params": params, "tool_name": tool_name, "tool_input": tool_input}
     return asked(json.dumps(kept).encode())
 
 
 def test_a_command_is_what_the_shell_is_given() -> None:
-    assert about(COMMAND, command="/bin/bash -lc 'git log && rm x'") == Asked(
+    assert about(COMMAND, command="/bin/bash -lc 'git log && rm x'") == Action(
         "Bash", "command", command="git log && rm x"
     )
-    assert about(COMMAND, command="git log") == Asked("Bash", "command", command="git log")
+    assert about(COMMAND, command="git log") == Action("Bash", "command", command="git log")
     more = about(COMMAND, command="ls", additionalPermissions={})
     assert more is not None
     assert more.unboxed
@@ -30,11 +30,11 @@ def test_a_command_is_what_the_shell_is_given() -> None:
 
 def test_a_connection_is_its_host_and_a_change_is_its_files() -> None:
     reached = {"host": "example.com", "protocol": "https"}
-    assert about(COMMAND, command="x", networkApprovalContext=reached) == Asked(
+    assert about(COMMAND, command="x", networkApprovalContext=reached) == Action(
         "Network", "fetch", hosts=("example.com",)
     )
     changes = {"changes": [{"path": "/p/a"}, {"path": "/p/b"}]}
-    assert about(CHANGE, "apply_patch", changes) == Asked("apply_patch", "write", paths=("/p/a", "/p/b"))
+    assert about(CHANGE, "apply_patch", changes) == Action("apply_patch", "write", paths=("/p/a", "/p/b"))
 
 
 @pytest.mark.parametrize(
@@ -45,14 +45,14 @@ def test_a_connection_is_its_host_and_a_change_is_its_files() -> None:
         about(PERMISSIONS, "request_permissions"),
     ],
 )
-def test_whatever_asks_for_more_is_nothing_that_a_class_allows(found: Asked | None) -> None:
+def test_whatever_asks_for_more_is_nothing_that_a_class_allows(found: Action | None) -> None:
     assert found is not None
     assert found.kind == "other"
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"[1]", b'{"method": 1}', b"\xff", b'{"method": "x", "params": 3}'])
 def test_what_cannot_be_read_is_about_nothing(data: bytes) -> None:
-    assert asked(data) is None or asked(data) == Asked("x")
+    assert asked(data) is None or asked(data) == Action("x")
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_what_cannot_be_read_is_about_nothing(data: bytes) -> None:
 )
 def test_only_a_shell_that_everybody_knows_is_taken_off(command: str) -> None:
     """The model chooses the shell: its own `./bash` may do anything with `ls`."""
-    assert about(COMMAND, command=command) == Asked("Bash", "command", command=command)
+    assert about(COMMAND, command=command) == Action("Bash", "command", command=command)
 
 
 def test_a_file_is_also_where_it_goes_and_what_is_gone_is_deleted() -> None:
@@ -72,7 +72,7 @@ def test_a_file_is_also_where_it_goes_and_what_is_gone_is_deleted() -> None:
             {"path": "/p/src/c", "kind": {"type": "update", "move_path": None}},
         ]
     }
-    assert about(CHANGE, "apply_patch", changes) == Asked(
+    assert about(CHANGE, "apply_patch", changes) == Action(
         "apply_patch",
         "write",
         paths=("/p/src/a", "/p/src/b", "/p/src/c", "/p/.git/hooks/pre-commit"),

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yourcall.agents.codex.conversation import conversation_of, read_entry
-from yourcall.conversation import Action, AnyEntry, AssistantText, Notice, Result, UserMessage, told
-from yourcall.model import Session
+from yourcall.agents.codex.transcript import conversation_of, read_entry
+from yourcall.model.conversation import Action, AnyEntry, AssistantText, Notice, Result, UserMessage, told
+from yourcall.model.sessions import Session
 
 ROLLOUTS = Path(__file__).resolve().parents[2] / "data/codex/rollouts"
 

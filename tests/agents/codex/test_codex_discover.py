@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from yourcall.agents.codex.joined import FINDER
+from yourcall.agents.codex.live.terminal_threads import FINDER
 from yourcall.agents.sightings import Pane, Process
-from yourcall.model import Link
+from yourcall.model.sessions import Link
 
 TTY = "/dev/pts/7"
 PANE = Pane("%1", TTY, "/tmp/tmux-1000/default")

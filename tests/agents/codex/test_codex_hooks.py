@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from yourcall.agents.codex.hooks import DESK, explain, mark, read_hook
-from yourcall.agents.codex.keys import CODEX_SCREEN
-from yourcall.agents.on_screen import Shot
-from yourcall.agents.sightings import Heard, HookCall, Told
-from yourcall.events import PromptRaised, SessionEnded, SessionSeen
-from yourcall.model import Link, Session
+from yourcall.agents.codex.screen.keys import CODEX_SCREEN
+from yourcall.agents.screen_spec import Snapshot
+from yourcall.agents.sightings import AnnouncedCall, HookCall, HookResult
+from yourcall.model.events import PromptRaised, SessionEnded, SessionSeen
+from yourcall.model.sessions import Link, Session
 
 HERE = Path(__file__).parents[2]
 LINES = list(json.loads((HERE / "data" / "codex" / "hook-payload-samples.json").read_text()).values())
@@ -27,18 +27,18 @@ def line(event: str, tool: str = "") -> dict[str, Any]:
     return next(each for each in LINES if each["hook_event_name"] == event and each.get("tool_name", "") == tool)
 
 
-def hear(payload: dict[str, Any], event: str = "", **env: str) -> Heard:
+def hear(payload: dict[str, Any], event: str = "", **env: str) -> HookResult:
     event = event or payload["hook_event_name"]
     return read_hook(HookCall(100.0, event, json.dumps(payload).encode(), {**TMUX, **env}, "", "fresh23456"))
 
 
-def session(heard: Heard) -> Session:
+def session(heard: HookResult) -> Session:
     first = heard.events[0]
     assert isinstance(first, SessionSeen)
     return first.session
 
 
-def asks(command: str, tool: str = "Bash", told_id: str = "fresh23456") -> Told:
+def asks(command: str, tool: str = "Bash", told_id: str = "fresh23456") -> AnnouncedCall:
     given = line("PermissionRequest", "Bash") | {"tool_name": tool, "tool_input": {"command": command}}
     call = HookCall(100.0, "PermissionRequest", json.dumps(given).encode(), TMUX, "", told_id)
     told = read_hook(call).told
@@ -46,7 +46,7 @@ def asks(command: str, tool: str = "Bash", told_id: str = "fresh23456") -> Told:
     return told
 
 
-def shot(name: str) -> Shot:
+def shot(name: str) -> Snapshot:
     return CODEX_SCREEN.read((HERE / "corpus" / "codex" / name / "screen.txt").read_text())
 
 
@@ -70,12 +70,12 @@ def test_a_permission_is_told_for_the_screen_and_never_held() -> None:
     assert told is not None
     assert (told.asked, told.tool, told.prompt.title) == (True, "Bash", "Command: touch /etc/demo-marker")
     assert "creating a marker file" in told.prompt.body
-    assert (told.prompt.held, told.prompt.questions) == (False, ())
+    assert (told.prompt.answerable, told.prompt.questions) == (False, ())
     assert told.prompt.fingerprint.startswith(DESK)
 
 
 def test_what_the_shared_server_runs_is_passed_over() -> None:
-    assert hear(line("PermissionRequest", "Bash"), runs="app-server") == Heard()
+    assert hear(line("PermissionRequest", "Bash"), runs="app-server") == HookResult()
 
 
 def test_a_turn_that_ends_leaves_the_session_ready_and_nothing_asked() -> None:

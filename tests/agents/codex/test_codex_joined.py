@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from yourcall.agents.codex.joined import CONTROL, began, server_of, shown
+from yourcall.agents.codex.live.terminal_threads import CONTROL, began, server_of, shown
 from yourcall.agents.sightings import Process
-from yourcall.model import Link, Session
+from yourcall.model.sessions import Link, Session
 
 HOME = "/home/ann"
 SOCKET = f"{HOME}/.codex/{CONTROL}"

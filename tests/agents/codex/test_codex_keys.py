@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from yourcall.agents.codex.keys import CODEX_SCREEN
-from yourcall.agents.codex.offer import rows
-from yourcall.agents.on_screen import Press, Shot, Typed
-from yourcall.model import Refused
+from yourcall.agents.codex.screen.keys import CODEX_SCREEN
+from yourcall.agents.codex.screen.offer import rows
+from yourcall.agents.screen_spec import PreparedText, Press, Snapshot
+from yourcall.model.prompts import Refused
 
 CORPUS = Path(__file__).parents[2] / "corpus" / "codex"
 on = CODEX_SCREEN
 
 
-def shot(name: str) -> Shot:
+def shot(name: str) -> Snapshot:
     title = json.loads((CORPUS / name / "meta.json").read_text()).get("pane_title") or ""
     return on.read(f"\x1b]2;{title}\x07{(CORPUS / name / 'screen.txt').read_text()}")
 
@@ -190,11 +190,11 @@ def test_a_draft_is_read_and_a_grey_hint_is_not() -> None:
 
 
 def test_a_text_is_seen_to_have_arrived() -> None:
-    assert on.arrived("[Pasted Content 3004 chars]", Typed("x" * 3004))
-    assert not on.arrived("[Pasted Content 3003 chars]", Typed("x" * 3004))
-    assert on.arrived("one two\nthree", Typed("one two\n  three"))
-    assert not on.arrived("one two", Typed("one two three"))
-    assert on.arrived("zerowidth", Typed("zero\u200bwidth"))
+    assert on.arrived("[Pasted Content 3004 chars]", PreparedText("x" * 3004))
+    assert not on.arrived("[Pasted Content 3003 chars]", PreparedText("x" * 3004))
+    assert on.arrived("one two\nthree", PreparedText("one two\n  three"))
+    assert not on.arrived("one two", PreparedText("one two three"))
+    assert on.arrived("zerowidth", PreparedText("zero\u200bwidth"))
     assert isinstance(on.typed(" \n", False), Refused)
     assert isinstance(on.typed("a\x1b[A", False), Refused)
 
@@ -203,10 +203,10 @@ def test_a_message_is_never_taken_for_a_command_or_a_choice() -> None:
     """Measured on 0.166.0: ` !ls` still runs in the shell; `@app` and Enter picks a file."""
     assert isinstance(on.typed("!ls", False), Refused)
     assert isinstance(on.typed("  !ls", False), Refused)
-    assert on.typed("!ls", True) == Typed("!ls")
+    assert on.typed("!ls", True) == PreparedText("!ls")
     slash = on.typed("/status", False)
-    assert isinstance(slash, Typed)
+    assert isinstance(slash, PreparedText)
     assert slash.paste == " /status "
-    assert on.typed("look at @app", False) == Typed("look at @app ")
-    assert on.typed("what is $x", False) == Typed("what is $x ")
-    assert on.typed("mail a@b.c", False) == Typed("mail a@b.c")
+    assert on.typed("look at @app", False) == PreparedText("look at @app ")
+    assert on.typed("what is $x", False) == PreparedText("what is $x ")
+    assert on.typed("mail a@b.c", False) == PreparedText("mail a@b.c")

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from yourcall.agents.codex.marks import mark, of_dialog, of_record
-from yourcall.agents.codex.read import read_line, settled
+from yourcall.agents.codex.call_marks import mark, of_dialog, of_record
+from yourcall.agents.codex.rollout import read_line, settled
 from yourcall.agents.sightings import CallResult, CallSeen
-from yourcall.events import CallSettled
-from yourcall.model import Answer, Moment, Option, Prompt, Question
-from yourcall.reading import Reading
+from yourcall.model.events import CallSettled
+from yourcall.model.prompts import Answer, Moment, Option, Prompt, Question
+from yourcall.model.screen import Reading
 
 DATA = Path(__file__).resolve().parents[2] / "data/codex"
 HOOKS = json.loads((DATA / "hook-payload-samples.json").read_text())

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kit.corpus import SHELLS, Case, by_name, cases
-from yourcall.agents.codex.screen import read_screen
-from yourcall.reading import Choice, Reading
+from yourcall.agents.codex.screen.read import read_screen
+from yourcall.model.screen import Reading, ScreenOption
 
 ASKED = "[ ! ] Action Required | Demo task | demo-app"
 RESTS = "Demo task | demo-app"
@@ -157,7 +157,7 @@ def test_any_approval(columns: int, heading: str, command: str, labels: list[str
         heading,
         heading,
         command,
-        tuple(Choice(str(n + 1), label) for n, label in enumerate(labels)),
+        tuple(ScreenOption(str(n + 1), label) for n, label in enumerate(labels)),
         selected,
     )
 
@@ -182,7 +182,7 @@ def test_any_question(
         "Question 1/2 (2 unanswered)",
         question,
         None,
-        tuple(Choice(str(n + 1), label, text) for n, (label, text) in enumerate(offered)),
+        tuple(ScreenOption(str(n + 1), label, text) for n, (label, text) in enumerate(offered)),
         selected,
         text_input=True,
     )
@@ -213,7 +213,7 @@ NEW = ["  Something new", "", "  A notice of a later version.", "", "› 1. Left
 def test_a_request_nobody_knows_is_unknown_not_missed() -> None:
     read = read_screen("\n".join(["› do it", "", "• Doing it", "", "", *NEW]), ASKED)
     assert (read.state, read.kind, read.title) == ("waiting", "unknown", "Something new")
-    assert read.options == (Choice("1", "Left"), Choice("2", "Right"))
+    assert read.options == (ScreenOption("1", "Left"), ScreenOption("2", "Right"))
     bare = read_screen(
         "\n".join(["› do it", "", "• Doing it", "", "", "  Something new", "  without rows"]), ASKED
     )

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yourcall.agents.codex.read import read_line, settled
-from yourcall.agents.codex.server import Server
-from yourcall.agents.codex.talk import HEADLESS
+from yourcall.agents.codex.live.connection import ServerConnection
+from yourcall.agents.codex.live.session import HEADLESS
+from yourcall.agents.codex.rollout import read_line, settled
 from yourcall.agents.codex.wire import Thread
-from yourcall.agents.talk import Child, Wish
+from yourcall.agents.session_spec import Child, StartOptions
 from yourcall.core.state import State
 from yourcall.core.step import step
-from yourcall.events import AnswerGiven, AnswerWritten, AnyEvent, HolderLost
-from yourcall.model import Answer, Prompt, Refused
+from yourcall.model.events import AnswerGiven, AnswerWritten, AnyEvent, HolderLost
+from yourcall.model.prompts import Answer, Prompt, Refused
 
 DATA = Path(__file__).resolve().parents[2] / "data/codex"
 CAPTURED = sorted(path.stem for path in (DATA / "app-server").glob("*.jsonl"))
@@ -36,7 +36,7 @@ def captured(name: str) -> list[tuple[str, dict[str, Any]]]:
 class Desk:
     """The core beside a connection: what is heard is posted, what is answered is written."""
 
-    server: Server = field(default_factory=lambda: Server("socket", "/a/socket"))
+    server: ServerConnection = field(default_factory=lambda: ServerConnection("socket", "/a/socket"))
     state: State = field(default_factory=State)
     rows: dict[str, Prompt] = field(default_factory=dict)
     bodies: dict[str, bytes] = field(default_factory=dict)
@@ -241,7 +241,7 @@ def test_a_join_reads_resumes_and_shows_what_waits() -> None:
     desk = Desk()
     late(desk)
     (prompt,) = desk.asking()
-    assert (prompt.title, prompt.held) == ("touch /etc/demo-marker", True)
+    assert (prompt.title, prompt.answerable) == ("touch /etc/demo-marker", True)
     (session,) = desk.state.sessions.values()
     assert session.links[0].kind == "socket"
     assert session.state == "waiting"
@@ -282,7 +282,7 @@ def test_a_request_of_before_is_held_again_and_an_answer_that_was_not_taken_come
     after.server.before.add(sent, after.bodies[sent.request])
     late(after)
     again = after.rows[prompt.id]
-    assert (again.state, again.held) == ("open", True)
+    assert (again.state, again.answerable) == ("open", True)
     assert "did not take the answer" in again.history[-2].detail
     assert after.server.before.give_up(after.now) == []
 
@@ -315,7 +315,7 @@ def test_a_pause_of_before_is_held_again_if_no_turn_has_been_since(same: bool) -
     assert not desk.server.awaits_replies
     assert desk.server.before.give_up(desk.now) == []
     (waits,) = [p for p in desk.rows.values() if p.kind == "ready" and p.state == "open"]
-    assert (waits.id == pause.id, waits.held, waits.body) == (same, True, said["text"])
+    assert (waits.id == pause.id, waits.answerable, waits.body) == (same, True, said["text"])
     answer = Answer("a9", "phone", "http", {}, {"next": "Yes."})
     for prompt in (pause, waits):
         assert isinstance(desk.server.answer(prompt, answer, b""), list) == (prompt.id == waits.id)
@@ -325,7 +325,7 @@ def test_what_a_new_server_does_not_know_is_told_as_such() -> None:
     before = Desk()
     late(before)
     (prompt,) = before.asking()
-    server = Server("socket", "/a/socket")
+    server = ServerConnection("socket", "/a/socket")
     server.before.add(prompt, before.bodies[prompt.request])
     (over,) = server.before.give_up(2000.0)
     before.post(over)
@@ -345,7 +345,7 @@ def test_a_session_that_a_new_server_has_not_loaded_is_over() -> None:
     (session,) = desk.state.sessions.values()
     (prompt,) = desk.asking()
     for loaded, over in ([session.id], False), ([], True):
-        server = Server("socket", "/a/socket")
+        server = ServerConnection("socket", "/a/socket")
         server.before.add_session(session.id)
         (first,) = server.open()
         told = server.hear(json.dumps({"id": json.loads(first)["id"], "result": {}}).encode(), 2000.0).lines
@@ -380,7 +380,7 @@ def test_the_end_of_a_turn_says_what_is_next() -> None:
 
 
 def test_a_plan_wants_a_word_where_no_terminal_shows_it() -> None:
-    desk = Desk(server=Server("stdio", "", Child(7, "1", "/tmp")))
+    desk = Desk(server=ServerConnection("stdio", "", Child(7, "1", "/tmp")))
     desk.server.open()
     for way, message in captured("plan-mode"):
         if way == "recv":
@@ -445,7 +445,7 @@ def test_captured_messages_with_a_hole_never_raise(data: st.DataObject) -> None:
             key = data.draw(st.sampled_from(sorted(params) or ["x"]))
             params[key] = data.draw(st.none() | st.integers() | st.text(max_size=5) | st.just([]) | st.just({}))
         desk.hear(message)
-    assert all(p.held == bool(p.questions) or p.state != "open" for p in desk.rows.values())
+    assert all(p.answerable == bool(p.questions) or p.state != "open" for p in desk.rows.values())
 
 
 def test_a_request_in_other_words_is_shown_and_left_to_the_desk() -> None:
@@ -520,9 +520,11 @@ def test_a_helper_that_is_over_is_forgotten() -> None:
     ("begun", "mode"), [("", "plan"), ("", "bypassPermissions"), ("bypassPermissions", "default")]
 )
 def test_a_mode_that_would_not_hold_is_refused_while_it_runs(begun: str, mode: str) -> None:
-    talk = HEADLESS.talk(Wish("/tmp", "x", begun), Child(7, "1", "/tmp"))
+    talk = HEADLESS.session(StartOptions("/tmp", "x", begun), Child(7, "1", "/tmp"))
     assert isinstance(talk.ask("mode", mode), Refused)
-    assert isinstance(HEADLESS.talk(Wish("/tmp", "x"), Child(7, "1", "/tmp")).ask("mode", "dontAsk"), tuple)
+    assert isinstance(
+        HEADLESS.session(StartOptions("/tmp", "x"), Child(7, "1", "/tmp")).ask("mode", "dontAsk"), tuple
+    )
 
 
 @pytest.mark.parametrize("message", ["Which region?", "Which zone?"])
@@ -534,7 +536,7 @@ def test_a_form_outside_of_a_turn_is_not_taken_for_one_of_an_earlier_server(mess
     thread = Thread(asked["params"]["threadId"], cwd="/tmp")
     rows: list[Prompt] = []
     for pid, words in ((7, "Which region?"), (8, message)):
-        desk = Desk(Server("stdio", "", Child(pid, f"s{pid}", "/tmp")))
+        desk = Desk(ServerConnection("stdio", "", Child(pid, f"s{pid}", "/tmp")))
         desk.server.own(thread, 1.0)
         params = {**asked["params"], "turnId": None, "message": words}
         for _ in range(2):  # and what is told again is the same

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yourcall.agents.codex.setup import EVENTS, add, blocked, check, remove, untrusted
-from yourcall.agents.set_up import Edited, parse_version
-from yourcall.model import Refused
+from yourcall.agents.kit.setup import Edited, parse_version
+from yourcall.model.prompts import Refused
 
 LAUNCHER = "/home/ann/.yourcall/hook"
 NEW = [(0, 166, 0)]

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from yourcall.agents.gemini import read as reading
-from yourcall.agents.gemini.composer import arrived, draft, typed
-from yourcall.agents.gemini.fill import fill
-from yourcall.agents.gemini.keys import GEMINI_SCREEN, dismiss, next_key, postponed, read
-from yourcall.agents.gemini.told import explain, offered
-from yourcall.agents.on_screen import Paste, Press, Shot, Typed
-from yourcall.agents.sightings import HookCall, Told
-from yourcall.model import Answer, Option, Prompt, Question, Refused
+from yourcall.agents.gemini import hooks as reading
+from yourcall.agents.gemini.screen.composer import arrived, draft, typed
+from yourcall.agents.gemini.screen.fill import fill
+from yourcall.agents.gemini.screen.keys import GEMINI_SCREEN, dismiss, next_key, postponed, read
+from yourcall.agents.gemini.screen.match import explain, offered
+from yourcall.agents.screen_spec import Paste, PreparedText, Press, Snapshot
+from yourcall.agents.sightings import AnnouncedCall, HookCall
+from yourcall.model.prompts import Answer, Option, Prompt, Question, Refused
 
 CORPUS = Path(__file__).parents[2] / "corpus" / "gemini"
 HOOKS: dict[str, list[dict[str, Any]]] = json.loads(
@@ -25,13 +25,13 @@ HOOKS: dict[str, list[dict[str, Any]]] = json.loads(
 )
 
 
-def shot_of(name: str) -> Shot:
+def shot_of(name: str) -> Snapshot:
     folder = CORPUS / name
     title = json.loads((folder / "meta.json").read_text()).get("pane_title") or ""
     return read(f"\x1b]2;{title}\x07" + (folder / "screen.txt").read_text())
 
 
-def told_of(payloads: list[dict[str, Any]]) -> list[Told]:
+def told_of(payloads: list[dict[str, Any]]) -> list[AnnouncedCall]:
     heard = [
         reading.read_hook(
             HookCall(1000.0 + n, p["hook_event_name"], json.dumps(p).encode(), {}, "", f"id{n:08d}")
@@ -111,7 +111,7 @@ def test_the_queue_is_told_apart_and_what_is_answered_is_not_meant_again() -> No
     assert explain(SHOTS["shell-parallel-120x40"], left) is None
 
 
-def shell_told(*commands: str) -> list[Told]:
+def shell_told(*commands: str) -> list[AnnouncedCall]:
     base = HOOKS["shell-120x40"]
     found: list[dict[str, Any]] = []
     for command in commands:
@@ -121,7 +121,7 @@ def shell_told(*commands: str) -> list[Told]:
     return told_of(found)
 
 
-def clipped(*lines: str) -> Shot:
+def clipped(*lines: str) -> Snapshot:
     """A shell dialog whose top is cut off the frame."""
     shot = SHOTS["shell-120x40"]
     return replace(shot, reading=replace(shot.reading, target=" ".join(lines), clipped=True))
@@ -209,7 +209,7 @@ def test_the_editors_nudge_is_dismissed_and_nothing_else_is() -> None:
 
 
 def played(
-    steps: Generator[Press | Paste | None, Shot, Refused | None], screen: Shot
+    steps: Generator[Press | Paste | None, Snapshot, Refused | None], screen: Snapshot
 ) -> tuple[set[object], object]:
     """What is pressed on a screen that stays as it is, and how that ends."""
     pressed: set[object] = set()
@@ -293,14 +293,14 @@ def test_the_input_box_is_empty_written_in_or_not_there() -> None:
 def test_a_text_is_made_safe_and_known_again() -> None:
     assert isinstance(typed("/quit", as_command=False), Refused)
     assert isinstance(typed("  /quit", as_command=False), Refused)
-    assert typed("/quit", as_command=True) == Typed("/quit")
-    assert typed("a\\", as_command=False) == Typed("a\\ ")
+    assert typed("/quit", as_command=True) == PreparedText("/quit")
+    assert typed("a\\", as_command=False) == PreparedText("a\\ ")
     assert isinstance(typed("a\x1b[2J", as_command=False), Refused)
     long = "line\n" * 7 + "end"
-    assert arrived("[Pasted Text: 8 lines]", Typed(long))
-    assert not arrived("[Pasted Text: 9 lines]", Typed(long))
-    assert arrived("two words", Typed("two  words"))
-    assert not arrived("xtwo words", Typed("two words"))
+    assert arrived("[Pasted Text: 8 lines]", PreparedText(long))
+    assert not arrived("[Pasted Text: 9 lines]", PreparedText(long))
+    assert arrived("two words", PreparedText("two  words"))
+    assert not arrived("xtwo words", PreparedText("two words"))
 
 
 def test_the_screen_is_one_whole() -> None:

@@ -10,14 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yourcall.agents.gemini import setup
-from yourcall.agents.gemini.conversation import read_entry
 from yourcall.agents.gemini.discover import found, runs
-from yourcall.agents.gemini.read import read_hook, read_line
-from yourcall.agents.set_up import Edited
+from yourcall.agents.gemini.hooks import read_hook, read_line
+from yourcall.agents.gemini.transcript import read_entry
+from yourcall.agents.kit.setup import Edited
 from yourcall.agents.sightings import CallResult, CallSeen, HookCall, Pane, Process
-from yourcall.conversation import Action, AssistantText, UserMessage
-from yourcall.events import PromptRaised, SessionEnded, SessionSeen
-from yourcall.model import Link, Refused
+from yourcall.model.conversation import Action, AssistantText, UserMessage
+from yourcall.model.events import PromptRaised, SessionEnded, SessionSeen
+from yourcall.model.prompts import Refused
+from yourcall.model.sessions import Link
 
 SESSION = "9506683b-cf2b-484e-9b7c-293ee7e90ad3"
 HEAD = {"session_id": SESSION, "transcript_path": "/h/.gemini/tmp/p/chats/s.jsonl", "cwd": "/p"}

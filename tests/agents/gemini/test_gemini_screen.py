@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kit.corpus import SHELLS, Case, by_name, cases
-from yourcall.agents.gemini.screen import read_screen
-from yourcall.reading import Choice, Reading
+from yourcall.agents.gemini.screen.read import read_screen
+from yourcall.model.screen import Reading, ScreenOption
 
 ASKED = "✋  Action Required (demo-app)"
 RESTS = "◇  Ready (demo-app)"
@@ -170,7 +170,7 @@ def test_any_command(columns: int, command: str, labels: list[str], queue: bool,
         "Shell",
         "Allow execution of [Shell]?",
         command,
-        tuple(Choice(str(n + 1), label) for n, label in enumerate(labels)),
+        tuple(ScreenOption(str(n + 1), label) for n, label in enumerate(labels)),
         selected,
     )
 
@@ -201,12 +201,12 @@ def test_any_question(
     margin = " " * (6 if ticks is None else 9)
     for n, (label, text) in enumerate(offered):
         drawn += [f"{mark(n)} {n + 1}. {tick(n)}{label}", *wrapped(text, inner, margin, margin)]
-    options = [Choice(str(n + 1), label, text) for n, (label, text) in enumerate(offered)]
+    options = [ScreenOption(str(n + 1), label, text) for n, (label, text) in enumerate(offered)]
     drawn.append(f"{mark(count)} {count + 1}. {tick(count)}Enter a custom value")
-    options.append(Choice(str(count + 1), "Enter a custom value"))
+    options.append(ScreenOption(str(count + 1), "Enter a custom value"))
     if ticks is not None:
         drawn += [f"{mark(count + 1)}  Done", "   Finish selection"]
-        options.append(Choice(None, "Done", "Finish selection"))
+        options.append(ScreenOption(None, "Done", "Finish selection"))
     drawn += ["", "Enter to select · ↑/↓ to navigate"]
     read = read_screen("\n".join(box(drawn, columns)), ASKED)
     assert read == Reading(
@@ -230,7 +230,7 @@ def test_a_dialog_nobody_knows_is_not_missed() -> None:
     for title, kind in ((ASKED, "unknown"), (None, "unknown"), (RESTS, "startup")):
         read = read_screen("\n".join(box(NEW, 80)), title)
         assert (read.state, read.kind, read.title) == ("waiting", kind, "Something new")
-        assert read.options == (Choice("1", "Left"), Choice("2", "Right"))
+        assert read.options == (ScreenOption("1", "Left"), ScreenOption("2", "Right"))
 
 
 def test_a_question_cut_short_says_so_and_leaves_the_marker_out() -> None:

@@ -1,6 +1,7 @@
-// The one place that talks HTTP.
+// The one place that talks HTTP; what it sends is signed with the key of this browser.
 // Rule: a refusal is a value with its sentence; only a line that is down is an exception (`NoLine`).
 
+import { signedFetch } from "../../../src/yourcall/server/assets/key.js";
 import type { Problem } from "./types";
 
 export class NoLine extends Error {}
@@ -22,7 +23,7 @@ export async function call<T>(method: string, path: string, body?: unknown, pati
   try {
     const text = body === undefined ? null : body instanceof Blob ? body : JSON.stringify(body);
     const signal = AbortSignal.timeout(patience);
-    reply = await fetch(path, { method, body: text, credentials: "same-origin", signal });
+    reply = await signedFetch(path, { method, body: text, credentials: "same-origin", signal });
     data = await reply.json();
   } catch (error) {
     // A reply that is no JSON comes from something between us and yourcall: as good as no line.

@@ -5,34 +5,22 @@ import { decision } from "./form";
 import type { PromptView } from "./types";
 import { commandOf, fieldsOf } from "./words";
 
-// What a card tells in its own way: beside a command (how long it may take changes nothing), and beside a change.
-const BY_COMMAND: ReadonlySet<string> = new Set(["command", "cmd", "description", "timeout"]);
-const BY_CHANGE: ReadonlySet<string> = new Set([
-  "file_path", "notebook_path", "path", "old_string", "new_string", "replace_all", "edits", "new_source", "content",
-]);
-const CHANGES: ReadonlySet<string> = new Set(["Edit", "MultiEdit", "NotebookEdit", "Write"]);
-// Their sentence, and all they get in the body, say as much as their title.
-const SPOKEN: ReadonlySet<string> = new Set(["Read", "WebFetch", "WebSearch"]);
-
 const spelt = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
 /** Fields of the tool that are told nowhere else, one on a line. */
 export function besides(prompt: PromptView): string {
-  if (prompt.kind !== "permission") return "";
-  const tool = prompt.tool?.name ?? "";
-  const command = commandOf(prompt) !== "";
+  const { action } = prompt;
+  if (!action) return "";
+  const fields = fieldsOf(prompt);
   const paragraphs = new Set(prompt.body.split("\n\n").map((each) => each.trim()));
   const told = (name: string, value: unknown): boolean => {
-    if (value === null || value === "" || (name === "cwd" && value === prompt.cwd)) return true;
-    if (command) return BY_COMMAND.has(name) || (name === "run_in_background" && (tool === "Bash" || tool === "PowerShell"));
-    if (CHANGES.has(tool)) return BY_CHANGE.has(name) && (typeof value !== "object" || Array.isArray(value));
-    if (tool === "apply_patch" && name === "changes") return true; // the body is the whole of them
+    if (action.command || action.kind === "write") return false;
     const alone = Array.isArray(value) ? value.join("\n") : spelt(value);
     return paragraphs.has(alone.trim()) || prompt.body.includes(`${name}: ${spelt(value)}`) || prompt.body.includes(`"${name}":`);
   };
-  return Object.entries(fieldsOf(prompt))
-    .filter(([name, value]) => !told(name, value))
-    .map(([name, value]) => `${name}: ${spelt(value)}`)
+  return action.more
+    .filter(({ name }) => !told(name, fields[name]))
+    .map(({ name, value }) => `${name}: ${value}`)
     .join("\n");
 }
 
@@ -43,7 +31,7 @@ export function asking(prompt: PromptView): string {
   const title = prompt.title.replace(/ ?…$/, "").trim();
   if (question && title && question.text.trim().startsWith(title)) return question.text.trim();
   if (prompt.kind !== "permission" || commandOf(prompt)) return "";
-  const tool = prompt.tool?.name ?? "";
-  if (CHANGES.has(tool) || SPOKEN.has(tool) || tool.startsWith("mcp__")) return "";
+  // Their sentence, and all they get in the body, say as much as their title.
+  if (["write", "read", "fetch", "search", "mcp"].includes(prompt.action?.kind ?? "")) return "";
   return prompt.body.includes(title) ? "" : prompt.title;
 }

@@ -2,7 +2,9 @@
 // Rule: made from what the tool gets, not from a summary; what is too much to compare is shown whole, old then new.
 
 import { diffWordsWithSpace, structuredPatch } from "diff";
-import { textOf, type Fields } from "./words";
+import { rowPieces } from "./textRows";
+import type { PromptView } from "./types";
+import { fieldsOf } from "./words";
 
 export interface Part {
   text: string;
@@ -11,7 +13,9 @@ export interface Part {
 
 export interface Row {
   kind: "same" | "old" | "new" | "gap";
-  parts: Part[];
+  text: string;
+  /** The line that this one replaces, or is replaced by: compared word by word when it is drawn. */
+  twin?: string;
 }
 
 export interface Change {
@@ -20,32 +24,20 @@ export interface Change {
   note: string;
 }
 
-// A phone compares this much in the blink of an eye; beyond it nobody reads word by word.
-const PATIENCE = 150;
+// A frame that takes longer is felt; what is not compared by then is shown whole.
+const PATIENCE = 60;
 const LONGEST_LINE = 2000;
 
 /** The changes a tool would make, or null for a tool that edits no part of a file. */
-export function changesOf(tool: string, fields: Fields): Change[] | null {
-  const whole = textOf(fields, "file_path", "notebook_path", "path");
-  const listed = Array.isArray(fields["edits"]) ? (fields["edits"] as unknown[]) : [];
-  const edits: Fields[] | null =
-    tool === "Edit" ? [fields]
-    : tool === "MultiEdit" ? listed.filter((one): one is Fields => typeof one === "object" && one !== null)
-    : tool === "NotebookEdit" ? [{ new_string: fields["new_source"] }]
-    : tool === "Write" ? [{ new_string: fields["content"] }]
-    : null;
-  return edits && edits.map((edit) => ({
-    path: textOf(edit, "file_path", "path") || whole,
-    rows: rowsOf(textOf(edit, "old_string"), textOf(edit, "new_string")),
-    note: tool === "NotebookEdit" ? inNotebook(fields["edit_mode"]) : edit["replace_all"] === true ? "Every occurrence in the file." : "",
-  }));
+export function changesOf(prompt: PromptView): Change[] | null {
+  const { action } = prompt;
+  // Of a patch over several files the body is the whole, with what is asked besides.
+  if (action?.kind !== "write" || !action.changes.length || action.changes.some((each) => each.diff || each.change === "delete")) return null;
+  if ("changes" in fieldsOf(prompt)) return null;
+  return action.changes.map((each) => ({ path: each.path, rows: rowsOf(each.old, each.new), note: each.note }));
 }
 
-/** Of a notebook only the new cell is told; what becomes of the one that is there is not to be guessed from it. */
-const inNotebook = (mode: unknown): string =>
-  mode === "delete" ? "The cell is deleted." : mode === "insert" ? "A cell is added." : "What the cell holds now is replaced.";
-
-const row = (kind: Row["kind"], text: string): Row => ({ kind, parts: [{ text, changed: false }] });
+const row = (kind: Row["kind"], text: string): Row => ({ kind, text });
 
 const lines = (text: string): string[] => (text ? text.replace(/\n$/, "").split("\n") : []);
 
@@ -62,7 +54,7 @@ export function rowsOf(old: string, next: string): Row[] {
     while (at < all.length) {
       const olds = run(all, at, "-");
       const news = run(all, at + olds.length, "+");
-      out.push(...paired(olds, news));
+      for (const each of paired(olds, news)) out.push(each);
       if (!olds.length && !news.length) out.push(row("same", all[at]!.slice(1)));
       at += olds.length + news.length || 1;
     }
@@ -70,19 +62,48 @@ export function rowsOf(old: string, next: string): Row[] {
   return out;
 }
 
-/** The rows of a unified diff, as an agent's record keeps it. */
+/** Where a hunk is, from its header: `@@ -10,3 +12,4 @@ def total():` is line 12, in `def total():`. */
+function hunkTitle(header: string): string {
+  const [, at = "", inside = ""] = /^@@ -[\d,]+ \+(\d+)[\d,]* @@ ?(.*)/.exec(header) ?? [];
+  return at ? `Line ${at}${inside ? ` · ${inside}` : ""}` : "⋯";
+}
+
+// A header outside of a hunk; inside of one, a line that looks like it is a line of the file.
+const FILE_HEADER = /^(?:---|\+\+\+|diff|index|new file|deleted file|old mode|new mode|similarity|rename|copy) /;
+
+/** The rows of a unified diff, as git or an agent's record writes it. */
 export function rowsOfPatch(text: string): Row[] {
-  const all = lines(text).filter((each) => !/^(?:---|\+\+\+|\\) /.test(each));
   const out: Row[] = [];
-  let at = 0;
-  while (at < all.length) {
-    const olds = run(all, at, "-");
-    const news = run(all, at + olds.length, "+");
-    out.push(...paired(olds, news));
-    const one = all[at]!;
-    if (!olds.length && !news.length) out.push(one.startsWith("@@") ? row("gap", "⋯") : row("same", one.slice(1)));
-    at += olds.length + news.length || 1;
+  const all = lines(text);
+  const counted = all.some((each) => /^@@ -\d/.test(each));
+  let [olds, news]: [string[], string[]] = [[], []];
+  let [oldLeft, newLeft] = [0, 0];
+  const flush = (): void => {
+    for (const each of paired(olds, news)) out.push(each);
+    [olds, news] = [[], []];
+  };
+  for (const each of all) {
+    const inside = counted ? oldLeft > 0 || newLeft > 0 : !FILE_HEADER.test(each) && !each.startsWith("@@");
+    if (!inside) {
+      flush();
+      const header = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/.exec(each);
+      if (header) [oldLeft, newLeft] = [Number(header[1] ?? 1), Number(header[2] ?? 1)];
+      if (each.startsWith("@@")) out.push(row("gap", hunkTitle(each)));
+    } else if (each.startsWith("-")) {
+      if (news.length) flush();
+      olds.push(each.slice(1));
+      oldLeft--;
+    } else if (each.startsWith("+")) {
+      news.push(each.slice(1));
+      newLeft--;
+    } else if (!each.startsWith("\\")) {
+      flush();
+      out.push(row("same", each.slice(1)));
+      oldLeft--;
+      newLeft--;
+    }
   }
+  flush();
   return out;
 }
 
@@ -92,25 +113,70 @@ function run(all: string[], from: number, mark: string): string[] {
   return all.slice(from, end).map((text) => text.slice(1));
 }
 
-/** Lines that were replaced one for one show which words changed. */
+/** Lines that were replaced one for one are compared with each other. */
 function paired(olds: string[], news: string[]): Row[] {
-  if (!olds.length || olds.length !== news.length) {
-    return [...olds.map((text) => row("old", text)), ...news.map((text) => row("new", text))];
-  }
-  const before: Row[] = [];
-  const after: Row[] = [];
-  olds.forEach((old, n) => {
-    const next = news[n] ?? "";
-    const words = old.length + next.length < LONGEST_LINE ? diffWordsWithSpace(old, next) : null;
-    const kept = words?.filter((word) => !word.added && !word.removed).reduce((sum, word) => sum + word.value.trim().length, 0);
-    // Two lines with little in common are two lines, not one that changed.
-    if (!words || !kept || kept * 4 < Math.min(old.length, next.length)) {
-      before.push(row("old", old));
-      after.push(row("new", next));
-      return;
+  const twins = olds.length === news.length;
+  return [
+    ...olds.map((text, n): Row => (twins ? { kind: "old", text, twin: news[n]! } : row("old", text))),
+    ...news.map((text, n): Row => (twins ? { kind: "new", text, twin: olds[n]! } : row("new", text))),
+  ];
+}
+
+/** The line, with the words marked that its twin does not have. Two lines with little in common are not compared. */
+export function partsOf({ kind, text, twin }: Row): Part[] {
+  const whole = [{ text, changed: false }];
+  if (twin === undefined || text.length + twin.length >= LONGEST_LINE) return whole;
+  const words = diffWordsWithSpace(kind === "old" ? text : twin, kind === "old" ? twin : text);
+  const kept = words.filter((word) => !word.added && !word.removed).reduce((sum, word) => sum + word.value.trim().length, 0);
+  if (!kept || kept * 4 < Math.min(text.length, twin.length)) return whole;
+  return words
+    .filter((word) => (kind === "old" ? !word.added : !word.removed))
+    .map((word) => ({ text: word.value, changed: kind === "old" ? word.removed : word.added }));
+}
+
+/** How many lines come and go. */
+export function sums(changes: Change[]): { added: number; removed: number; rows: number; letters: number } {
+  const sum = { added: 0, removed: 0, rows: 0, letters: 0 };
+  for (const change of changes) {
+    for (const { kind, text } of change.rows) {
+      sum.rows++;
+      sum.letters += text.length;
+      if (kind === "new") sum.added++;
+      else if (kind === "old") sum.removed++;
     }
-    before.push({ kind: "old", parts: words.filter((word) => !word.added).map((word) => ({ text: word.value, changed: word.removed })) });
-    after.push({ kind: "new", parts: words.filter((word) => !word.removed).map((word) => ({ text: word.value, changed: word.added })) });
-  });
-  return [...before, ...after];
+  }
+  return sum;
+}
+
+/** A row of a change as it is drawn: a line that is too long takes several. */
+export interface DrawnRow {
+  row: Row;
+  from: number;
+  to: number;
+}
+
+export function drawnRows(rows: readonly Row[]): DrawnRow[] {
+  const out: DrawnRow[] = [];
+  for (const row of rows) {
+    let from = 0;
+    for (const piece of rowPieces(row.text)) {
+      out.push({ row, from, to: from + piece.length });
+      from += piece.length;
+    }
+  }
+  return out;
+}
+
+/** The parts of a drawn row. */
+export function drawnParts({ row, from, to }: DrawnRow): Part[] {
+  const all = partsOf(row);
+  if (from === 0 && to === row.text.length) return all;
+  const out: Part[] = [];
+  let at = 0;
+  for (const part of all) {
+    const text = part.text.slice(Math.max(0, from - at), Math.max(0, to - at));
+    if (text) out.push({ text, changed: part.changed });
+    at += part.text.length;
+  }
+  return out;
 }

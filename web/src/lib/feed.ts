@@ -2,9 +2,10 @@
 // Rule: messages are handled one after the other; one that fails ends the line, and the next one starts from what
 // was surely handled.
 
+import { feedProtocols, forgetKey } from "../../../src/yourcall/server/assets/key.js";
 import { get } from "./api";
 import { clock } from "./clock.svelte";
-import type { LiveNews, Status } from "./types";
+import type { HeadView, LiveNews, Status } from "./types";
 
 /** Which conversation to tell of, and where in it this client is. */
 export interface WatchRequest {
@@ -22,6 +23,8 @@ export interface Listener {
   line(state: LineState, why: string): void;
   /** Whether rules are paused, as the feed begins. */
   brake(paused: boolean | null): void;
+  /** The end of the record, as the feed begins, and the time there. */
+  head(head: HeadView | null, now: number): void;
 }
 
 const REVOKED = 4001;
@@ -37,6 +40,8 @@ const BEAT = 20_000;
 export class Feed {
   private seq: number | null = null;
   private socket: WebSocket | null = null;
+  /** While a ticket for the next line is asked for. */
+  private asking: object | null = null;
   private pause = SHORTEST;
   private timer = 0;
   private turn: Promise<void> = Promise.resolve();
@@ -67,6 +72,7 @@ export class Feed {
   stop(): void {
     this.wanted = false;
     this.seq = null;
+    this.asking = null;
     clearTimeout(this.timer);
     const old = this.socket;
     this.socket = null;
@@ -90,6 +96,7 @@ export class Feed {
     if (!this.wanted) return;
     const old = this.socket;
     this.socket = null;
+    this.asking = null;
     old?.close();
     this.pause = SHORTEST;
     this.connect();
@@ -107,11 +114,24 @@ export class Feed {
     this.hurry();
   }
 
+  /** A browser cannot sign the opening of a WebSocket: it brings a ticket, which is good once. */
   private connect(): void {
     clearTimeout(this.timer);
-    if (!this.wanted || this.socket) return;
+    if (!this.wanted || this.socket || this.asking) return;
+    const mine = {};
+    this.asking = mine;
+    const answered = (protocols: string[] | null): void => {
+      if (mine !== this.asking) return;
+      this.asking = null;
+      if (protocols) this.open(protocols);
+      else void this.lost(0);
+    };
+    feedProtocols(AbortSignal.timeout(SLOWEST)).then(answered, () => answered(null));
+  }
+
+  private open(protocols: string[]): void {
     const after = this.seq === null ? "" : `?after=${this.seq}`;
-    const mine = new WebSocket(`${location.origin.replace(/^http/, "ws")}/api/live${after}`);
+    const mine = new WebSocket(`${location.origin.replace(/^http/, "ws")}/api/live${after}`, protocols);
     this.socket = mine;
     clearTimeout(this.opening);
     this.opening = window.setTimeout(() => this.give(mine), SLOWEST);
@@ -138,12 +158,16 @@ export class Feed {
   }
 
   private async lost(code: number): Promise<void> {
-    if (code === REVOKED) return this.to.line("unpaired", "This device was revoked.");
+    if (code === REVOKED) {
+      await forgetKey();
+      return this.to.line("unpaired", "This device was revoked.");
+    }
     this.to.line("down", "");
     // A browser does not tell why a WebSocket was refused; a plain request does.
-    const status = await get<Status>("/api/status").then((reply) => reply.status, () => 0);
-    if (status === 401) return this.to.line("unpaired", "");
-    if (!this.wanted || this.socket) return;
+    const told = await get<Status>("/api/status").catch(() => null);
+    // One that was paired by a cookie is told why it has to be paired again.
+    if (told?.status === 401) return this.to.line("unpaired", /^Pair this device/.test(told.error) ? "" : told.error);
+    if (!this.wanted || this.socket || this.asking) return;
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => this.connect(), this.pause * (0.5 + Math.random()));
     this.pause = Math.min(this.pause * 2, LONGEST);
@@ -159,6 +183,7 @@ export class Feed {
         this.seq = message.seq;
       }
       this.to.brake(message.paused);
+      this.to.head(message.head, message.now);
       this.to.line("live", "");
       return this.wish ? this.sayWish() : undefined;
     }

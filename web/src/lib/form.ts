@@ -8,9 +8,9 @@ export type Effect = Option["effect"];
 export const ALLOWS: ReadonlySet<Effect> = new Set(["allow_once", "allow_session", "allow_always"]);
 export const REFUSES: ReadonlySet<Effect> = new Set(["deny", "stop"]);
 
-/** A yes that lasts, or one to something dangerous (`risk` says why), is held and not tapped; a no never is. */
+/** What the daemon wants confirmed, a yes that lasts, or one to what `risk` warns of, is held and not tapped; a no never is. */
 export const needsHold = (option: Option, risk: string): boolean =>
-  option.effect === "allow_always" || (risk !== "" && !REFUSES.has(option.effect));
+  !REFUSES.has(option.effect) && (option.confirm || option.effect === "allow_always" || risk !== "");
 
 export interface Filled {
   picks: Record<string, string[]>;
@@ -52,7 +52,7 @@ export function objections(questions: Question[], filled: Filled): Record<string
 function objection(question: Question, picks: string[], text: string): string {
   if (!picks.length && !text) {
     if (!question.required) return "";
-    return question.options.length ? "Choose one, please." : "This one is needed.";
+    return question.options.length ? "Choose one." : "Required";
   }
   if (!text || (question.type !== "number" && question.type !== "integer")) return "";
   const whole = question.type === "integer";

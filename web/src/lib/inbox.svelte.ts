@@ -1,21 +1,27 @@
 // What waits, and what becomes of an answer: the state behind every view.
-// Rule: the server's word about a prompt always wins over ours; new prompts are added below, never above, and
-// nothing is taken away while a finger is on the glass.
+// Rule: the server's word about a prompt always wins over ours; new prompts are added below, never above, and what was
+// answered keeps its place until nobody has tapped for a while.
 
 import { call, get, NoLine, part } from "./api";
-import { touched } from "./calm";
 import { Feed, type LineState, type WatchRequest } from "./feed";
-import { empty, type Filled } from "./form";
-import { answers, forgetAll, forgetAnswer, keepAnswer, whenForgotten, type KeptAnswer } from "./kept";
-import type { AnswerReply, AnswerRequest, DeviceView, LiveNews, Page, PromptStory, PromptView, SessionView } from "./types";
+import { choices } from "./choices.svelte";
+import { empty, REFUSES as REFUSED, type Filled } from "./form";
+import { grouped } from "./group";
+import { answers, forgetAll, forgetAnswer, keepAnswer, keepHead, whenForgotten, type KeptAnswer } from "./kept";
+import { here } from "./place.svelte";
+import { missingSince } from "./recordHead";
+import { idleFor } from "./tapGuard";
+import type { AnswerReply, AnswerRequest, DeviceView, HeadView, LiveNews, Option, Page, PromptStory, PromptView, SessionView } from "./types";
 import { line } from "./visible";
 import { agentName, bounce, DONE, fate, project, sentence, standing } from "./words";
 
 export interface Mine {
   request: AnswerRequest;
   label: string;
-  /** `sending`: no reply yet. `waiting`: there is no line. `told`: the server has it. */
-  stage: "sending" | "waiting" | "told";
+  effect: Option["effect"];
+  /** `undo`: not sent yet, and can be undone. `sending`: no reply yet. `waiting`: there is no line. `told`: the server
+      has it. */
+  stage: "undo" | "sending" | "waiting" | "told";
 }
 
 export interface Note {
@@ -29,9 +35,13 @@ export class Card {
   note: Note | null = $state.raw(null);
   /** One line instead of a card: there is nothing to decide any more. */
   slim = $state(false);
+  /** One line that leads to the whole: there are many, and this is not the first of its session. */
+  compact = $state(false);
   /** What was typed and picked so far; it survives a look elsewhere. */
   filled: Filled = $state(empty());
   edited: string | null = $state(null);
+  /** The last answer that was given here; it is named while its end is waited for. */
+  given: Pick<Mine, "label" | "effect"> | null = $state.raw(null);
   doneAt = 0;
 
   constructor(prompt: PromptStory | PromptView) {
@@ -52,7 +62,16 @@ export class Card {
 const LINGER = 150;
 // Somebody else's answer is worth a moment longer.
 const ELSEWHERE = 15_000;
+// What is answered keeps its place until no finger has been near for this long: the next tap of an impatient thumb
+// must find what the last one left there. Longer where it would move the buttons of a prompt that still waits.
+const NOBODY_TAPS = 3_000;
+const NOBODY_IS_NEAR = 10_000;
 const SAID_FOR = 6_000;
+// How many prompts of one session are shown whole in the list; fewer where there are many in all.
+const WHOLE = 3;
+const MANY = 8;
+// Long enough to see what one has done, short enough that nobody waits for it.
+export const UNDO_FOR = 3_000;
 const RETRY = 3_000;
 
 class Inbox {
@@ -61,17 +80,26 @@ class Inbox {
   line: LineState = $state("connecting");
   why = $state("");
   me = $state("");
+  /** How this device is named in what is written down: names may change, ids do not. */
+  author = $state("");
+  /** What this device was given: nothing is offered that the server would refuse. */
+  may: DeviceView["scopes"] = $state.raw([]);
   /** The last thing that happened, in a line; also read out by a screen reader. */
   said: Note | null = $state.raw(null);
   loaded = $state(false);
+  /** Paired just now, for the first time: if nothing waits, the person is shown around. */
+  welcome = $state(false);
   /** Nothing is decided by rule now; null until it is known. */
   paused: boolean | null = $state(null);
+  /** When this device noted a head of the record that the machine's record does not hold any more, in seconds. */
+  rewritten: number | null = $state(null);
   /** Goes up whenever the record of what was answered may have become another. */
   moves = $state(0);
   /** Sessions that go by another id since this page was opened. */
   renamed: Record<string, string> = $state.raw({});
   /** Answers from before the app was closed, whose prompts have not been heard of yet. */
   orphans: KeptAnswer[] = $state.raw(answers());
+  private recordEnd: HeadView | null = null;
   private saidAt = 0;
   private added: (page: Page, session: string) => void = () => undefined;
   private retry = 0;
@@ -80,11 +108,21 @@ class Inbox {
     news: (message) => this.news(message),
     line: (state, why) => this.lineIs(state, why),
     brake: (paused) => (this.paused = paused ?? false),
+    head: (head, now) => {
+      this.recordEnd = head;
+      void missingSince(head, now).then((since) => (this.rewritten = since));
+    },
   });
 
   constructor() {
     setInterval(() => this.settle(), 100);
     whenForgotten((id) => this.forgotten(id));
+  }
+
+  /** The person has read the warning: from here on the record as it is now counts. */
+  trustRecord(): void {
+    keepHead(this.recordEnd && { ...this.recordEnd, at: Date.now() / 1000 });
+    this.rewritten = null;
   }
 
   get waiting(): Card[] {
@@ -113,8 +151,10 @@ class Inbox {
     this.orphans = [];
     this.cards = [];
     this.sessions = [];
+    this.said = null;
     this.loaded = false;
     this.paused = null;
+    this.rewritten = null;
     this.why = why;
     this.line = "unpaired";
   }
@@ -131,26 +171,27 @@ class Inbox {
     if (!prompts.ok || !sessions.ok) throw new NoLine("no lists");
     if (early && (this.loaded || this.line === "unpaired")) return;
     this.sessions = sessions.data;
-    if (devices.ok) this.me = devices.data.find((device) => device.current)?.name ?? "";
+    const own = devices.ok ? devices.data.find((device) => device.current) : undefined;
+    if (own) [this.me, this.author, this.may] = [own.name, `${own.name} (${own.id})`, own.scopes];
     const there = new Set(prompts.data.map((prompt) => prompt.id));
-    // What is gone and holds no answer of ours is gone; the rest is asked about one by one, here or in `flush`.
-    this.cards = this.cards.filter((card) => there.has(card.prompt.id) || card.mine !== null);
-    const pauses = (prompt: PromptView): number => Number(prompt.kind === "ready" || prompt.kind === "problem");
-    const fresh = [...prompts.data].sort((a, b) => pauses(a) - pauses(b) || a.opened_at - b.opened_at);
+    const fresh = prompts.data; // in the order of every list
     // A list tells no history. One that was on its way while we answered would say that the answer came back.
     const doubted = (card: Card, prompt: PromptView): boolean => "history" in card.prompt && card.prompt.state !== prompt.state;
-    // An answer that had arrived may have come to its end before the feed began: nobody else tells of that.
-    const again = this.cards.filter((card) => !there.has(card.prompt.id) && card.mine?.stage !== "waiting");
+    // What ended before the feed began is told by nobody else: it is asked about one by one, here or in `flush`. It
+    // keeps its place meanwhile; nothing below it moves because the line was away.
+    const again = this.cards.filter((card) => !there.has(card.prompt.id) && card.mine?.stage !== "waiting" && !DONE.has(card.prompt.state));
     for (const prompt of fresh) {
       const card = this.find(prompt.id);
       if (card && doubted(card, prompt)) again.push(card);
       else this.take(prompt, this.loaded);
     }
+    if (!this.loaded) this.arrange();
     this.loaded = true;
     this.moves++;
     for (const card of again) {
       const now = await get<PromptStory>(`/api/prompts/${part(card.prompt.id)}`);
       if (now.ok) this.update(card, now.data);
+      else if (now.status === 404) this.dismiss(card);
     }
   }
 
@@ -158,8 +199,8 @@ class Inbox {
   async brake(on: boolean): Promise<string> {
     try {
       const reply = await call("POST", on ? "/api/pause" : "/api/resume");
-      if (reply.status === 401) this.unpair("This device is not paired any more.");
-      if (!reply.ok) return line(reply.error) || "That did not work.";
+      if (reply.status === 401) this.unpair("This device is no longer paired.");
+      if (!reply.ok) return line(reply.error) || "That didn't work.";
       this.paused = on;
       this.say(on ? "Rules are paused: everything waits for you." : "Rules decide again.", on ? "late" : "good");
       return "";
@@ -202,7 +243,12 @@ class Inbox {
     const card = this.find(prompt.id);
     if (card) return this.update(card, prompt);
     if (DONE.has(prompt.state)) return;
-    this.cards = [...this.cards, this.adopt(prompt)];
+    // Below all that blocks as much: only what blocks less moves down for it.
+    const above = this.cards.findLastIndex((other) => other.prompt.rank <= prompt.rank) + 1;
+    const fresh = this.adopt(prompt);
+    const before = this.cards.slice(0, above);
+    fresh.compact = before.length - 1 - before.findLastIndex((other) => other.prompt.session_id !== prompt.session_id) >= this.whole;
+    this.cards = [...before, fresh, ...this.cards.slice(above)];
     if (aloud && prompt.state === "open") this.say(`New in ${project(prompt.cwd)}: ${sentence(prompt)}`, "late");
   }
 
@@ -217,7 +263,7 @@ class Inbox {
     const card = new Card(prompt);
     const kept = this.orphans.find((each) => each.id === prompt.id);
     if (kept && card.free) {
-      card.mine = { request: kept.request, label: kept.label, stage: "waiting" };
+      card.mine = { request: kept.request, label: kept.label, effect: "choose", stage: "waiting" };
       this.orphans = this.orphans.filter((each) => each !== kept);
     }
     return card;
@@ -236,9 +282,11 @@ class Inbox {
     const was = card.prompt;
     if ("history" in was && "history" in prompt && prompt.history.length < was.history.length) return;
     card.prompt = prompt;
+    if (attempts(prompt) > attempts(was)) this.say(`An agent tried to answer this itself, and was refused: ${this.short(card)}`, "bad");
     if (prompt.state === "open" && was.state !== "open") {
       this.own(card, null);
       card.slim = false;
+      card.given = null;
       const why = "history" in prompt ? bounce(prompt) : "";
       card.note = { text: `It came back${why ? `: ${why}` : ". Answer it again."}`, tone: "bad" };
       this.say(`It came back: ${this.short(card)}`, "bad");
@@ -247,8 +295,8 @@ class Inbox {
       card.doneAt = Date.now();
       const told = standing(prompt, this.me, Date.now() / 1000);
       const mine = card.mine;
-      if (mine?.stage === "waiting" && prompt.answered_by !== this.me) this.drop(card, mine);
-      else this.say(`${this.short(card)}: ${told.text}`, told.tone === "good" ? "good" : "late");
+      if ((mine?.stage === "waiting" || mine?.stage === "undo") && prompt.answered_by !== this.me) this.drop(card, mine);
+      else this.say(`${this.short(card)}: ${told.text}`, told.tone === "good" ? "good" : told.tone === "no" ? "bad" : "late");
       this.own(card, null);
     }
   }
@@ -260,16 +308,47 @@ class Inbox {
 
   // -- what the person says
 
-  async answer(card: Card, request: AnswerRequest, label: string): Promise<void> {
+  async answer(card: Card, request: AnswerRequest, label: string, effect: Option["effect"] = "choose"): Promise<void> {
     if (!card.free) return;
     card.note = null;
-    const mine: Mine = { request, label, stage: "sending" };
+    card.given = { label, effect };
+    // Without a line it waits anyway, and can be taken back. An edited command is not kept on this device (lib/kept.ts):
+    // it is sent at once, before the page can be closed.
+    const stage = choices.undo && this.line === "live" && !document.hidden && request.input === undefined ? "undo" : "sending";
+    // What was looked at goes with it: if something else is asked under this id by now, it is not an answer to that.
+    const mine: Mine = { request: { ...request, seen: card.prompt.version }, label, effect, stage };
     this.own(card, mine);
-    await this.deliver(card, mine);
+    navigator.vibrate?.(REFUSED.has(effect) ? [10, 60, 10] : 10);
+    if (stage === "undo") await this.undone(card, mine);
+    else await this.deliver(card, mine);
+  }
+
+  /** The moment in which it can be undone; whoever leaves the page does not undo it. */
+  private async undone(card: Card, mine: Mine): Promise<void> {
+    await new Promise<void>((over) => {
+      const leaves = (): void => {
+        if (document.hidden) end();
+      };
+      const timer = setTimeout(() => end(), UNDO_FOR);
+      const end = (): void => {
+        clearTimeout(timer);
+        document.removeEventListener("visibilitychange", leaves);
+        removeEventListener("pagehide", end);
+        over();
+      };
+      document.addEventListener("visibilitychange", leaves);
+      addEventListener("pagehide", end);
+    });
+    if (card.mine !== mine) return; // undone, or settled by somebody else
+    const sent: Mine = { ...mine, stage: "sending" };
+    this.own(card, sent);
+    await this.deliver(card, sent);
   }
 
   takeBack(card: Card): void {
-    if (card.mine?.stage === "waiting") this.own(card, null);
+    if (card.mine?.stage !== "waiting" && card.mine?.stage !== "undo") return;
+    card.given = null;
+    this.own(card, null);
   }
 
   takeBackKept(kept: KeptAnswer): void {
@@ -286,17 +365,18 @@ class Inbox {
   private async deliver(card: Card, mine: Mine, repeated = false): Promise<void> {
     try {
       const path = `/api/prompts/${part(card.prompt.id)}/answer`;
-      // A rule's hold shows as a button that is held: whoever got here has said it twice.
-      const request = card.prompt.hold ? { ...mine.request, sure: true } : mine.request;
-      const reply = await call<AnswerReply>("POST", path, request);
-      if (reply.status === 401) return this.unpair("This device is not paired any more.");
+      const reply = await call<AnswerReply>("POST", path, mine.request);
+      if (reply.status === 401) return this.unpair("This device is no longer paired.");
       // What was tried before may have been on its way all the time: then it is late behind itself, and counts.
-      const first = repeated && reply.data.result === "too_late" && this.me !== "" && reply.data.by === this.me;
+      const late = reply.data.result === "too_late";
+      const ours = late && this.me !== "" && reply.data.by === this.me;
+      const first = repeated && ours;
       if (card.mine === mine) this.own(card, reply.ok || first ? { ...mine, stage: "told" } : null);
       const detail = line(reply.data.detail || reply.error);
       if (first) card.note = null;
-      else if (reply.data.result === "too_late") card.note = { text: `Yours came too late: ${detail}.`, tone: "late" };
-      else if (!reply.ok) card.note = { text: detail || "That did not work. Try again.", tone: "bad" };
+      else if (ours) card.note = { text: `${detail[0]?.toUpperCase() ?? ""}${detail.slice(1)}.`, tone: "good" };
+      else if (late) card.note = { text: `Yours came too late: ${detail}.`, tone: "late" };
+      else if (!reply.ok) card.note = { text: detail || "That didn't work. Try again.", tone: "bad" };
       if (reply.data.prompt) this.update(card, reply.data.prompt);
     } catch (error) {
       if (!(error instanceof NoLine)) throw error;
@@ -310,7 +390,7 @@ class Inbox {
   private async flushKept(): Promise<void> {
     for (const kept of this.orphans) {
       const now = await get<PromptStory>(`/api/prompts/${part(kept.id)}`);
-      if (now.status === 401) return this.unpair("This device is not paired any more.");
+      if (now.status === 401) return this.unpair("This device is no longer paired.");
       this.takeBackKept(kept);
       if (!now.ok) {
         this.say(`${fate(kept.label, null, this.me)} ${now.error}`, "late");
@@ -341,7 +421,7 @@ class Inbox {
       try {
         const now = await get<PromptStory>(`/api/prompts/${part(card.prompt.id)}`);
         if (card.mine !== mine) continue; // taken back, or settled by the feed
-        if (now.status === 401) return this.unpair("This device is not paired any more.");
+        if (now.status === 401) return this.unpair("This device is no longer paired.");
         if (!now.ok) this.drop(card, mine, now);
         else if (now.data.state === "open" && now.data.held) {
           const again: Mine = { ...mine, stage: "sending" };
@@ -373,24 +453,52 @@ class Inbox {
     this.cards = this.cards.filter((each) => each !== card);
   }
 
-  /** Make cards small and take them away: only when nobody touches the page. */
+  private get whole(): number {
+    return this.cards.length >= MANY ? 1 : WHOLE;
+  }
+
+  /** Those of one session together, the first of them whole: only while nobody looks, for it moves what is there. */
+  private arrange(): void {
+    const bySession = grouped(this.cards, (card) => card.prompt.session_id);
+    const cards = [...bySession.values()].flat();
+    for (const group of bySession.values()) group.forEach((card, n) => (card.compact = n >= this.whole));
+    if (cards.some((card, n) => card !== this.cards[n])) this.cards = cards;
+  }
+
+  /** The lists anew, because the person asks for it. */
+  async refresh(): Promise<void> {
+    await this.snapshot().catch(() => undefined);
+  }
+
+  /** Make cards small and take them away: only when nobody is about to tap where they are. */
   private settle(): void {
     if (this.said && Date.now() - this.saidAt > SAID_FOR) this.said = null;
-    if (touched() || !this.cards.length) return;
+    const unseen = (here.at.view !== "home" && !here.wide) || document.hidden;
+    const idle = unseen ? Infinity : idleFor();
+    if (idle < NOBODY_TAPS || !this.cards.length) return;
     const now = Date.now();
-    const gone = (card: Card): boolean => {
-      if (!DONE.has(card.prompt.state) || card.note !== null) return false;
-      const ours = card.prompt.state === "confirmed" && card.prompt.answered_by === this.me;
-      return now - card.doneAt > (ours ? LINGER : ELSEWHERE);
-    };
-    for (const card of this.cards) {
-      // What is about to go is not made small first: one move, not two.
-      const leaves = card.prompt.state === "confirmed" && card.prompt.answered_by === this.me && card.note === null;
-      const over = DONE.has(card.prompt.state) || card.prompt.state === "accepted";
-      if (over !== card.slim && !leaves) card.slim = over;
+    const gone = new Set<Card>();
+    let above = false; // above one that can be answered: that one would move
+    for (const card of [...this.cards].reverse()) {
+      if (idle >= (above ? NOBODY_IS_NEAR : NOBODY_TAPS)) this.shrink(card, now, gone);
+      above ||= card.free;
     }
-    if (this.cards.some(gone)) this.cards = this.cards.filter((card) => !gone(card));
+    if (gone.size) this.cards = this.cards.filter((card) => !gone.has(card));
+    if (idle >= NOBODY_IS_NEAR) this.arrange();
+  }
+
+  private shrink(card: Card, now: number, gone: Set<Card>): void {
+    const over = DONE.has(card.prompt.state);
+    const ours = card.prompt.state === "confirmed" && card.prompt.answered_by === this.me;
+    // What is about to go is not made small first: one move, not two.
+    if (over && card.note === null && now - card.doneAt > (ours ? LINGER : ELSEWHERE)) gone.add(card);
+    else if (!(ours && card.note === null)) card.slim = over || card.prompt.state === "accepted";
   }
 }
 
 export const inbox = new Inbox();
+
+/** How often a process of an agent's tried to answer it; each time it was refused. */
+function attempts(prompt: PromptStory | PromptView): number {
+  return "history" in prompt ? prompt.history.filter((moment) => moment.by === "agent process").length : 0;
+}

@@ -1,8 +1,9 @@
-// The person's own words that have not arrived yet: answers without a line, drafts, and what was sent before.
-// Rule: the only thing that this app stores. Nothing an agent said is in it, and all of it goes when the device is
-// unpaired; where a browser keeps nothing, everything still works until the page is closed.
+// The person's own words that have not arrived yet: answers without a line, drafts, and what was sent before. And the
+// head of the machine's record that was seen last, and how this device answers.
+// Rule: the only thing that this app stores besides its key. Nothing an agent said is in it, and all of it but the head and the choices goes when the device
+// is unpaired; where a browser keeps nothing, everything still works until the page is closed.
 
-import type { AnswerRequest } from "./types";
+import type { AnswerRequest, HeadView } from "./types";
 
 export interface KeptAnswer {
   id: string;
@@ -14,6 +15,8 @@ export interface KeptAnswer {
 const ANSWERS = "yourcall.answers";
 const DRAFTS = "yourcall.drafts";
 const SENT = "yourcall.sent";
+const HEAD = "yourcall.head";
+const CHOICES = "yourcall.choices";
 // More is not a backlog of answers but a mistake.
 const MOST = 200;
 const MOST_SENT = 50;
@@ -37,6 +40,21 @@ function write(name: string, value: unknown): void {
     // Full, or forbidden: it is kept for as long as the page is open.
   }
 }
+
+/** `at`: when it was noted, in seconds. It outlives the pairing: whoever replaces the record replaces the devices, too. */
+export interface NotedHead extends HeadView {
+  at: number;
+}
+
+export const notedHead = (): NotedHead | null => read<NotedHead | null>(HEAD, null);
+
+export function keepHead(head: NotedHead | null): void {
+  write(HEAD, head);
+}
+
+/** How this device answers (lib/choices.svelte.ts); it outlives the pairing. */
+export const keptChoices = (): Record<string, boolean> => read<Record<string, boolean>>(CHOICES, {});
+export const keepChoices = (choices: Record<string, boolean>): void => write(CHOICES, choices);
 
 export const answers = (): KeptAnswer[] => read<KeptAnswer[]>(ANSWERS, []);
 

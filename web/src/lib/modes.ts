@@ -6,7 +6,7 @@ export const STARTS = ["claude", "codex"];
 /** Claude's; other agents keep to what they are set up with. */
 export const MODES = [
   { id: "default", about: "Asks before it acts" },
-  { id: "acceptEdits", about: "Edits files without asking" },
-  { id: "plan", about: "Only plans" },
+  { id: "acceptEdits", about: "Accepts edits without asking" },
+  { id: "plan", about: "Plans only" },
   { id: "dontAsk", about: "Denies what no rule allows" },
 ];

@@ -52,6 +52,13 @@ export async function tryPush(): Promise<{ text: string; tone: "good" | "bad" }>
   return { text: "Sent. If nothing shows within a few seconds, look at the notification settings of this device and at its do-not-disturb.", tone: "good" };
 }
 
+/** This browser was paired again, as another device: what it had subscribed to is told to that one. */
+export async function renewPush(): Promise<void> {
+  if (!able() || Notification.permission !== "granted") return;
+  const here = await subscription();
+  if (here) await call("POST", "/api/push", here.toJSON());
+}
+
 async function subscription(): Promise<PushSubscription | null> {
   const worker = await navigator.serviceWorker.getRegistration();
   return (await worker?.pushManager.getSubscription()) ?? null;

@@ -50,7 +50,7 @@ export class Talk {
       const more = this.before === null ? "" : `&before=${this.before}&file=${part(this.file)}`;
       const reply = await get<Page>(`/api/sessions/${part(this.id)}/conversation?limit=${PAGE}${more}`);
       if (reply.status === 401) return inbox.unpair("");
-      this.problem = reply.ok ? "" : reply.status === 404 ? "This session is not on record any more." : reply.error;
+      this.problem = reply.ok ? "" : reply.status === 404 ? "This session is no longer on record." : reply.error;
       if (!reply.ok) return;
       const first = !this.file || reply.data.restarted;
       if (first) this.anew(reply.data);
@@ -93,6 +93,19 @@ export class Talk {
     if (fresh.length) this.append(fresh);
     this.end = Math.max(this.end, page.end);
     return fresh.length > 0;
+  }
+
+  /** Files that were named in what is loaded, the latest first. */
+  get paths(): string[] {
+    const all = this.blocks.flatMap((block) => block.items.flatMap(({ entry }) => (entry.type === "action" ? entry.paths : [])));
+    return [...new Set(all.reverse())];
+  }
+
+  /** Loads back to the message at this offset; false if it is not on record. */
+  async reach(offset: number): Promise<boolean> {
+    const has = (): boolean => this.blocks.some((block) => block.items.some((item) => item.entry.offset === offset));
+    while (!has() && this.before !== null && this.before > offset && !this.problem) await this.load();
+    return has();
   }
 
   private anew(page: Page): void {

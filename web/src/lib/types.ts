@@ -3,7 +3,7 @@
 /** One tool call. `detail`: when started what will be done, when completed what came of it. `child` is the id of the subagent that this call started: its conversation is a file of its own. */
 export interface Action {
   type: "action";
-  kind: "command" | "file_change" | "note" | "tool" | "web";
+  kind: "command" | "file_change" | "note" | "question" | "tool" | "web";
   phase: "completed" | "started";
   call_id: string;
   tool: string;
@@ -19,6 +19,24 @@ export interface Action {
   subagent: string;
 }
 
+/** What a permission would do, in the same words for every agent. `tool` is the agent's own name for it, to be shown. `command`: what a shell would be given; `shell` names the one that is no POSIX shell. `purpose`: what the agent says it is for. `paths`: every file it names. `url`, `host`: where it connects to. `server`, `name`: an MCP server and its tool. `unboxed`: it leaves the agent's sandbox. `more`: the fields of the input that nothing else here tells. */
+export interface ActionView {
+  kind: "command" | "fetch" | "mcp" | "other" | "read" | "search" | "write";
+  tool: string;
+  command: string;
+  shell: "" | "powershell";
+  background: boolean;
+  purpose: string;
+  paths: string[];
+  changes: FileChange[];
+  url: string;
+  host: string;
+  server: string;
+  name: string;
+  unboxed: boolean;
+  more: InputField[];
+}
+
 export interface AnswerReply {
   result: "accepted" | "bounced" | "confirmed" | "refused" | "sent" | "taken" | "too_late" | "unsure";
   detail: string;
@@ -27,7 +45,7 @@ export interface AnswerReply {
   prompt: PromptStory | null;
 }
 
-/** One question: `option` and/or `text`. Several: `choices` and `texts` by question. Words may be option ids, labels or a unique effect word such as `allow` or `deny`. `input` replaces the tool's input. `sure`: said twice; a prompt on `hold` is allowed only with this. */
+/** One question: `option` and/or `text`. Several: `choices` and `texts` by question. Words may be option ids, labels or a unique effect word such as `allow` or `deny`. `input` replaces the tool's input; it is judged like the tool's own. `sure`: the person confirmed it; a prompt on `hold`, and a risky edited `input`, are allowed only with this. `seen`: the prompt's `version` that was looked at; if what is asked has changed since, the answer is refused. */
 export interface AnswerRequest {
   option?: string | null;
   question?: string | null;
@@ -36,13 +54,14 @@ export interface AnswerRequest {
   texts?: Record<string, string>;
   input?: Record<string, unknown> | null;
   sure?: boolean;
+  seen?: string;
   wait?: number;
 }
 
 /** A question of a script's. `name`: who asks. `id`: the script's own word for it; told again, it is the same question. `attended`: somebody waits for the answer, and without them it is withdrawn. */
 export interface Ask {
   question: string;
-  options?: (string | ReadChoice)[];
+  options?: (string | RequestsChoice)[];
   free_text?: boolean;
   multi_select?: boolean;
   body?: string;
@@ -74,6 +93,16 @@ export interface AssistantText {
   subagent: string;
 }
 
+/** `id` names it in a request: a path may hold bytes that are no text. `touched`: the agent's record names it. `added` and `removed` are None for a binary file, or where they were not counted. */
+export interface ChangedFile {
+  id: string;
+  path: string;
+  kind: "added" | "deleted" | "modified" | "untracked";
+  touched: boolean;
+  added: number | null;
+  removed: number | null;
+}
+
 /** All channels, or the named one. `wait`: so long for somebody to tap the test's button. */
 export interface ChannelTestRequest {
   name?: string;
@@ -102,11 +131,24 @@ export interface Compaction {
   subagent: string;
 }
 
+export interface CostView {
+  session_id: string;
+  agent: string;
+  project: string;
+  cost_usd: number;
+  started_at: number;
+}
+
+export interface CountView {
+  name: string;
+  count: number;
+}
+
 export interface DeviceRequest {
   name: string;
 }
 
-/** `seen_at` is 0 until it came in for the first time; `current` is the one that asks. */
+/** `seen_at` is 0 until it came in for the first time; `current` is the one that asks. `key`: a script's token, a browser's own key; void: it was let in by a cookie, and has to be paired again. */
 export interface DeviceView {
   id: string;
   name: string;
@@ -114,10 +156,17 @@ export interface DeviceView {
   seen_at: number;
   revoked_at: number | null;
   current: boolean;
+  scopes: ("admin" | "answer" | "read" | "rules" | "steer")[];
+  key: "browser" | "token" | "void";
 }
 
 export interface Done {
   done: boolean;
+}
+
+/** `input`: the tool's whole input as it would be sent with a yes. */
+export interface EditedRequest {
+  input: Record<string, unknown>;
 }
 
 /** What was added to the conversation that this client watches; it goes on at `page.end` of `page.file`. `session_id`: the session as it goes by now. `page.restarted`: another file, whose last page this is. */
@@ -126,6 +175,25 @@ export interface EntriesNews {
   session_id: string;
   subagent: string;
   page: Page;
+}
+
+/** What becomes of one file. `old` and `new` are the part that is replaced and what takes its place; of a `write`, `new` is the whole file; of a `delete`, `old` is. `diff`: a unified diff, where only that is told. `to`: where it is moved. `note`: what else is true of it, in a sentence. */
+export interface FileChange {
+  path: string;
+  change: "delete" | "edit" | "write";
+  old: string;
+  new: string;
+  diff: string;
+  to: string;
+  note: string;
+}
+
+/** One file's change as a unified diff; `complete`: False if its end was cut off. */
+export interface FilePatch {
+  id: string;
+  path: string;
+  patch: string;
+  complete: boolean;
 }
 
 /** An answer as a script reads it; `options` are ids. `input`: the edited tool input, or null. */
@@ -137,16 +205,29 @@ export interface GivenView {
   input: unknown | null;
 }
 
-/** The first message of a feed. `snapshot`: nothing before `seq` will follow, so fetch the lists now. `paused`: nothing is decided by rule now; null where there are no rules. `now`: the time here, in seconds: a phone's own clock may be wrong. */
+/** One link of the chain over the record: its place, and the hash that seals everything up to it. */
+export interface HeadView {
+  place: number;
+  hash: string;
+}
+
+/** The first message of a feed. `snapshot`: nothing before `seq` will follow, so fetch the lists now. `paused`: nothing is decided by rule now; null where there are no rules. `now`: the time here, in seconds: a phone's own clock may be wrong. `head`: the end of the chain over the record; a client that keeps it can ask later whether the record still holds it. */
 export interface Hello {
   type: "hello";
   seq: number;
   snapshot: boolean;
   paused: boolean | null;
   now: number;
+  head: HeadView | null;
 }
 
-/** One thing to answer: buttons for `options`, a text field for `textInput`, both if there are both. */
+/** A field of a tool's input; `value` is its text, or JSON if it is no text. */
+export interface InputField {
+  name: string;
+  value: string;
+}
+
+/** One thing to answer: buttons for `options`, a text field for `textInput`, both if there are both. `multiSelect`: several options may be chosen. */
 export interface InteractivePrompt {
   requestId: string;
   type: "loop-detected" | "permission" | "plan" | "question";
@@ -154,8 +235,16 @@ export interface InteractivePrompt {
   description: string;
   toolName: string | null;
   toolInput: unknown | null;
-  options: InteractiveChoice[] | null;
+  options: ConvertChoice[] | null;
   textInput: TextInput | null;
+  multiSelect: boolean;
+}
+
+/** What a tool would do with an edited input, and how risky a yes to that is. `confirm`: by option, why it needs a confirmation. */
+export interface JudgedView {
+  action: ActionView | null;
+  risk: Risk;
+  confirm: Record<string, string>;
 }
 
 export interface KeyRequest {
@@ -187,6 +276,8 @@ export interface LogLine {
   state: "accepted" | "answering" | "confirmed" | "desk" | "ended" | "open" | "sent" | "unsure";
   outcome: "allowed" | "denied" | "stopped" | "unknown" | null;
   detail: string;
+  author_certainty: string;
+  device_id: string;
 }
 
 export interface ModeRequest {
@@ -204,11 +295,19 @@ export interface MomentView {
   detail: string;
 }
 
-/** The only time the token is shown; just its hash is kept. */
+/** The only time the token is shown; just its hash is kept. A browser with a key has none. `run` and `now` (milliseconds) are the server's own: what a browser signs has them in it. */
 export interface NewDevice {
   id: string;
   name: string;
   token: string;
+  scopes: ("admin" | "answer" | "read" | "rules" | "steer")[];
+  run: string;
+  now: number;
+}
+
+export interface NewDeviceRequest {
+  name: string;
+  scopes?: ("admin" | "answer" | "read" | "rules" | "steer")[];
 }
 
 export interface NewSession {
@@ -225,13 +324,16 @@ export interface Notice {
   subagent: string;
 }
 
-/** One way to answer a question; `description` says in plain words what it will do in this agent. */
+/** One way to answer a question; `description` says in plain words what it will do in this agent. `confirm`: it needs a confirmation by the person, and `confirm_reason` says why. `digit`: its number in the agent's own dialog, '' where that is not known for certain. */
 export interface Option {
   id: string;
   label: string;
   effect: "allow_always" | "allow_once" | "allow_session" | "choose" | "deny" | "reply" | "stop";
   description: string;
   preview: string;
+  confirm: boolean;
+  confirm_reason: string;
+  digit: string;
 }
 
 /** Some entries of one transcript, oldest first. `next_before` leads to the page before this one; None: this one is the first. `end` is where a follower goes on. `file` names the file the offsets belong to; `restarted`: it is not the one that was asked for. */
@@ -243,9 +345,11 @@ export interface Page {
   restarted: boolean;
 }
 
+/** `key`: a browser's own public key, a P-256 point in base64url; it then signs, and gets no token. */
 export interface PairRequest {
   code: string;
   name?: string;
+  key?: string;
 }
 
 export interface PairingCode {
@@ -292,13 +396,15 @@ export interface PromptNews {
   prompt: PromptStory;
 }
 
+/** Where several may be chosen: `selectedOptions`, or `selectedOption` with commas between them. */
 export interface PromptResponse {
   requestId: string;
   selectedOption?: string | null;
   textValue?: string | null;
+  selectedOptions?: string[];
 }
 
-/** A prompt with everything that happened to it. */
+/** A prompt with everything that happened to it. `author_certainty`: how the author of its answer is known. */
 export interface PromptStory {
   id: string;
   kind: "elicitation" | "loop" | "permission" | "plan" | "problem" | "question" | "ready" | "startup" | "trust" | "unknown";
@@ -320,10 +426,15 @@ export interface PromptStory {
   closed_at: number | null;
   machine: string;
   branch: string;
+  version: string;
+  rank: number;
+  action: ActionView | null;
+  risk: Risk;
   history: MomentView[];
+  author_certainty: string;
 }
 
-/** A prompt as lists show it. */
+/** A prompt as lists show it. `version` is another one as soon as anything else is asked under this id. `rank`: its place in any list, before its age; the lower, the more it blocks its agent. `action`: what the tool of a permission would do, in the same words for every agent; null if there is none, or it cannot be read. `risk`: how risky a yes is, the same wherever the prompt is shown. */
 export interface PromptView {
   id: string;
   kind: "elicitation" | "loop" | "permission" | "plan" | "problem" | "question" | "ready" | "startup" | "trust" | "unknown";
@@ -345,6 +456,10 @@ export interface PromptView {
   closed_at: number | null;
   machine: string;
   branch: string;
+  version: string;
+  rank: number;
+  action: ActionView | null;
+  risk: Risk;
 }
 
 /** A rule that was not made yet, what it would have decided, and what the rules say to the prompt now. */
@@ -371,7 +486,7 @@ export interface PushView {
   subscribed: boolean;
 }
 
-/** One thing that is asked. `type` is set for a field of a form: what the text must be read as. */
+/** One thing that is asked. `type` is set for a field of a form: what the text must be read as. `header`: the agent's own short name for the question, if it gave one. */
 export interface Question {
   id: string;
   text: string;
@@ -382,6 +497,7 @@ export interface Question {
   type: "" | "integer" | "number" | "text";
   minimum: number | null;
   maximum: number | null;
+  header: string;
 }
 
 /** Who decided how many, how long prompts waited, and the rules that would have saved most taps. */
@@ -412,6 +528,12 @@ export interface Result {
   at: number;
   offset: number;
   subagent: string;
+}
+
+/** How risky a yes to a prompt is, and why, in one sentence. `unclear`: nobody can tell what it would do. A yes to what is not `low` needs a confirmation. */
+export interface Risk {
+  level: "high" | "low" | "unclear";
+  reason: string;
 }
 
 /** A new rule: like a `prompt`, or as `text`, one section of TOML. `until`: seconds since 1970. */
@@ -469,6 +591,10 @@ export interface SavingView {
   taps: number;
 }
 
+export interface ScopesRequest {
+  scopes: ("admin" | "answer" | "read" | "rules" | "steer")[];
+}
+
 /** A terminal as it looks now, colours as escapes. `tag`: what to give as `seen`. No cursor: -1. */
 export interface ScreenView {
   tag: string;
@@ -479,10 +605,36 @@ export interface ScreenView {
   cursor_y: number;
 }
 
+/** A prompt that holds the words; `excerpt` is the place where it does. */
+export interface SearchHit {
+  id: string;
+  kind: "elicitation" | "loop" | "permission" | "plan" | "problem" | "question" | "ready" | "startup" | "trust" | "unknown";
+  agent: string;
+  session_id: string;
+  cwd: string;
+  title: string;
+  excerpt: string;
+  state: "accepted" | "answering" | "confirmed" | "desk" | "ended" | "open" | "sent" | "unsure";
+  opened_at: number;
+}
+
 /** A message for a session. `as_command`: a leading `/` or `!` is meant as the agent's own command. */
 export interface SendRequest {
   text: string;
   as_command?: boolean;
+}
+
+/** `start` and `head` are commits; "" where there is none. `complete`: False if files were left out. */
+export interface SessionChanges {
+  session_id: string;
+  against: "head" | "record" | "start";
+  root: string;
+  files: ChangedFile[];
+  branch: string;
+  start: string;
+  head: string;
+  complete: boolean;
+  note: string;
 }
 
 export interface SessionNews {
@@ -509,6 +661,18 @@ export interface SessionView {
   machine: string;
   branch: string;
   cost_usd: number;
+  warning: string;
+}
+
+/** Who changed which device, rule, channel or person, and when. `number` counts them from 1. */
+export interface SettingsLine {
+  number: number;
+  at: number;
+  area: "channels" | "devices" | "pause" | "people" | "rules";
+  what: string;
+  about: string;
+  by: string;
+  detail: string;
 }
 
 /** What the agent is saying right now, before the message is whole; empty between messages. */
@@ -539,13 +703,28 @@ export interface StartableView {
   agent: string;
 }
 
-/** `prompts` counts by state what is not closed; `seq` is where a live feed would go on. */
+/** Where the time went. `complete`: False if there are more prompts than were counted. `median_wait`: half of the prompts waited longer for a person. `saved`: an estimate, that median for each prompt a rule decided. */
+export interface StatsView {
+  since: number;
+  until: number;
+  complete: boolean;
+  waiting: WaitedView[];
+  median_wait: number;
+  kinds: CountView[];
+  answered: CountView[];
+  by_rule: number;
+  saved: number;
+  costs: CostView[];
+}
+
+/** `prompts` counts by state what is not closed; `seq` is where a live feed would go on. `head`: the end of the chain over the record; note it, and ask for it later. */
 export interface Status {
   version: string;
   seq: number;
   prompts: Record<string, number>;
   sessions: number;
   paused: boolean;
+  head: HeadView | null;
 }
 
 /** `answer`: the id of the answer that the script has. */
@@ -576,6 +755,12 @@ export interface Thinking {
   at: number;
   offset: number;
   subagent: string;
+}
+
+/** It opens the live feed once, within `seconds`. */
+export interface Ticket {
+  ticket: string;
+  seconds: number;
 }
 
 /** What one request to the model used. */
@@ -653,15 +838,23 @@ export interface WaitView {
   total: number;
 }
 
+/** How long prompts of one project waited for a person on one day, in seconds. `day`: when it began. */
+export interface WaitedView {
+  day: number;
+  project: string;
+  seconds: number;
+  prompts: number;
+}
+
 /** One option; `id` is what the script gets back, the label if it is empty. */
-export interface ReadChoice {
+export interface RequestsChoice {
   label: string;
   id: string;
   description: string;
   effect: "allow_always" | "allow_once" | "allow_session" | "choose" | "deny" | "reply" | "stop";
 }
 
-export interface InteractiveChoice {
+export interface ConvertChoice {
   value: string;
   label: string;
 }

@@ -37,74 +37,65 @@ export function textOf(fields: Fields, ...names: string[]): string {
   return "";
 }
 
-const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+/** The command that a permission would run; empty if it runs none. */
+export const commandOf = (prompt: PromptView): string => prompt.action?.command ?? "";
 
-/** The command a tool would run, as a shell would be given it; empty for a tool that runs none. */
-export function commandOf(prompt: PromptView): string {
-  // What a server's tool calls its command is one field among others.
-  if (prompt.kind !== "permission" || prompt.tool?.name.startsWith("mcp__")) return "";
-  const fields = fieldsOf(prompt);
-  const list = fields["command"] ?? fields["cmd"];
-  if (!Array.isArray(list)) return textOf(fields, "command", "cmd");
-  const words = list.map(String);
-  // `bash -lc '…'` is how some agents spell what is in the quotes.
-  const shell = words.length === 3 && /(?:^|\/)(?:ba|z|da)?sh$/.test(words[0]!) && /^-l?c$/.test(words[1]!);
-  return shell ? words[2]! : words.map(quoted).join(" ");
-}
+/** Why a yes is risky, as the daemon judged it; empty if nothing speaks for it. */
+export const warning = (prompt: PromptView): string => (prompt.risk.level === "low" ? "" : prompt.risk.reason);
 
 const file = (path: string): string => line(path.split("/").pop() ?? path);
 
-/** What will happen, in one plain sentence without the agent's own words. */
+// A title is read at a glance; the whole stands below it.
+const TITLE = 120;
+
+const titled = (text: string): string => {
+  const first = line(text.slice(0, 2 * TITLE));
+  return first.length > TITLE || text.length > 2 * TITLE ? `${first.slice(0, TITLE - 1)}…` : first;
+};
+
+/** What is asked, as short as a title: of a permission the command, or what is done to which file; else what the agent has. */
 export function sentence(prompt: PromptView): string {
   const who = agentName(prompt.agent);
-  const fields = fieldsOf(prompt);
   switch (prompt.kind) {
     case "question":
-      return prompt.questions.length > 1 ? `${who} asks ${prompt.questions.length} questions` : `${who} asks`;
+      return prompt.questions.length > 1 ? `${who} has ${prompt.questions.length} questions` : `${who} has a question`;
     case "plan":
-      return `${who} has a plan and wants to start`;
+      return `${who} has a plan`;
     case "elicitation":
-      return line(prompt.title) || "A server wants something from you";
+      return line(prompt.title) || "A server needs something from you";
     case "trust":
-      return `${who} asks whether to trust this folder`;
+      return "Trust this folder?";
     case "ready":
-      return `${who} is done and waits for you`;
+      return `${who} is done`;
     case "problem":
       return `${who} has stopped`;
     case "loop":
-      return `${who} asks whether to go on`;
+      return `${who} asks whether to continue`;
     case "startup":
-      return `${who} asks something at its start`;
+      return `${who} has a question before it starts`;
     case "unknown":
-      return `${who} waits for something`;
+      return `${who} is waiting`;
     case "permission":
       break;
   }
+  const { action } = prompt;
+  if (action?.command) return titled(action.command);
   const tool = prompt.tool?.name ?? "";
-  const path = textOf(fields, "file_path", "notebook_path", "path");
-  switch (tool) {
-    case "Bash":
-    case "PowerShell":
-      return fields["run_in_background"] === true ? `${who} wants to run in the background` : `${who} wants to run`;
-    case "Write":
-      return `${who} wants to write ${file(path)}`;
-    case "Edit":
-    case "MultiEdit":
-    case "NotebookEdit":
-      return `${who} wants to change ${file(path)}`;
-    case "Read":
-      return `${who} wants to read ${file(path)}`;
-    case "WebFetch":
-      return `${who} wants to fetch a page`;
-    case "WebSearch":
-      return `${who} wants to search the web`;
+  const path = action?.paths[0] ?? "";
+  switch (action?.kind) {
+    case "write":
+      return `${action.changes.some((each) => each.change === "write") ? "Write" : "Edit"} ${file(path)}`;
+    case "read":
+      if (path && !action.more.some((each) => each.name === "pattern")) return `Read ${file(path)}`;
+      break;
+    case "fetch":
+      return "Fetch a web page";
+    case "search":
+      return "Search the web";
+    case "mcp":
+      return `Use ${line(action.name)} of ${line(action.server)}`;
   }
-  if (tool.startsWith("mcp__")) {
-    const [server = "", ...name] = tool.slice(5).split("__");
-    return `${who} wants to use ${line(name.join("__"))} of ${line(server)}`;
-  }
-  if (commandOf(prompt)) return `${who} wants to run`;
-  return tool ? `${who} wants to use ${line(tool)}` : `${who} asks for permission`;
+  return tool ? `Use ${line(tool)}` : `${who} asks for permission`;
 }
 
 /** What something cost; less than a cent is still something. */
@@ -137,18 +128,46 @@ export const DONE: ReadonlySet<string> = new Set(["confirmed", "desk", "ended"])
 export const ON_ITS_WAY: ReadonlySet<string> = new Set(["answering", "sent", "accepted"]);
 
 const OUTCOMES: Record<string, string> = { allowed: "allowed", denied: "denied", stopped: "denied and stopped" };
+// What is asked there is answered, and nothing is allowed by it.
+const ANSWERED: ReadonlySet<string> = new Set(["question", "elicitation", "ready", "problem", "loop", "startup"]);
 
-export const outcome = (prompt: Pick<LogLine, "outcome">): string => OUTCOMES[prompt.outcome ?? ""] ?? "";
+export const outcome = (prompt: Pick<LogLine, "outcome" | "kind">): string => {
+  if (prompt.outcome === "allowed" && ANSWERED.has(prompt.kind)) return "answered";
+  return prompt.outcome === "allowed" && prompt.kind === "plan" ? "approved" : (OUTCOMES[prompt.outcome ?? ""] ?? "");
+};
+
+/** What was answered, while its end is waited for. Nothing is called allowed before the agent's record says so. */
+export const given = (effect: Option["effect"], label: string): string =>
+  effect === "deny" ? "Denied" : effect === "stop" ? "Denied and stopped" : label;
+
+/** The same, once it is on its way. */
+export const sent = (effect: Option["effect"], label: string, agent: string): string =>
+  effect === "deny" || effect === "stop" ? `${given(effect, label)} · waiting for ${agent}…` : `${label} sent. Waiting for ${agent}…`;
+
+/** What of a body was not on the screen. */
+export const unseenWords = (unseen: number, total: number): string =>
+  `${unseen.toLocaleString()} of ${total.toLocaleString()} ${total === 1 ? "line" : "lines"} not shown`;
+
+/** What a permission is for, without the agent's name: the heading over a command or a change. */
+export function what(prompt: PromptView): string {
+  if (commandOf(prompt)) return fieldsOf(prompt)["run_in_background"] === true ? "Run a command in the background" : "Run a command";
+  if (prompt.kind === "plan") return "Plan";
+  return sentence(prompt);
+}
 
 export interface Told {
   text: string;
-  tone: "" | "good" | "bad" | "late";
+  /** `no`: a refusal, as it was meant; `bad`: something is wrong. */
+  tone: "" | "good" | "no" | "bad" | "late";
   /** How far an answer is: 0 pressed, 1 sent, 2 accepted, 3 the agent moved on; none if it is not about one. */
   step: number | null;
 }
 
 /** Where a prompt stands, for the person who holds this phone. `me` is the name of this device. */
-export function standing(prompt: PromptStory | PromptView, me: string, now: number): Told {
+export function standing(prompt: PromptStory | PromptView, me: string, now: number, answer: { label: string; effect: Option["effect"] } | null = null): Told {
+  const agent = agentName(prompt.agent);
+  const own = answer && prompt.answered_by === me ? answer : null;
+  const tone = own?.effect === "deny" || own?.effect === "stop" ? "no" : own?.effect.startsWith("allow") ? "good" : "";
   const by = prompt.answered_by ?? "";
   const mine = by === me && me !== "";
   const who = mine ? "you" : by === "cli" ? "the command line" : line(by) || "somebody";
@@ -159,28 +178,31 @@ export function standing(prompt: PromptStory | PromptView, me: string, now: numb
   const how = outcome(prompt);
   switch (prompt.state) {
     case "answering":
-      return { text: `${first}Taken. On its way to the agent…`, tone: "", step: 0 };
+      return { text: own ? `${given(own.effect, own.label)} · on its way to ${agent}…` : `${first}On its way to ${agent}…`, tone, step: 0 };
     case "sent":
-      return { text: `${first}Sent. Waiting for a sign of the agent…`, tone: "", step: 1 };
+      return { text: own ? sent(own.effect, own.label, agent) : `${first}Sent. Waiting for ${agent}…`, tone, step: 1 };
     case "accepted":
-      return { text: `${first}Accepted: the agent goes on. Its record does not say how yet.`, tone: "", step: 2 };
+      return { text: own ? `${given(own.effect, own.label)} · ${agent} goes on. Waiting for its record…` : `${first}Accepted: ${agent} goes on. Waiting for its record…`, tone, step: 2 };
     case "confirmed": {
-      const done = how ? how[0]!.toUpperCase() + how.slice(1) : "Answered";
-      return { text: `${done}${mine ? "" : ` by ${who}${at}`}. The agent moved on.`, tone: "good", step: 3 };
+      const ended = how ? how[0]!.toUpperCase() + how.slice(1) : "Answered";
+      return { text: `${ended}${mine ? "" : ` by ${who}${at}`}. The agent moved on.`, tone: prompt.outcome === "denied" || prompt.outcome === "stopped" ? "no" : "good", step: 3 };
     }
     case "desk": {
       const hook = history.some((moment) => moment.by === "hook" && moment.state === "desk");
       const end = prompt.closed_at ? ` at ${when(prompt.closed_at, now)}` : "";
-      return { text: `Answered ${hook ? "by another program" : "at the desk"}${end}${how ? `: ${how}` : ""}.`, tone: "late", step: null };
+      const where = hook ? "by another program" : "at the desk";
+      // A dialog that closed may have been answered or stopped: until the record tells which, say neither.
+      const verb = prompt.outcome === "stopped" ? "Stopped" : how || hook ? "Answered" : "Closed";
+      return { text: `${verb} ${where}${end}${how && verb === "Answered" ? `: ${how}` : ""}.`, tone: "late", step: null };
     }
     case "ended":
       return { text: "Nobody answered: the agent no longer asks, or its session is over.", tone: "late", step: null };
     case "unsure":
-      return { text: "Nobody can tell how this stands. Look at the desk.", tone: "bad", step: null };
+      return { text: "Status unknown. Check your computer.", tone: "bad", step: null };
     case "open":
       return prompt.held
         ? { text: "", tone: "", step: null }
-        : { text: "Answer this one at the desk: nothing here reaches it.", tone: "late", step: null };
+        : { text: "Can't be answered from here. Use your computer.", tone: "late", step: null };
   }
 }
 
@@ -197,29 +219,29 @@ export function bounce(prompt: PromptStory): string {
 }
 
 const MODES: Record<string, [string, "warn" | "info"]> = {
-  bypassPermissions: ["asks nothing: all is allowed", "warn"],
-  auto: ["decides by itself what to ask", "warn"],
-  dontAsk: ["asks nothing: denies what no rule allows", "warn"],
-  acceptEdits: ["edits files without asking", "info"],
-  plan: ["only plans", "info"],
+  bypassPermissions: ["Bypass: everything is allowed", "warn"],
+  auto: ["Auto: the agent decides what to ask", "warn"],
+  dontAsk: ["Don't ask: denies what no rule allows", "warn"],
+  acceptEdits: ["Accepts edits without asking", "info"],
+  plan: ["Plans only", "info"],
 };
 
 /** What a permission mode means for the person, if it is not the plain one. */
 export function modeWords(mode: string): { text: string; tone: "warn" | "info" } | null {
   const known = MODES[mode];
   if (known) return { text: known[0], tone: known[1] };
-  return mode && mode !== "default" ? { text: `mode ${line(mode)}`, tone: "info" } : null;
+  return mode && mode !== "default" ? { text: `Mode: ${line(mode)}`, tone: "info" } : null;
 }
 
 const SCOPES: Partial<Record<Option["effect"], string>> = {
-  allow_once: "this once", allow_session: "for this session", allow_always: "from now on", stop: "and end the turn",
+  allow_once: "once", allow_session: "for this session", allow_always: "from now on", stop: "and end the turn",
 };
 
 /** How far a button goes, in two or three words; what exactly it does is said beside it. */
 export const scope = (option: Option): string => SCOPES[option.effect] ?? "";
 
 const STATES: Record<SessionView["state"], string> = {
-  working: "works", waiting: "waits for you", idle: "is idle", ended: "has ended", unknown: "is there",
+  working: "working", waiting: "waiting for you", idle: "idle", ended: "ended", unknown: "running",
 };
 
 export const stateWords = (state: SessionView["state"]): string => STATES[state];

@@ -5,11 +5,12 @@ Rule: says what to do next; an error is shown in the agent's own words.
 
 from __future__ import annotations
 
-from yourcall.agents import brief
-from yourcall.agents.acp.asks import LINK
+from yourcall.agents.acp.requests import LINK
 from yourcall.agents.acp.table import Row
-from yourcall.agents.ids import derived_id
-from yourcall.model import Kind, Prompt, Question, Session
+from yourcall.agents.kit import brief
+from yourcall.agents.kit.ids import derived_id
+from yourcall.model.prompts import Kind, Prompt, Question
+from yourcall.model.sessions import Session
 
 NEXT = "next"
 READY = "ready"
@@ -55,5 +56,5 @@ def pause(session: Session, row: Row, key: str, reason: str, last: str, error: s
         fingerprint=mark,
         permission_mode=session.permission_mode,
         link=LINK,
-        held=True,
+        answerable=True,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from yourcall.model import Kind
+from yourcall.model.prompts import Kind
 
 # What yourcall calls a mode -> the same, for an agent that calls it so, too.
 PLAIN_MODES = {"default": "default", "manual": "default", "plan": "plan"}

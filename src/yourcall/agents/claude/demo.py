@@ -9,13 +9,13 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from yourcall.agents.agent import Plan
-from yourcall.agents.claude.plan import plan
-from yourcall.agents.claude.read import read_hook
-from yourcall.agents.sightings import Heard, HookCall
+from yourcall.agents.claude.hooks import read_hook
+from yourcall.agents.claude.reply import plan
+from yourcall.agents.sightings import HookCall, HookResult
+from yourcall.agents.spec import HookReply
 from yourcall.core.safety import chosen
-from yourcall.events import AnyEvent, PromptRaised, SessionSeen
-from yourcall.model import Answer, Kind, Prompt, Question, Refused
+from yourcall.model.events import AnyEvent, PromptRaised, SessionSeen
+from yourcall.model.prompts import Answer, Kind, Prompt, Question, Refused
 
 NAME = "demo"
 MARK = "[demo] "
@@ -36,7 +36,7 @@ class Call(Struct, frozen=True):
     tool_input: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-def read_demo_hook(call: HookCall) -> Heard:
+def read_demo_hook(call: HookCall) -> HookResult:
     heard = read_hook(call)
     try:
         told = msgspec.json.decode(call.payload, type=Call)
@@ -46,7 +46,7 @@ def read_demo_hook(call: HookCall) -> Heard:
     return replace(heard, events=tuple(_marked(event, asks) for event in heard.events))
 
 
-def plan_demo(prompt: Prompt, answer: Answer, request: bytes) -> Plan | Refused:
+def plan_demo(prompt: Prompt, answer: Answer, request: bytes) -> HookReply | Refused:
     """As for Claude; what only a screen would ask is answered as a question is: by label, or in words."""
     if prompt.tool is None or prompt.tool.name != ASK:
         return plan(prompt, answer, request)
@@ -67,7 +67,7 @@ def plan_demo(prompt: Prompt, answer: Answer, request: bytes) -> Plan | Refused:
         words = " ".join(text for text in answer.texts.values() if text)
         decision = {"behavior": "deny", "message": words, "interrupt": "stop" in effects}
     output = {"hookEventName": "PermissionRequest", "decision": decision}
-    return Plan(msgspec.json.encode({"hookSpecificOutput": output}))
+    return HookReply(msgspec.json.encode({"hookSpecificOutput": output}))
 
 
 def _unnamed(question: Question) -> Question:

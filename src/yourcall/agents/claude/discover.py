@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from yourcall.agents.agent import Finder
 from yourcall.agents.claude.wire import SessionFile
 from yourcall.agents.sightings import Pane, Process
-from yourcall.model import Link, Session, SessionState
+from yourcall.agents.spec import Finder
+from yourcall.model.sessions import Link, Session, SessionState
 
 AGENT = "claude"
 UNNAMED = "pid-"  # how an id begins that we gave, for want of the session's own

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from yourcall.agents import mcp_form
-from yourcall.agents.mcp_form import ACTION as ACTION
-from yourcall.agents.mcp_form import content as content
-from yourcall.agents.mcp_form import questions as questions
-from yourcall.model import Question
+from yourcall.agents.kit import forms
+from yourcall.agents.kit.forms import ACTION as ACTION
+from yourcall.agents.kit.forms import content as content
+from yourcall.agents.kit.forms import questions as questions
+from yourcall.model.prompts import Question
 
 
 def action(url: bool) -> Question:
-    return mcp_form.action(url, "Claude")
+    return forms.action(url, "Claude")

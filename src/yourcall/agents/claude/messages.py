@@ -8,8 +8,8 @@ from __future__ import annotations
 import msgspec
 from msgspec import Raw
 
-from yourcall.agents.claude.actions import clipped
-from yourcall.agents.claude.conversation import (
+from yourcall.agents.claude.tools import clipped
+from yourcall.agents.claude.transcript import (
     LONGEST_MESSAGE,
     NO_BLOCKS,
     NOTHING,
@@ -21,7 +21,7 @@ from yourcall.agents.claude.conversation import (
     time_of,
     value,
 )
-from yourcall.messages import Block, Message, Role
+from yourcall.model.messages import Block, Message, Role
 
 _fields = msgspec.json.Decoder(Fields)
 

@@ -10,11 +10,12 @@ import re
 import msgspec
 from msgspec import Struct
 
-from yourcall.agents.claude import words
+from yourcall.agents.claude import wording
 from yourcall.agents.claude.wire import HookPayload
-from yourcall.agents.sightings import Ending, Heard
-from yourcall.events import SessionSeen
-from yourcall.model import Kind, Outcome, Question, Session
+from yourcall.agents.sightings import Ending, HookResult
+from yourcall.model.events import SessionSeen
+from yourcall.model.prompts import Kind, Outcome, Question
+from yourcall.model.sessions import Session
 
 READY = "ready"
 PROBLEM = "problem:"
@@ -81,7 +82,7 @@ def ready(payload: HookPayload, session: Session) -> Pause | None:
     if session.mode == "headless" or payload.agent_id:
         return None
     running = [f"Still running: {task}" for task in map(_task, payload.background_tasks) if task]
-    body = "\n\n".join([payload.last_assistant_message[: words.LONGEST_BODY], *running]).strip()
+    body = "\n\n".join([payload.last_assistant_message[: wording.LONGEST_BODY], *running]).strip()
     question = Question(NEXT, "What next?", free_text=True)
     return Pause("ready", "Ready for the next instruction", body, READY, (question,))
 
@@ -89,8 +90,8 @@ def ready(payload: HookPayload, session: Session) -> Pause | None:
 def problem(payload: HookPayload) -> Pause:
     full = payload.error == "server_error" and OVERLOADED.search(payload.last_assistant_message)
     known = PROBLEMS.get("overloaded" if full else payload.error)
-    title, advice = known or (f"Claude stopped: {payload.error or 'an error'}"[: words.LONGEST_TITLE], "")
-    said = payload.last_assistant_message[: words.LONGEST_BODY]
+    title, advice = known or (f"Claude stopped: {payload.error or 'an error'}"[: wording.LONGEST_TITLE], "")
+    said = payload.last_assistant_message[: wording.LONGEST_BODY]
     return Pause(
         "problem", title, "\n\n".join(part for part in (said, advice) if part), PROBLEM + payload.error[:80]
     )
@@ -110,20 +111,20 @@ def next_turn(payload: HookPayload) -> tuple[Ending, ...]:
     return given, over
 
 
-def notified(seen: SessionSeen, payload: HookPayload) -> Heard:
+def notified(seen: SessionSeen, payload: HookPayload) -> HookResult:
     """What Claude tells the person besides: a login that worked, or a reminder of what it waits for."""
     session_id = payload.session_id
     match payload.notification_type:
         case "auth_success":
-            return Heard((seen,), endings=(Ending(session_id, LOGIN, None, detail="logged in"),))
+            return HookResult((seen,), endings=(Ending(session_id, LOGIN, None, detail="logged in"),))
         case "idle_prompt":
-            return Heard((seen,), nudged="ready")
+            return HookResult((seen,), nudged="ready")
         case "elicitation_dialog":
-            return Heard((seen,), nudged="elicitation")
+            return HookResult((seen,), nudged="elicitation")
         case "permission_prompt":
-            return Heard((seen,), nudged="permission")
+            return HookResult((seen,), nudged="permission")
         case _:
-            return Heard((seen,))
+            return HookResult((seen,))
 
 
 def form_mark(payload: HookPayload) -> str:
@@ -147,4 +148,6 @@ def _task(raw: msgspec.Raw) -> str:
         task = msgspec.json.decode(raw, type=Task)
     except (ValueError, RecursionError):
         return ""
-    return " ".join(part for part in (task.type, task.description or task.command) if part)[: words.LONGEST_TITLE]
+    return " ".join(part for part in (task.type, task.description or task.command) if part)[
+        : wording.LONGEST_TITLE
+    ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import Struct
 
-from yourcall.conversation import Picture
+from yourcall.model.conversation import Picture
 
 DRAWN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 # More on one line is a contact sheet; nobody looks at those on a phone.

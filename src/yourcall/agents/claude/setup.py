@@ -11,15 +11,15 @@ import re
 
 from msgspec import Struct
 
-from yourcall.agents import json_text, our_hooks, settings_text
-from yourcall.agents.json_text import Node
-from yourcall.agents.set_up import Edited as Edited
-from yourcall.agents.set_up import Finding as Finding
-from yourcall.agents.set_up import Version as Version
-from yourcall.agents.set_up import parse_version as parse_version
-from yourcall.agents.set_up import show_version as show_version
-from yourcall.agents.settings_text import Entry, Hook
-from yourcall.model import Refused
+from yourcall.agents.kit import hook_check, hook_settings, json_edit
+from yourcall.agents.kit.hook_settings import Entry, Hook
+from yourcall.agents.kit.json_edit import Node
+from yourcall.agents.kit.setup import Edited as Edited
+from yourcall.agents.kit.setup import Finding as Finding
+from yourcall.agents.kit.setup import Version as Version
+from yourcall.agents.kit.setup import parse_version as parse_version
+from yourcall.agents.kit.setup import show_version as show_version
+from yourcall.model.prompts import Refused
 
 
 class HookEvent(Struct, frozen=True):
@@ -28,6 +28,8 @@ class HookEvent(Struct, frozen=True):
     since: Version
     waits: bool = False
 
+
+AGENT = "claude"
 
 # PermissionRequest came with this version (2.0.44 does not know it); without it there is nothing to answer.
 OLDEST: Version = (2, 0, 45)
@@ -56,6 +58,9 @@ ASYNC_SINCE: Version = (2, 1, 15)
 WAIT_SECONDS = 86400
 # Informing takes milliseconds; this only bounds a hook that meets a hung machine.
 INFORM_SECONDS = 10
+# When this is over, Claude runs the tool. The hook takes milliseconds, and 7 s at most without a daemon; on a
+# machine that is brought to its knees it must still come to its end.
+RULED_SECONDS = 60
 
 # A tool as Claude's own matcher takes it: a name, or a pattern over names. It stands in a `|` list.
 TOOL_NAME = re.compile(r"[A-Za-z0-9_.*-]{1,100}")
@@ -79,15 +84,17 @@ def wanted(launcher: str, versions: list[Version], tools: str = "") -> dict[str,
         asynchronous = not event.waits and oldest >= ASYNC_SINCE
         hooks[name] = {
             "type": "command",
-            "command": settings_text.command(launcher, name, detached=not event.waits and not asynchronous),
+            "command": hook_settings.command(
+                launcher, name, detached=not event.waits and not asynchronous, agent=AGENT
+            ),
             "timeout": WAIT_SECONDS if event.waits else INFORM_SECONDS,
         }
         if asynchronous:
             hooks[name]["async"] = True
     if tools:
-        word = "Rules" if tools == RULED else settings_text.ASKING
-        asking = settings_text.command(launcher, word, detached=False)
-        hooks[settings_text.ASKING] = {"type": "command", "command": asking, "timeout": INFORM_SECONDS}
+        word = "Rules" if tools == RULED else hook_settings.ASKING
+        asking = hook_settings.command(launcher, word, detached=False, agent=AGENT)
+        hooks[hook_settings.ASKING] = {"type": "command", "command": asking, "timeout": RULED_SECONDS}
     return hooks
 
 
@@ -111,41 +118,41 @@ def add(
     tools = "|".join(dict.fromkeys(ask)) if ask is not None else asked_for(text)
     hooks = wanted(launcher, versions, tools)
     notes = _notes(versions, hooks)
-    if text is not None and not settings_text.is_blank(text):
-        root = settings_text.parse(text)
+    if text is not None and not hook_settings.is_blank(text):
+        root = hook_settings.parse(text)
         if isinstance(root, Refused):
             return root
         notes += tuple(f"{finding.says} {finding.do}" for finding in _blocking(text, root))
-        if _as_wanted(settings_text.entries(text, root), hooks, tools):
+        if _as_wanted(hook_settings.entries(text, root), hooks, tools):
             return Edited(text, False, notes)
-        text = settings_text.cut_out(text, root)
-    new = settings_text.put_in(text, hooks, {settings_text.ASKING: tools})
+        text = hook_settings.cut_out(text, root)
+    new = hook_settings.put_in(text, hooks, {hook_settings.ASKING: tools})
     return new if isinstance(new, Refused) else Edited(new, True, notes)
 
 
 def asked_for(text: str | None) -> str:
     """The tools that an earlier `--ask` named, as they stand in the settings."""
-    root = None if text is None else json_text.scan(text)
+    root = None if text is None else json_edit.scan(text)
     if text is None or not isinstance(root, Node):
         return ""
-    found = settings_text.entries(text, root)
-    return next((entry.tools for entry in found if entry.event == settings_text.ASKING), "")
+    found = hook_settings.entries(text, root)
+    return next((entry.tools for entry in found if entry.event == hook_settings.ASKING), "")
 
 
 def remove(text: str | None) -> Edited | Refused:
     """The settings without our hooks, whichever home they point to."""
-    if text is None or settings_text.is_blank(text):
+    if text is None or hook_settings.is_blank(text):
         return Edited(text, False)
-    root = settings_text.parse(text)
+    root = hook_settings.parse(text)
     if isinstance(root, Refused):
         return root
-    new = settings_text.cut_out(text, root)
+    new = hook_settings.cut_out(text, root)
     return Edited(new, new != text)
 
 
 def blocked(text: str | None) -> list[Finding]:
-    """What in these settings (of any scope, or the administrator's) keeps hooks from running at all."""
-    root = None if text is None else json_text.scan(text)
+    """What in these settings, of a person or a project, keeps hooks from running at all."""
+    root = None if text is None else json_edit.scan(text)
     return _blocking(text or "", root) if isinstance(root, Node) else []
 
 
@@ -155,7 +162,7 @@ def check(text: str | None, launcher: str, versions: list[Version]) -> list[Find
     if old is not None:
         return [old]
     tools = asked_for(text)
-    return our_hooks.check(
+    return hook_check.check(
         text, "Claude Code", _AGAIN, _blocking, lambda ours: _faults(ours, launcher, versions, tools)
     )
 
@@ -170,7 +177,7 @@ def _faults(ours: list[Entry], launcher: str, versions: list[Version], tools: st
         oldest = show_version(min(versions))
         says = f"Claude Code {oldest} does not know {', '.join(extra)} and may skip the whole settings file."
         found.append(Finding("unaccepted", says, _AGAIN))
-    found += our_hooks.misplaced(ours, hooks, launcher, _AGAIN)
+    found += hook_check.misplaced(ours, hooks, launcher, _AGAIN)
     if not found and versions and not _as_wanted(ours, hooks, tools):
         says = "Our hooks are there, but not in the form that suits the Claude Code installed now."
         found.append(Finding("outdated", says, _AGAIN))
@@ -179,7 +186,7 @@ def _faults(ours: list[Entry], launcher: str, versions: list[Version], tools: st
 
 def _as_wanted(ours: list[Entry], hooks: dict[str, Hook], tools: str) -> bool:
     """Each wanted hook is there once and in its exact form; other keys a person added to it do not matter."""
-    if any(entry.tools != tools for entry in ours if entry.event == settings_text.ASKING):
+    if any(entry.tools != tools for entry in ours if entry.event == hook_settings.ASKING):
         return False
     return sorted(entry.event for entry in ours) == sorted(hooks) and all(
         _same(entry.keys.get(key), hooks[entry.event].get(key))
@@ -191,7 +198,7 @@ def _as_wanted(ours: list[Entry], hooks: dict[str, Hook], tools: str) -> bool:
 def _same(raw: str | None, value: str | int | bool | None) -> bool:
     if raw is None or value is None:
         return raw is None and value is None
-    return json_text.string(raw) == value if raw.startswith('"') else raw == json.dumps(value)
+    return json_edit.string(raw) == value if raw.startswith('"') else raw == json.dumps(value)
 
 
 def _too_old(versions: list[Version]) -> Finding | None:
@@ -220,12 +227,9 @@ def _blocking(text: str, root: Node) -> list[Finding]:
     if _is_true(text, root, "disableAllHooks"):
         says = "`disableAllHooks` is on, so Claude Code calls no hook at all."
         found.append(Finding("disabled", says, "Take it out of the settings to get prompts here."))
-    if _is_true(text, root, "allowManagedHooksOnly"):
-        says = "`allowManagedHooksOnly` is on, so Claude Code only calls hooks of the administrator."
-        found.append(Finding("managed_only", says, "Ask the administrator to allow ours."))
     return found
 
 
 def _is_true(text: str, root: Node, key: str) -> bool:
-    value = json_text.member(root, key)
+    value = json_edit.member(root, key)
     return value is not None and text[value.start : value.end] == "true"

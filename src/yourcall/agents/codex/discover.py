@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from yourcall.agents.codex.wire import decoded
 from yourcall.agents.sightings import Pane, Process
-from yourcall.model import Link, Session
+from yourcall.model.sessions import Link, Session
 
 AGENT = "codex"
 UNNAMED = "pid-"  # how an id begins that we gave, for want of the session's own

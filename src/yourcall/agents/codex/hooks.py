@@ -13,13 +13,14 @@ import msgspec
 from msgspec import Raw, Struct, field
 from msgspec.structs import replace
 
-from yourcall.agents.codex.marks import about, mark, squeezed
-from yourcall.agents.codex.offer import LONGEST_TITLE, offer
-from yourcall.agents.on_screen import Explained, Shot
-from yourcall.agents.sightings import Ending, Heard, HookCall, Told
-from yourcall.events import PromptRaised, SessionEnded, SessionSeen
-from yourcall.model import Link, Prompt, Question, Session, SessionState, Tool
-from yourcall.reading import Reading
+from yourcall.agents.codex.call_marks import about, mark, squeezed
+from yourcall.agents.codex.screen.offer import LONGEST_TITLE, offer
+from yourcall.agents.screen_spec import MatchedCall, Snapshot
+from yourcall.agents.sightings import AnnouncedCall, Ending, HookCall, HookResult
+from yourcall.model.events import PromptRaised, SessionEnded, SessionSeen
+from yourcall.model.prompts import Prompt, Question, Tool
+from yourcall.model.screen import Reading
+from yourcall.model.sessions import Link, Session, SessionState
 
 AGENT = "codex"
 SAFE_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
@@ -65,41 +66,41 @@ class HookPayload(Struct, frozen=True):
 _payload = msgspec.json.Decoder(HookPayload)
 
 
-def read_hook(call: HookCall) -> Heard:
+def read_hook(call: HookCall) -> HookResult:
     """One hook call. A payload that makes no sense is told as a problem; the agent's dialog is untouched."""
     if call.env.get("runs") == "app-server":
-        return Heard()
+        return HookResult()
     try:
         payload = _payload.decode(call.payload)
         call.payload.decode()  # a Raw is not looked into when it is decoded: what is no text is noticed here
     except (ValueError, RecursionError) as error:
-        return Heard(problem=f"unreadable {call.event} payload: {error}")
+        return HookResult(problem=f"unreadable {call.event} payload: {error}")
     if not SAFE_ID.fullmatch(payload.session_id) or (payload.agent_id and not SAFE_ID.fullmatch(payload.agent_id)):
-        return Heard(problem=f"{call.event} payload with an impossible session id")
+        return HookResult(problem=f"{call.event} payload with an impossible session id")
     seen = SessionSeen(call.at, _session(call, payload))
     over = Ending(payload.session_id, _desk(payload), None, detail="the turn is over")
     if payload.agent_id and call.event not in ("PermissionRequest", "SubagentStop"):
-        return Heard((seen,))  # a turn of a sub-agent is not the session's
+        return HookResult((seen,))  # a turn of a sub-agent is not the session's
     match call.event:
         case "SessionStart":
-            return Heard((seen,), begins=True)
+            return HookResult((seen,), begins=True)
         case "SessionEnd":
-            return Heard((SessionEnded(call.at, payload.session_id, payload.reason[:80]),))
+            return HookResult((SessionEnded(call.at, payload.session_id, payload.reason[:80]),))
         case "UserPromptSubmit":
             turn = payload.turn_id[:128]
             said = "the next instruction was given"
             given = Ending(payload.session_id, READY, "allowed", payload.prompt, said, turn)
-            return Heard((seen,), endings=(given, replace(over, turn_id=turn)))
+            return HookResult((seen,), endings=(given, replace(over, turn_id=turn)))
         case "PermissionRequest" if payload.tool_name and call.new_id:
-            return Heard((seen,), told=_asks(call, payload))
+            return HookResult((seen,), told=_asks(call, payload))
         case "Stop" if call.new_id and seen.session.mode == "terminal":
-            return Heard((seen, PromptRaised(call.at, _ready(call, payload))), endings=(over,), turn=call.at)
+            return HookResult((seen, PromptRaised(call.at, _ready(call, payload))), endings=(over,), turn=call.at)
         case "SubagentStop":
-            return Heard((seen,), endings=(over,))
+            return HookResult((seen,), endings=(over,))
         case "Stop" | "Interrupt":
-            return Heard((seen,), endings=(over,), turn=call.at)
+            return HookResult((seen,), endings=(over,), turn=call.at)
         case _:
-            return Heard((seen,))
+            return HookResult((seen,))
 
 
 def _session(call: HookCall, payload: HookPayload) -> Session:
@@ -135,7 +136,7 @@ def _ready(call: HookCall, payload: HookPayload) -> Prompt:
     )
 
 
-def _asks(call: HookCall, payload: HookPayload) -> Told:
+def _asks(call: HookCall, payload: HookPayload) -> AnnouncedCall:
     tool = payload.tool_name[:200]
     asked = about(bytes(payload.tool_input))
     by = f"Asked by a sub-agent ({payload.agent_type[:80] or 'default'})." if payload.agent_id else ""
@@ -147,7 +148,7 @@ def _asks(call: HookCall, payload: HookPayload) -> Told:
         fingerprint=_desk(payload) + mark(tool, bytes(payload.tool_input)),
         subagent=f"{payload.agent_type or 'agent'} {payload.agent_id}" if payload.agent_id else "",
     )
-    return Told(call.new_id, call.at, True, tool, bytes(payload.tool_input), prompt)
+    return AnnouncedCall(call.new_id, call.at, True, tool, bytes(payload.tool_input), prompt)
 
 
 def _prompt(call: HookCall, payload: HookPayload) -> Prompt:
@@ -192,7 +193,7 @@ def files_of(patch: str) -> list[str]:
 # --- which of these calls is the dialog on the screen about? ---------------------------------------------------
 
 
-def explain(shot: Shot, told: Sequence[Told]) -> Explained | None:
+def explain(shot: Snapshot, told: Sequence[AnnouncedCall]) -> MatchedCall | None:
     """The dialog with what was told of it, if exactly one call can be meant.
 
     What the screen cuts, the person reads in what was told; but then the screen must show enough to recognise it.
@@ -203,16 +204,16 @@ def explain(shot: Shot, told: Sequence[Told]) -> Explained | None:
     first = min(fits, key=lambda each: each.at)
     seen = offer(shot, whole=_recognised(shot.reading, first))
     made = replace(seen, title=first.prompt.title, body=first.prompt.body or seen.body)
-    return Explained(made, (first.id,), first.tool, first.input, mark(first.tool, first.input))
+    return MatchedCall(made, (first.id,), first.tool, first.input, mark(first.tool, first.input))
 
 
-def _recognised(reading: Reading, call: Told) -> bool:
+def _recognised(reading: Reading, call: AnnouncedCall) -> bool:
     """Is enough of it on the screen to be sure that it is this one?"""
     shown, meant = squeezed(reading.target or ""), squeezed(about(call.input).command)
     return bool(shown) and (call.tool != "Bash" or shown == meant or len(shown) >= ENOUGH_SEEN)
 
 
-def _shows(reading: Reading, call: Told) -> bool:
+def _shows(reading: Reading, call: AnnouncedCall) -> bool:
     """Does the dialog show this, as far as it shows anything?"""
     asked = reading.question or ""
     if reading.kind != "permission" or "permissions" in asked:

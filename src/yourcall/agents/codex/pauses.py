@@ -5,11 +5,11 @@ Rule: a pause is raised for a session with a person behind it, never for a sub-a
 
 from __future__ import annotations
 
-from yourcall.agents import brief
-from yourcall.agents.codex.asks import AGENT
+from yourcall.agents.codex.requests import AGENT
 from yourcall.agents.codex.wire import Item, Thread, Turn, decoded
-from yourcall.agents.ids import derived_id
-from yourcall.model import Kind, Option, Prompt, Question
+from yourcall.agents.kit import brief
+from yourcall.agents.kit.ids import derived_id
+from yourcall.model.prompts import Kind, Option, Prompt, Question
 
 NEXT = "next"
 READY = "ready"
@@ -63,5 +63,5 @@ def ended(thread: Thread, turn: Turn, last: Item, link: str, at: float) -> Promp
         fingerprint=mark,
         turn_id=turn.id,
         link=link,
-        held=True,
+        answerable=True,
     )

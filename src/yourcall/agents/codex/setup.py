@@ -12,11 +12,11 @@ import re
 import tomllib
 from typing import Any, cast
 
-from yourcall.agents import json_text, our_hooks, settings_text
-from yourcall.agents.json_text import Node
-from yourcall.agents.set_up import Edited, Finding, Version, show_version
-from yourcall.agents.settings_text import Hook
-from yourcall.model import Refused
+from yourcall.agents.kit import hook_check, hook_settings, json_edit
+from yourcall.agents.kit.hook_settings import Hook
+from yourcall.agents.kit.json_edit import Node
+from yourcall.agents.kit.setup import Edited, Finding, Version, show_version
+from yourcall.model.prompts import Refused
 
 AGENT = "codex"
 
@@ -56,7 +56,7 @@ def wanted(launcher: str) -> dict[str, Hook]:
     return {
         name: {
             "type": "command",
-            "command": settings_text.command(launcher, name, detached=True, agent=AGENT, pid=True),
+            "command": hook_settings.command(launcher, name, detached=True, agent=AGENT, pid=True),
             "timeout": INFORM_SECONDS,
         }
         for name in EVENTS
@@ -71,28 +71,28 @@ def add(text: str | None, launcher: str, versions: list[Version]) -> Edited | Re
     if not launcher.isprintable():
         return Refused(f"The path {launcher!r} cannot stand in a settings file: choose a plainer one with --home.")
     hooks = wanted(launcher)
-    if text is not None and not settings_text.is_blank(text):
-        root = settings_text.parse(text)
+    if text is not None and not hook_settings.is_blank(text):
+        root = hook_settings.parse(text)
         if isinstance(root, Refused):
             return root
         unread = _unread(text, root, versions)
         if unread is not None:
             return Refused(f"{unread.says} {unread.do} Then run this again; nothing was changed.")
-        if our_hooks.as_wanted(settings_text.entries(text, root), hooks):
+        if hook_check.as_wanted(hook_settings.entries(text, root), hooks):
             return Edited(text, False)
-        text = settings_text.cut_out(text, root)
-    new = settings_text.put_in(text, hooks)
+        text = hook_settings.cut_out(text, root)
+    new = hook_settings.put_in(text, hooks)
     return new if isinstance(new, Refused) else Edited(new, True, (REVIEW,))
 
 
 def remove(text: str | None) -> Edited | Refused:
     """The hooks file without our hooks, whichever home they point to."""
-    if text is None or settings_text.is_blank(text):
+    if text is None or hook_settings.is_blank(text):
         return Edited(text, False)
-    root = settings_text.parse(text)
+    root = hook_settings.parse(text)
     if isinstance(root, Refused):
         return root
-    new = settings_text.cut_out(text, root)
+    new = hook_settings.cut_out(text, root)
     return Edited(new, new != text)
 
 
@@ -107,8 +107,8 @@ def check(text: str | None, launcher: str, versions: list[Version]) -> list[Find
         return [] if unread is None else [unread]
 
     hooks = wanted(launcher)
-    return our_hooks.check(
-        text, "Codex", _AGAIN, skipped, lambda ours: our_hooks.faults(ours, hooks, launcher, _AGAIN)
+    return hook_check.check(
+        text, "Codex", _AGAIN, skipped, lambda ours: hook_check.faults(ours, hooks, launcher, _AGAIN)
     )
 
 
@@ -131,7 +131,7 @@ def _unread(text: str, root: Node, versions: list[Version]) -> Finding | None:
 
 
 def _written_twice(root: Node) -> str:
-    for node in (root, json_text.member(root, "hooks")):
+    for node in (root, json_edit.member(root, "hooks")):
         keys = [item.key or "" for item in (node.items if node is not None else ())]
         for key in keys:
             if keys.count(key) > 1:
@@ -174,7 +174,7 @@ def _places(text: str | None) -> list[tuple[str, str]]:
         for event, groups in hooks.items()
         for group, each in enumerate(_list(groups))
         for at, hook in enumerate(_list(_table(each).get("hooks")))
-        if settings_text.is_ours(str(_table(hook).get("command", "")))
+        if hook_settings.is_ours(str(_table(hook).get("command", "")))
     ]
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from yourcall.agents.agent import Finder
 from yourcall.agents.sightings import Pane, Process
-from yourcall.model import Link, Session
+from yourcall.agents.spec import Finder
+from yourcall.model.sessions import Link, Session
 
 AGENT = "gemini"
 UNNAMED = "pid-"  # how an id begins that we gave, for want of the session's own

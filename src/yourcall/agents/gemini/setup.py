@@ -6,11 +6,11 @@ stays as it is, comments too: `remove(add(text))` is `text`.
 
 from __future__ import annotations
 
-from yourcall.agents import json_text, our_hooks, settings_text
-from yourcall.agents.json_text import Node
-from yourcall.agents.set_up import Edited, Finding, Version, show_version
-from yourcall.agents.settings_text import Hook
-from yourcall.model import Refused
+from yourcall.agents.kit import hook_check, hook_settings, json_edit
+from yourcall.agents.kit.hook_settings import Hook
+from yourcall.agents.kit.json_edit import Node
+from yourcall.agents.kit.setup import Edited, Finding, Version, show_version
+from yourcall.model.prompts import Refused
 
 AGENT = "gemini"
 NAME = "yourcall"
@@ -48,7 +48,7 @@ def wanted(launcher: str) -> dict[str, Hook]:
         name: {
             "type": "command",
             "name": NAME,
-            "command": settings_text.command(launcher, name, detached=True, agent=AGENT, pid=True),
+            "command": hook_settings.command(launcher, name, detached=True, agent=AGENT, pid=True),
             "timeout": INFORM_MS,
         }
         for name in EVENTS
@@ -66,28 +66,28 @@ def add(text: str | None, launcher: str, versions: list[Version]) -> Edited | Re
     hooks = wanted(launcher)
     notes: tuple[str, ...] = ()
     plain: str | None = None
-    if text is not None and not settings_text.is_blank(text):
+    if text is not None and not hook_settings.is_blank(text):
         root = _parse(text)
         if isinstance(root, Refused):
             return root
-        plain = settings_text.uncommented(text)
+        plain = hook_settings.uncommented(text)
         notes = tuple(f"{finding.says} {finding.do}" for finding in _blocking(plain, root))
-        if our_hooks.as_wanted(settings_text.entries(plain, root), hooks, MATCHERS):
+        if hook_check.as_wanted(hook_settings.entries(plain, root), hooks, MATCHERS):
             return Edited(text, False, notes)
-        text = settings_text.cut_out(text, root, plain)
-    plain = settings_text.uncommented(text) if text is not None else None
-    new = settings_text.put_in(text, hooks, MATCHERS, plain)
+        text = hook_settings.cut_out(text, root, plain)
+    plain = hook_settings.uncommented(text) if text is not None else None
+    new = hook_settings.put_in(text, hooks, MATCHERS, plain)
     return new if isinstance(new, Refused) else Edited(new, True, notes)
 
 
 def remove(text: str | None) -> Edited | Refused:
     """The settings without our hooks, whichever home they point to."""
-    if text is None or settings_text.is_blank(text):
+    if text is None or hook_settings.is_blank(text):
         return Edited(text, False)
     root = _parse(text)
     if isinstance(root, Refused):
         return root
-    new = settings_text.cut_out(text, root, settings_text.uncommented(text))
+    new = hook_settings.cut_out(text, root, hook_settings.uncommented(text))
     return Edited(new, new != text)
 
 
@@ -97,23 +97,23 @@ def check(text: str | None, launcher: str, versions: list[Version]) -> list[Find
     if old is not None:
         return [old]
     hooks = wanted(launcher)
-    return our_hooks.check(
-        settings_text.uncommented(text) if text is not None else None,
+    return hook_check.check(
+        hook_settings.uncommented(text) if text is not None else None,
         "Gemini CLI",
         _AGAIN,
         _blocking,
-        lambda ours: our_hooks.faults(ours, hooks, launcher, _AGAIN, MATCHERS),
+        lambda ours: hook_check.faults(ours, hooks, launcher, _AGAIN, MATCHERS),
     )
 
 
 def blocked(text: str | None) -> list[Finding]:
     """What in these settings (of any scope, or the administrator's) keeps hooks from running at all."""
-    root = _parse(text) if text and not settings_text.is_blank(text) else None
-    return _blocking(settings_text.uncommented(text or ""), root) if isinstance(root, Node) else []
+    root = _parse(text) if text and not hook_settings.is_blank(text) else None
+    return _blocking(hook_settings.uncommented(text or ""), root) if isinstance(root, Node) else []
 
 
 def _parse(text: str) -> Node | Refused:
-    return settings_text.parse(settings_text.uncommented(text))
+    return hook_settings.parse(hook_settings.uncommented(text))
 
 
 def _too_old(versions: list[Version]) -> Finding | None:
@@ -128,17 +128,17 @@ def _too_old(versions: list[Version]) -> Finding | None:
 
 
 def _blocking(text: str, root: Node) -> list[Finding]:
-    config = json_text.member(root, "hooksConfig")
+    config = json_edit.member(root, "hooksConfig")
     if config is None or config.kind != "object":
         return []
     found: list[Finding] = []
-    enabled = json_text.member(config, "enabled")
+    enabled = json_edit.member(config, "enabled")
     if enabled is not None and text[enabled.start : enabled.end] == "false":
         says = "`hooksConfig.enabled` is false, so Gemini CLI calls no hook at all."
         found.append(Finding("disabled", says, "Take it out of the settings to get prompts here."))
-    disabled = json_text.member(config, "disabled")
+    disabled = json_edit.member(config, "disabled")
     names = disabled.items if disabled is not None and disabled.kind == "array" else ()
-    if any(item.kind == "string" and json_text.string(text[item.start : item.end]) == NAME for item in names):
+    if any(item.kind == "string" and json_edit.string(text[item.start : item.end]) == NAME for item in names):
         says = f"`hooksConfig.disabled` names {NAME}, so Gemini CLI does not call our hooks."
         found.append(Finding("disabled", says, "Take it out there, or say /hooks enable yourcall in Gemini CLI."))
     return found

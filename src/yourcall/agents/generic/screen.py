@@ -10,11 +10,11 @@ import re
 import unicodedata
 from collections.abc import Generator
 
-from yourcall.agents.on_screen import KEYS, Offer, OnScreen, Paste, Press, Shot, Typed
-from yourcall.agents.screens import clean, titled
+from yourcall.agents.kit.text import clean, titled
+from yourcall.agents.screen_spec import Offer, Paste, PreparedText, Press, ScreenSpec, Snapshot, key_options
 from yourcall.core.safety import LONGEST_TEXT
-from yourcall.model import Answer, Option, Prompt, Question, Refused
-from yourcall.reading import Reading
+from yourcall.model.prompts import Answer, Prompt, Question, Refused
+from yourcall.model.screen import Reading
 
 # Programs that work show it: a spinner, a clock, output. After this long without any change, it is worth a look.
 SILENCE_S = 10.0
@@ -31,35 +31,35 @@ _ASKS = re.compile(r"\b(?:action required|waiting|needs? (?:your )?(?:input|atte
 _CHANGED = "The screen has changed since you saw it; nothing was pressed."
 
 
-def read(screen: str) -> Shot:
+def read(screen: str) -> Snapshot:
     """Always something to look at; whether it waits is told by how long it stands still."""
     lines = clean(screen)
     while lines and not lines[0]:
         lines.pop(0)
     text = "\n".join(lines)
     title = titled(screen) or ""
-    return Shot(
+    return Snapshot(
         Reading("waiting", "unknown", title=title or None), text, f"generic:{title}\n{text}" if text else ""
     )
 
 
-def urgent(shot: Shot) -> bool:
+def urgent(shot: Snapshot) -> bool:
     """The program itself says in its title that it waits."""
     return _ASKS.search(shot.reading.title or "") is not None
 
 
-def offer(shot: Shot) -> Offer:
+def offer(shot: Snapshot) -> Offer:
     named = " ".join((shot.reading.title or "").split())[:LONGEST_TITLE]
     who = f" ({named})" if named else ""
     if _draft(shot.text) == "":
         asked = Question(NEXT, "What next?", free_text=True)
         return Offer("ready", f"It may be ready for a line of text{who}", shot.text, (asked,))
-    keys = tuple(Option(key, key, "choose", "Presses this one key.") for key in KEY_BAR if key in KEYS)
+    keys = key_options(KEY_BAR)
     why = "yourcall does not know this program: look at its screen, and choose a key."
     return Offer("unknown", f"It stands still{who}", f"{why}\n\n{shot.text}", (Question(DECISION, why, keys),))
 
 
-def next_key(seen: Shot, now: Shot, option: str) -> Press | Refused:
+def next_key(seen: Snapshot, now: Snapshot, option: str) -> Press | Refused:
     if seen.mark != now.mark:
         return Refused(_CHANGED)
     return Press(option, decides=True) if option in KEY_BAR else Refused(f"There is no key {option!r} here.")
@@ -76,7 +76,7 @@ def _draft(text: str) -> str | None:
     return None if match is None else (match["draft"] or "").strip()
 
 
-def typed(text: str, as_command: bool) -> Typed | Refused:
+def typed(text: str, as_command: bool) -> PreparedText | Refused:
     """One line: what a program that nobody knows does with a second one cannot be told."""
     del as_command
     text = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
@@ -88,15 +88,15 @@ def typed(text: str, as_command: bool) -> Typed | Refused:
         return Refused(f"The text is longer than {LONGEST_TEXT:,} characters.")
     if any(unicodedata.category(char) in ("Cc", "Cs") for char in text):
         return Refused("The text has control characters in it; take them out.")
-    return Typed(text)
+    return PreparedText(text)
 
 
-def arrived(draft: str, sent: Typed) -> bool:
+def arrived(draft: str, sent: PreparedText) -> bool:
     shown, meant = "".join(draft.split()), "".join(sent.paste.split())
     return shown == meant
 
 
-def fill(prompt: Prompt, answer: Answer) -> Generator[Press | Paste | None, Shot, Refused | None]:
+def fill(prompt: Prompt, answer: Answer) -> Generator[Press | Paste | None, Snapshot, Refused | None]:
     """One line of text: pasted, seen on its line, and sent."""
     now = yield None
     text = typed("".join(answer.texts.values()), as_command=False)
@@ -111,6 +111,6 @@ def fill(prompt: Prompt, answer: Answer) -> Generator[Press | Paste | None, Shot
     return None
 
 
-GENERIC_SCREEN = OnScreen(
+GENERIC_SCREEN = ScreenSpec(
     read, offer, next_key, draft, typed, arrived, fill=fill, silence_s=SILENCE_S, urgent=urgent
 )

@@ -1,9 +1,11 @@
 // The page: what waits, and your answer. Whatever an agent wrote goes in as text, never as markup.
 
+import { feedProtocols, forgetKey, freshKey, possible, signedFetch } from "/key.js";
+
 const $ = (id) => document.getElementById(id);
 const OVER = ["confirmed", "desk", "ended"];
 const cards = new Map(); // prompt id -> its parts on the page, { prompt, note, late, sending }
-let seq = null, socket = null, pause = 500, timer = 0, turn = Promise.resolve();
+let seq = null, socket = null, asking = false, pause = 500, timer = 0, turn = Promise.resolve();
 
 function make(tag, props = {}, ...children) {
   const element = Object.assign(document.createElement(tag), props);
@@ -17,7 +19,7 @@ const plain = (text) =>
     (c) => `‹U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}›`);
 
 async function call(method, path, body) {
-  const reply = await fetch(path, { method, body: body && JSON.stringify(body), credentials: "same-origin" });
+  const reply = await signedFetch(path, { method, body: body && JSON.stringify(body), credentials: "same-origin" });
   return { status: reply.status, data: await reply.json().catch(() => ({})) };
 }
 
@@ -156,23 +158,34 @@ async function answer(id, option) {
 
 // -- the feed
 
-function connect() {
+async function connect() {
   clearTimeout(timer);
-  if (socket && socket.readyState < 2) return;
+  if (asking || (socket && socket.readyState < 2)) return;
+  asking = true;
+  const protocols = await feedProtocols().catch(() => null);
+  asking = false;
+  if (!protocols) return lost(0);
   const where = location.origin.replace(/^http/, "ws");
-  const mine = (socket = new WebSocket(`${where}/api/live${seq === null ? "" : `?after=${seq}`}`));
+  const mine = (socket = new WebSocket(`${where}/api/live${seq === null ? "" : `?after=${seq}`}`, protocols));
   // One after the other: what comes in while the list is fetched waits for the list.
   mine.onmessage = ({ data }) => (turn = turn.then(() => mine === socket && take(JSON.parse(data))).catch(() => mine.close()));
-  mine.onclose = async ({ code }) => {
+  mine.onclose = ({ code }) => {
     if (mine !== socket) return;
     socket = null;
-    $("link").textContent = "no connection";
-    if (code === 4001) return unpaired("This device was revoked.");
-    const status = await call("GET", "/api/status").then((got) => got.status, () => 0);
-    if (status === 401) return unpaired("");
-    timer = setTimeout(connect, pause * (0.5 + Math.random()));
-    pause = Math.min(pause * 2, 15000);
+    lost(code);
   };
+}
+
+async function lost(code) {
+  $("link").textContent = "no connection";
+  if (code === 4001) {
+    await forgetKey();
+    return unpaired("This device was revoked.");
+  }
+  const { status, data } = await call("GET", "/api/status").catch(() => ({ status: 0 }));
+  if (status === 401) return unpaired(/^Pair this device/.test(data.error) ? "" : data.error);
+  timer = setTimeout(connect, pause * (0.5 + Math.random()));
+  pause = Math.min(pause * 2, 15000);
 }
 
 async function take(news) {
@@ -195,9 +208,12 @@ async function take(news) {
 
 // -- pairing
 
+const INSECURE = "This address is not secure, so this browser cannot make the key that it answers with. Open yourcall by " +
+  "https://, or on the machine itself by http://127.0.0.1. How: “Reach it from the phone” in the docs.";
+
 function unpaired(why) {
   $("link").textContent = "not paired";
-  $("refused").textContent = why;
+  $("refused").textContent = possible() ? why : INSECURE;
   $("pair").hidden = false;
   cards.clear();
   $("prompts").replaceChildren();
@@ -210,10 +226,13 @@ function unpaired(why) {
 $("pair").onsubmit = async (event) => {
   event.preventDefault();
   const form = event.target.elements;
-  const { status, data } = await call("POST", "/api/pair", { code: form.code.value, name: form.name.value })
+  if (!possible()) return unpaired("");
+  const { point, keep } = await freshKey();
+  const { status, data } = await call("POST", "/api/pair", { code: form.code.value, name: form.name.value, key: point })
     .catch(() => ({ status: 0, data: { error: "No connection to yourcall." } }));
   $("refused").textContent = status === 201 ? "" : data.error;
   if (status !== 201) return;
+  await keep(data);
   form.code.value = "";
   $("pair").hidden = true;
   connect();

@@ -1,0 +1,1 @@
+"""An agent that yourcall started, over the Agent Client Protocol."""

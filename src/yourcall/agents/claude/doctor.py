@@ -1,0 +1,139 @@
+"""What `doctor` looks at in Claude Code: its versions, its settings, and the undocumented signs we rely on.
+
+Rule: a sign that is missing is said; nothing is assumed about a version that was not asked.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+from yourcall.agents.claude.managed import managed
+from yourcall.agents.claude.setup import blocked
+from yourcall.agents.kit.setup import Version, show_version
+from yourcall.agents.setup_spec import Health, Machine, note, well, wrong
+from yourcall.model.prompts import Refused
+
+# Measured: 2.1.197 starts in a mode that asks, 2.1.325 in `auto` (docs/reference/agents/claude-code.md).
+LAST_THAT_ASKS: Version = (2, 1, 197)
+FIRST_AUTO: Version = (2, 1, 325)
+
+# Modes in which Claude Code decides by itself: no dialog, so no prompt, ever.
+SILENT = {"auto": "auto", "bypassPermissions": "bypass-permissions", "dontAsk": "don't-ask"}
+
+# Claude Code 2.1.325 then offers, once, to make auto mode the default after all, with Yes preselected.
+_ASK_AGAIN = (
+    'Put "permissions": {"defaultMode": "default"} into %s; should Claude Code then ask whether to make auto mode'
+    " the default, choose No."
+)
+
+
+def connection(machine: Machine) -> list[Health]:
+    """Installed, new enough, and calling us; in the user's settings and in every file that setup changed."""
+    programs, known = machine.programs, machine.versions
+    found = [
+        note("claude", f"{program.path} did not tell its version.", f"Try it yourself: {program.path} --version")
+        for program in programs
+        if program.version is None
+    ]
+    if not programs:
+        found.append(note("claude", "Claude Code is not installed, or not on your PATH."))
+    elif known:
+        found.append(well("claude", f"Claude Code {', '.join(show_version(v) for v in known)} is installed."))
+    above = managed(machine).findings()
+    found += [(wrong if programs else note)("hooks", each.says, each.do) for each in above]
+    said: set[str] = set()
+    for state in machine.states():
+        # Who has no Claude Code need not connect it.
+        level = wrong if programs or state.path in machine.changed else note
+        if not state.findings:
+            found.append(well("hooks", f"Claude Code calls yourcall ({state.path})."))
+        for each in state.findings:
+            if each in above:
+                continue  # said already, with the file it stands in
+            if each.code in said and each.code in ("too_old",):
+                continue
+            said.add(each.code)
+            found.append(level("hooks", f"{each.says} ({state.path})", each.do))
+    return found
+
+
+def project(machine: Machine) -> list[Health]:
+    """Settings of the project in this folder can switch all hooks off, too."""
+    found: list[Health] = []
+    for scope in machine.scopes[1:]:
+        path = machine.settings(scope)
+        text = _text(machine, path)
+        if text is not None and path not in machine.changed and not managed(machine).allows_hooks():
+            found += [wrong("hooks", f"{each.says} ({path})", each.do) for each in blocked(text)]
+    return found
+
+
+def mode(machine: Machine) -> list[Health]:
+    """In which mode will a session start here, and does anybody get asked in it?"""
+    user = machine.settings("user")
+    chosen, where = "", user
+    for scope in machine.scopes:
+        path = machine.settings(scope)
+        said = default_mode(_text(machine, path))
+        # A project cannot switch a person to auto mode: Claude Code ignores it there.
+        if said and not (said == "auto" and scope != "user"):
+            chosen, where = said, path
+    above, file = managed(machine).default_mode()
+    if above:
+        chosen, where = above, file
+    if chosen in SILENT:
+        says = f"Sessions start in {SILENT[chosen]} mode ({where}), where no dialog ever comes."
+        return [wrong("mode", says, _ASK_AGAIN % where)]
+    if chosen:
+        return [well("mode", f"Sessions start in {chosen} mode ({where}), where you are asked.")]
+    newest = max(machine.versions, default=LAST_THAT_ASKS)
+    if newest <= LAST_THAT_ASKS:
+        return []
+    word = "starts" if newest >= FIRST_AUTO else "may start"
+    says = (
+        f"Claude Code {show_version(newest)} {word} in auto mode unless told otherwise; no dialog ever comes then."
+    )
+    return [wrong("mode", says, _ASK_AGAIN % user)]
+
+
+def running(machine: Machine) -> list[Health]:
+    """Sessions that run now: their mode, and whether the undocumented signs of an ended prompt are there."""
+    found: list[Health] = []
+    for session in machine.sessions:
+        if session.permission_mode in SILENT:
+            says = f"The session {session.id[:8]} in {session.cwd} is in {SILENT[session.permission_mode]} mode"
+            found.append(note("session", f"{says}: it asks nobody.", "Switch its mode with shift+tab."))
+    unsigned = [
+        s for s in machine.sessions if s.pid and not machine.exists(f"{machine.folder}/sessions/{s.pid}.json")
+    ]
+    if unsigned:
+        says = (
+            f"Claude Code keeps no session file for pid {', '.join(str(s.pid) for s in unsigned)}, so an answer"
+            " given at the desk is noticed late."
+        )
+        found.append(
+            note("signs", says, "Nothing to do: it is an undocumented file; other signs are used instead.")
+        )
+    elif machine.sessions:
+        found.append(well("signs", "Claude Code's session files are there: a prompt's end is noticed at once."))
+    return found
+
+
+def default_mode(text: str | None) -> str:
+    """`permissions.defaultMode` of a settings text, if it has one that makes sense."""
+    try:
+        settings = json.loads(text or "")
+    except (ValueError, RecursionError):
+        return ""
+    permissions: Any = cast("dict[str, Any]", settings).get("permissions") if isinstance(settings, dict) else None
+    said: Any = cast("dict[str, Any]", permissions).get("defaultMode") if isinstance(permissions, dict) else None
+    return said if isinstance(said, str) else ""
+
+
+def _text(machine: Machine, path: str) -> str | None:
+    text = machine.read(path)
+    return None if isinstance(text, Refused) else text
+
+
+CHECKS = (connection, project, mode, running)

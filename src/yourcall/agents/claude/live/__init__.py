@@ -1,0 +1,1 @@
+"""A Claude Code that yourcall started, over its stream-json protocol."""

@@ -1,0 +1,1 @@
+"""Codex through its app-server."""

@@ -1,0 +1,167 @@
+"""What became of the requests of an app-server: closed, settled, stopped.
+
+Rules
+  * `serverRequest/resolved` says that a request is over, never who answered it.
+  * The end of its item tells what became of it; a turn's end tells what was stopped. A question and a grant of
+    permissions are no items, and an item that was declined has no end for a client that joined late: there the
+    rollout tells.
+  * What the server of a form was told is on no record: of ours it is known that the form closed, and no more.
+  * What the desk declined may have been refused, or stopped with its turn: the next thing in the turn tells.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from yourcall.agents.codex.requests import TYPING
+from yourcall.agents.codex.wire import Id, Item
+from yourcall.model.events import AnyEvent, CallSettled, DialogClosed, PromptWithdrawn
+from yourcall.model.prompts import Outcome, Prompt
+
+
+class PendingRequest(Struct):
+    """A request of the server's, from its asking to the proof of what became of it."""
+
+    prompt: Prompt
+    thread: str
+    number: Id
+    said: Outcome | None = None  # what our answer asks for
+    closed: bool = False  # the server has its answer
+    declined: bool = False  # its item was; whether the turn stopped with it is not known yet
+
+
+class Requests:
+    """The requests of one connection that are not settled. `alone`: nobody but us could answer them."""
+
+    def __init__(self, alone: bool) -> None:
+        self._alone = alone
+        self._asked: dict[str, PendingRequest] = {}
+        self._unnamed: list[PendingRequest] = []
+
+    def get(self, prompt_id: str) -> PendingRequest | None:
+        return self._asked.get(prompt_id)
+
+    def of(self, thread_id: str) -> list[PendingRequest]:
+        return [asked for asked in self._asked.values() if asked.thread == thread_id]
+
+    def add(self, prompt: Prompt, thread_id: str, number: Id, at: float) -> list[AnyEvent]:
+        """A new request; what it tells about an earlier one within the same call: that it went on."""
+        events: list[AnyEvent] = []
+        for asked in self.of(thread_id):
+            if asked.closed and prompt.call_id and asked.prompt.call_id == prompt.call_id:
+                went_on = self._settle(asked, "allowed", at, "it went on")
+                events += self._form_over(asked, at) if unrecorded(asked.prompt) else went_on
+        self._asked[prompt.id] = PendingRequest(prompt, thread_id, number)
+        return events
+
+    def resolved(self, thread_id: str, number: Id | None, at: float) -> list[AnyEvent]:
+        asked = next((each for each in self.of(thread_id) if each.number == number), None)
+        if asked is None or asked.closed:
+            return []
+        asked.closed = True
+        if self._alone and asked.said is not None and not told_by_item(asked.prompt):
+            return self._settle(asked, asked.said, at, "it was answered", ours=True)
+        return [DialogClosed(at, asked.prompt.id, "idle" if asked.said == "stopped" else "busy")]
+
+    def item_over(self, thread_id: str, item: Item, at: float) -> list[AnyEvent]:
+        events = self.went_past(thread_id, at)
+        for asked in self.of(thread_id):
+            if item.id and asked.prompt.call_id == item.id:
+                events += self._item_told(asked, item, at)
+        return events
+
+    def _item_told(self, asked: PendingRequest, item: Item, at: float) -> list[AnyEvent]:
+        if unrecorded(asked.prompt):
+            return self._form_over(asked, at)
+        outcome = outcome_of(item)
+        if outcome is None:
+            return []
+        if outcome == "denied" and asked.said != "denied":
+            asked.declined = True
+            return []
+        return self._settle(asked, outcome, at, in_words(item, outcome))
+
+    def _form_over(self, asked: PendingRequest, at: float) -> list[AnyEvent]:
+        """Without an answer of ours it was the desk's; with one, nobody says whose it took: it stays as it is."""
+        if asked.said is None:
+            return self._settle(asked, "unknown", at, "the server was answered")
+        self._unnamed.append(self._asked.pop(asked.prompt.id))
+        return []
+
+    def unnamed(self) -> list[PendingRequest]:
+        """Forms that are over since the last look, and to which we gave an answer: nobody says whose was taken."""
+        found, self._unnamed = self._unnamed, []
+        return found
+
+    def went_past(self, thread_id: str, at: float) -> list[AnyEvent]:
+        """The turn goes on after something was declined: it was refused, not stopped."""
+        declined = [asked for asked in self.of(thread_id) if asked.declined]
+        return [event for asked in declined for event in self._settle(asked, "denied", at, "it was refused")]
+
+    def turn_over(self, thread_id: str, stopped: bool, by_us: bool, at: float) -> list[AnyEvent]:
+        if not stopped:
+            return self.went_past(thread_id, at)
+        events: list[AnyEvent] = []
+        for asked in self.of(thread_id):
+            if by_us and asked.said is None and not asked.closed:
+                self._asked.pop(asked.prompt.id)
+                events.append(PromptWithdrawn(at, asked.prompt.id, "the turn was stopped"))
+            else:
+                events += self._settle(asked, "stopped", at, "the turn was stopped")
+        return events
+
+    def unproved(self) -> list[PendingRequest]:
+        """Those that are over and whose end may stand in the rollout."""
+        return [asked for asked in self._asked.values() if asked.closed and asked.prompt.call_id]
+
+    def proved(self, prompt_id: str) -> None:
+        self._asked.pop(prompt_id, None)
+
+    def not_on_record(self, prompt_id: str) -> None:
+        """The rollout is silent; an item may still end, however long it takes."""
+        asked = self._asked.get(prompt_id)
+        if asked is not None and not told_by_item(asked.prompt):
+            self._asked.pop(prompt_id)
+
+    def _settle(
+        self, asked: PendingRequest, outcome: Outcome, at: float, detail: str, *, ours: bool = False
+    ) -> list[AnyEvent]:
+        self._asked.pop(asked.prompt.id, None)
+        source = "held" if ours else "desk" if asked.said is None else "unknown"
+        return [CallSettled(at, asked.prompt.id, outcome, source, detail)]
+
+
+def by_rollout(prompt: Prompt) -> bool:
+    """Does only the rollout tell what became of it? Permissions and input for a command are no items."""
+    return prompt.tool is not None and prompt.tool.name in ("request_permissions", TYPING)
+
+
+def unrecorded(prompt: Prompt) -> bool:
+    """Is it a form? What was said to its server, neither an item nor the rollout tells."""
+    return prompt.kind in ("elicitation", "unknown")
+
+
+def told_by_item(prompt: Prompt) -> bool:
+    """Does the end of an item tell what became of it?"""
+    return prompt.tool is not None and bool(prompt.call_id) and not by_rollout(prompt)
+
+
+def outcome_of(item: Item) -> Outcome | None:
+    """How the call was decided, as its end shows it; None where it does not."""
+    if item.status == "declined":
+        return "denied"
+    if item.type == "mcpToolCall" and item.error is not None and "rejected" in item.error.message:
+        return "denied"
+    if item.status == "completed":
+        return "allowed"
+    if item.status == "failed":
+        # Without an exit code it never ran; why, nobody says.
+        return None if item.type == "commandExecution" and item.exitCode is None else "allowed"
+    return None
+
+
+def in_words(item: Item, outcome: Outcome) -> str:
+    if outcome == "denied":
+        return "it was refused"
+    done = {"fileChange": "the files were changed", "mcpToolCall": "the tool was called"}.get(item.type, "it ran")
+    return f"{done}, and ended with an error" if item.status == "failed" else done

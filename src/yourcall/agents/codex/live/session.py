@@ -1,0 +1,122 @@
+"""A conversation with a Codex that yourcall started, over the pipes of an app-server of its own.
+
+Rule: pure. It is the same protocol as on the control socket, one message a line; nobody but us listens, so what is
+answered was answered by us.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from yourcall.agents.codex import wire
+from yourcall.agents.codex.live.calls import NOTHING
+from yourcall.agents.codex.live.connection import ServerConnection
+from yourcall.agents.codex.wire import decoded
+from yourcall.agents.session_spec import Child, Headless, Output, Speaking, StartOptions
+from yourcall.model.prompts import Answer, Prompt, Refused
+
+LINK = "stdio"
+
+# What yourcall calls a mode -> when Codex asks, and what it may do unasked. Anything else is as its config says.
+POLICIES: dict[str, dict[str, object]] = {
+    "default": {"approvalPolicy": "on-request"},
+    "manual": {"approvalPolicy": "on-request"},
+    "acceptEdits": {"approvalPolicy": "on-request", "sandbox": "workspace-write"},
+    "dontAsk": {"approvalPolicy": "never"},
+    "bypassPermissions": {"approvalPolicy": "never", "sandbox": "danger-full-access"},
+}
+# A change while it runs is one of when Codex asks; planning, and what it may do unasked, are settled at the start.
+CHANGEABLE = frozenset({"default", "manual", "dontAsk"})
+UNBOUND = "bypassPermissions"
+NOT_WHILE_IT_RUNS = Refused(
+    "Codex takes this mode at the start of a session only: stop it, and resume it in that mode."
+)
+
+
+def arguments(wish: StartOptions) -> list[str]:
+    return ["app-server"]
+
+
+class CodexSession:
+    """One app-server process with one session of ours."""
+
+    def __init__(self, wish: StartOptions, child: Child) -> None:
+        self._wish = wish
+        self._server = ServerConnection(LINK, "", child=child)
+        self.session_id = ""
+        self.speaking = Speaking()
+        self._begun = False
+
+    def state(self) -> bytes:
+        return b""  # its requests wait for replies in this process
+
+    def open(self) -> list[bytes]:
+        return _lines(self._server.open())
+
+    def hear(self, line: bytes, at: float) -> Output:
+        spoke = self._server.hear(line, at)
+        self.speaking = self._server.speaking.get(self.session_id, Speaking())
+        more = [*spoke.lines]
+        if self._server.ready and not self._begun:
+            self._begun = True
+            more.append(self._begin())
+        return replace(spoke, lines=tuple(_lines(more)))
+
+    def _begin(self) -> bytes:
+        wish = self._wish
+        params: dict[str, object] = {"cwd": wish.cwd, **POLICIES.get(wish.permission_mode, {})}
+        if wish.model:
+            params["model"] = wish.model
+        if not wish.resume:
+            return self._server.call("thread/start", params, self._started)
+        params |= {"threadId": wish.resume, "excludeTurns": True}
+        return self._server.call("thread/resume", params, self._started)
+
+    def _started(self, message: wire.Message, at: float) -> Output:
+        told = decoded(wire.Resumed, message.result)
+        if told is None:
+            return _failed(message)
+        self.session_id = told.thread.id
+        met = self._server.own(told.thread, at)
+        mode = "plan" if self._wish.permission_mode == "plan" else ""
+        first = self._server.begin(
+            told.thread.id,
+            self._wish.prompt,
+            mode,
+            lambda message, at: _failed(message) if message.error is not None else NOTHING,
+        )
+        return replace(met, lines=(*met.lines, first))
+
+    def answer(self, prompt: Prompt, answer: Answer, request: bytes) -> bytes | Refused:
+        messages = self._server.answer(prompt, answer, request)
+        return messages if isinstance(messages, Refused) else b"".join(_lines(messages))
+
+    def say(self, text: str, command: bool) -> bytes | Refused:
+        if command:
+            return Refused("Codex's own commands are typed at its terminal.")
+        said = self._server.say(self.session_id, text)
+        return said if isinstance(said, Refused) else said[1] + b"\n"
+
+    def ask(self, wish: str, value: str) -> tuple[str, bytes] | Refused:
+        match wish:
+            case "mode":
+                if value not in CHANGEABLE or self._wish.permission_mode == UNBOUND:
+                    return NOT_WHILE_IT_RUNS
+                policy = POLICIES[value]["approvalPolicy"]
+                number, message = self._server.change(self.session_id, {"approvalPolicy": policy})
+            case "model":
+                number, message = self._server.change(self.session_id, {"model": value})
+            case _:
+                number, message = self._server.stop(self.session_id)
+        return number, message + b"\n"
+
+
+def _failed(message: wire.Message) -> Output:
+    return Output(gives_up=(message.error.message if message.error else "") or "Codex gave no reason")
+
+
+def _lines(messages: list[bytes]) -> list[bytes]:
+    return [message + b"\n" for message in messages]
+
+
+HEADLESS = Headless("codex", arguments, CodexSession)

@@ -1,0 +1,1 @@
+"""Reads Codex's screen, and names the keys that answer its dialogs."""

@@ -1,0 +1,70 @@
+"""What `doctor` looks at in Gemini CLI: its version, its settings, and what keeps its dialogs from being answered.
+
+Rule: says nothing where Gemini CLI is neither installed nor connected.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+from yourcall.agents.gemini.setup import blocked
+from yourcall.agents.kit.checkup import installed, newer, only_watched
+from yourcall.agents.kit.hook_settings import uncommented
+from yourcall.agents.kit.setup import Version
+from yourcall.agents.setup_spec import Health, Machine, note, well, wrong
+from yourcall.model.prompts import Refused
+from yourcall.model.sessions import TERMINALS
+
+# The version that everything was measured with (docs/reference/agents/gemini.md).
+MEASURED: Version = (0, 61, 0)
+
+
+def connection(machine: Machine) -> list[Health]:
+    """Installed, new enough, and calling us."""
+    if not machine.programs and not machine.changed:
+        return []
+    found = installed(machine, "gemini", "Gemini CLI") + newer(machine, "gemini", "Gemini CLI", MEASURED)
+    level = wrong if machine.changed else note
+    for state in machine.states():
+        if not state.findings:
+            found.append(well("hooks", f"Gemini CLI calls yourcall ({state.path})."))
+        found += [level("hooks", f"{each.says} ({state.path})", each.do) for each in state.findings]
+    return found
+
+
+def settings(machine: Machine) -> list[Health]:
+    """What the person's settings switch off that we look at: hooks, and the title of the terminal."""
+    if not machine.programs:
+        return []
+    found: list[Health] = []
+    for scope in machine.scopes[:2]:
+        path = machine.settings(scope)
+        text = machine.read(path)
+        if isinstance(text, Refused) or text is None:
+            continue
+        if path not in machine.changed and scope == "project":
+            found += [wrong("hooks", f"{each.says} ({path})", each.do) for each in blocked(text)]
+        ui = _section(text, "ui")
+        if ui.get("hideWindowTitle") is True or ui.get("dynamicWindowTitle") is False:
+            says = f"Gemini CLI does not say in its title what it is doing ({path})"
+            found.append(note("title", f"{says}: a dialog is then told by its shape on the screen alone."))
+    return found
+
+
+def running(machine: Machine) -> list[Health]:
+    """Sessions that run now and that can only be watched."""
+    says = "does not run in tmux: its prompts are shown, not answered."
+    return only_watched(machine, TERMINALS, says, "Start it inside tmux, or with: yourcall run -- gemini")
+
+
+def _section(text: str, name: str) -> dict[str, Any]:
+    try:
+        told: Any = json.loads(uncommented(text) or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    section: Any = cast("dict[str, Any]", told).get(name) if isinstance(told, dict) else None
+    return cast("dict[str, Any]", section) if isinstance(section, dict) else {}
+
+
+CHECKS = (connection, settings, running)

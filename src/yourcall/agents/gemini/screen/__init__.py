@@ -1,0 +1,1 @@
+"""Reads Gemini CLI's screen, and names the keys that answer its dialogs."""

@@ -1,0 +1,219 @@
+"""An answer that takes several keys: questions of the model (`ask_user`) and feedback to a plan.
+
+Rule: one key, then a look. A row is picked by the digit that stands before its label; a text is pasted, seen
+in its field, and only then sent. What does not look as it should ends the filling, and nothing more is pressed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator
+
+from yourcall.agents.gemini.screen.match import PLAN_FEEDBACK
+from yourcall.agents.gemini.screen.offer import DECISION, OWN_WORDS, own_row
+from yourcall.agents.screen_spec import Paste, Press, Snapshot
+from yourcall.core.safety import chosen
+from yourcall.model.prompts import Answer, Prompt, Question, Refused
+
+MOST_MOVES = 24  # rows of a list, twice around
+MOST_LOOKS = 100  # a busy machine draws a page in pieces, for a second or two; nothing is pressed meanwhile
+MOST_LETTERS = 80  # longer words than this are not taken out one by one
+_GONE = "The dialog is no longer on the screen; nothing more was pressed."
+_CHANGED = "The dialog does not look as it should; nothing more was pressed. See to it at the desk."
+_NO_ROW = "The row could not be found in the list; nothing more was pressed. Answer it at the desk."
+_NO_TEXT = "The text did not appear in its field; nothing was sent. See to it at the desk."
+_REVIEW = re.compile(r"Review your answers")
+_SUBMITS = re.compile(r"Enter to submit")
+_UNANSWERED = re.compile(r"\bunanswered\b")
+
+
+def fill(prompt: Prompt, answer: Answer) -> Generator[Press | Paste | None, Snapshot, Refused | None]:
+    """The steps of this answer, each for the screen it is sent; the first `yield` only asks for a screen."""
+    now = yield None
+    if prompt.kind == "plan":
+        return (yield from _plan(prompt, answer, now))
+    several = len(prompt.questions) > 1
+    for question in prompt.questions:
+        now = yield from _seen(now, lambda shot, asked=question: _is_up(shot, asked))
+        if not _is_up(now, question):
+            return Refused(_CHANGED if now.reading.state == "waiting" else _GONE)
+        now = yield from _question(question, answer, now, last=not several)
+        if isinstance(now, Refused):
+            return now
+    if several:
+        now = yield from _seen(now, _is_whole)
+        if not _is_whole(now):
+            return Refused(_CHANGED)
+        yield Press("enter", decides=True)
+    return None
+
+
+def _seen(now: Snapshot, holds: Callable[[Snapshot], bool]) -> Generator[Press | Paste | None, Snapshot, Snapshot]:
+    """The first screen for which this holds, or the last one that was looked at."""
+    for _ in range(MOST_LOOKS):
+        if holds(now):
+            break
+        now = yield None
+    return now
+
+
+def _is_whole(now: Snapshot) -> bool:
+    """The page with all answers, and none is missing."""
+    return _REVIEW.search(now.text) is not None and not _UNANSWERED.search(now.text)
+
+
+def _is_up(now: Snapshot, question: Question) -> bool:
+    shown, asked = _squeezed(now.reading.question or ""), _squeezed(question.text)
+    return now.reading.kind == "question" and bool(shown) and (shown in asked or asked in shown)
+
+
+def _question(
+    question: Question, answer: Answer, now: Snapshot, *, last: bool
+) -> Generator[Press | Paste | None, Snapshot, Snapshot | Refused]:
+    text = answer.texts.get(question.id, "")
+    picked = [n for n, o in enumerate(question.options, 1) if o.id in answer.choices.get(question.id, ())]
+    if not question.options:
+        return (yield from _write(now, text, last=last))
+    if question.multi_select:
+        return (yield from _several(question, picked, text, now, last=last))
+    now = yield from _out_of_text(now)
+    if not picked:
+        own = len(question.options) + 1
+        now = yield Press(str(own), decides=False)
+        return (yield from _write(now, text, last=last))
+    if _row(now, picked[0]) is None:  # out of sight, in a list that scrolls
+        found = yield from _to_row(now, str(picked[0]))
+        if isinstance(found, Refused):
+            return found
+        now = found
+    if _squeezed(_row(now, picked[0]) or "") != _squeezed(question.options[picked[0] - 1].label):
+        return Refused(_CHANGED)
+    return (yield Press(str(picked[0]), decides=last))
+
+
+def _in_text(now: Snapshot) -> bool:
+    """Is the highlight in a row that takes text? The line of keys says so."""
+    return _SUBMITS.search(now.text[-200:]) is not None and now.reading.selected is not None
+
+
+def _out_of_text(now: Snapshot) -> Generator[Press | Paste | None, Snapshot, Snapshot]:
+    """In a row that takes text a digit would be text."""
+    return (yield Press("up", decides=False)) if _in_text(now) else now
+
+
+def _several(
+    question: Question, picked: list[int], text: str, now: Snapshot, *, last: bool
+) -> Generator[Press | Paste | None, Snapshot, Snapshot | Refused]:
+    """Each box is brought into view, ticked if need be, and seen to be ticked; then the row that ends it."""
+    for number, option in enumerate(question.options, 1):
+        found = yield from _to_row(now, str(number))
+        if isinstance(found, Refused):
+            return found
+        now = found
+        if _squeezed(_row(now, number) or "") != _squeezed(option.label):
+            return Refused(_CHANGED)
+        if _ticked(now, number) != (number in picked):
+            wanted = number in picked
+            now = yield Press(str(number), decides=False)
+            now = yield from _seen(now, lambda shot, row=number, on=wanted: _ticked(shot, row) == on)
+            if _ticked(now, number) != wanted:
+                return Refused(_CHANGED)
+    if text:
+        own = len(question.options) + 2  # below `All of the above`
+        found = yield from _to_row(now, str(own))
+        if isinstance(found, Refused):
+            return found
+        now = yield Paste(text)
+        now = yield from _seen(now, lambda shot: _squeezed(_row(shot, own) or "") == _squeezed(text))
+        if _squeezed(_row(now, own) or "") != _squeezed(text):
+            return Refused(_NO_TEXT)
+    for _ in range(MOST_MOVES):
+        at = now.reading.selected
+        if at is not None and now.reading.options[at].key is None:
+            return (yield Press("enter", decides=last))
+        now = yield Press("down", decides=False)
+    return Refused(_NO_ROW)
+
+
+def _to_row(now: Snapshot, key: str) -> Generator[Press | Paste | None, Snapshot, Snapshot | Refused]:
+    """Move the highlight to the row with this digit."""
+    for _ in range(MOST_MOVES):
+        at = now.reading.selected
+        if at is not None and now.reading.options[at].key == key:
+            return now
+        now = yield Press("down", decides=False)
+        if now.reading.kind != "question":
+            return Refused(_GONE)
+    return Refused(_NO_ROW)
+
+
+def _write(
+    now: Snapshot, text: str, *, last: bool
+) -> Generator[Press | Paste | None, Snapshot, Snapshot | Refused]:
+    now = yield from _seen(now, lambda shot: bool(shot.reading.text_input))
+    if not now.reading.text_input:
+        return Refused(_CHANGED)
+    now = yield Paste(text)
+    now = yield from _seen(now, lambda shot: _squeezed(text) in _squeezed(shot.text))
+    if _squeezed(text) not in _squeezed(now.text):
+        return Refused(_NO_TEXT)
+    return (yield Press("enter", decides=last))
+
+
+def _plan(
+    prompt: Prompt, answer: Answer, now: Snapshot
+) -> Generator[Press | Paste | None, Snapshot, Refused | None]:
+    options = chosen(prompt, answer)
+    if now.reading.kind != "plan" or len(options) != 1:
+        return Refused(_GONE)
+    now = yield from _out_of_text(now)
+    label = options[0].label
+    if options[0].id != PLAN_FEEDBACK:
+        row = next((each for each in now.reading.options if each.label == label and each.key), None)
+        if row is None or row.key is None:
+            return Refused(_NO_ROW)
+        yield Press(row.key, decides=True)
+        return None
+    own = own_row(now.reading)
+    key = now.reading.options[own].key if own is not None else None
+    text = answer.texts.get(DECISION, "") or "Not like this."
+    if own is None or key is None:
+        return Refused(_NO_ROW)
+    now = yield Press(key, decides=False)
+    now = yield from _emptied(now, own)
+    now = yield Paste(text)
+    now = yield from _seen(now, lambda shot: _squeezed(_own_words(shot, own)) == _squeezed(text))
+    if _squeezed(_own_words(now, own)) != _squeezed(text):
+        return Refused(_NO_TEXT)
+    yield Press("enter", decides=True)
+    return None
+
+
+def _own_words(now: Snapshot, own: int) -> str:
+    """What is written in the row for the person's own words."""
+    if own >= len(now.reading.options):
+        return ""
+    row = now.reading.options[own]
+    return "" if OWN_WORDS.match(row.label) else f"{row.label} {row.description or ''}"
+
+
+def _emptied(now: Snapshot, own: int) -> Generator[Press | Paste | None, Snapshot, Snapshot]:
+    """Words that were sent with an earlier plan are still in the row of the next one."""
+    for _ in range(MOST_LETTERS):
+        if not _own_words(now, own):
+            break
+        now = yield Press("backspace", decides=False)
+    return now
+
+
+def _row(now: Snapshot, number: int) -> str | None:
+    return next((each.label for each in now.reading.options if each.key == str(number)), None)
+
+
+def _ticked(now: Snapshot, number: int) -> bool | None:
+    place = next((n for n, each in enumerate(now.reading.options) if each.key == str(number)), None)
+    return None if place is None or now.reading.checked is None else place in now.reading.checked
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())

@@ -1,0 +1,166 @@
+"""What a tool call of Gemini CLI is about, in words, and the mark by which its record is found again.
+
+Rule: words are the CLI's and the model's own, cut to a length; nothing is concluded from them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+import msgspec
+
+from yourcall.agents.gemini.wire import AskInput, Details
+from yourcall.model.action import CallKind
+from yourcall.model.prompts import Kind, Option, Question
+
+LONGEST_TITLE = 200
+LONGEST_BODY = 20_000
+LONGEST_LABEL = 300
+
+SHELL = "run_shell_command"
+ASK = "ask_user"
+PLAN = "exit_plan_mode"
+WRITES = ("write_file", "replace")
+
+# Also by the words that the dialog's own hook has for them.
+TOOLS: dict[str, CallKind] = {
+    SHELL: "command",
+    "exec": "command",
+    "edit": "write",
+    **dict.fromkeys(WRITES, "write"),
+    "read_file": "read",
+    "read_many_files": "read",
+    "list_directory": "read",
+    "glob": "read",
+    "search_file_content": "read",
+    "web_fetch": "fetch",
+    "google_web_search": "search",
+    "mcp": "mcp",
+}
+
+_details = msgspec.json.Decoder(Details)
+_asked = msgspec.json.Decoder(AskInput)
+_fields = msgspec.json.Decoder(dict[str, object])
+
+
+def fields_of(raw: bytes) -> dict[str, object]:
+    """The input of a call; empty if it is no JSON object."""
+    try:
+        return _fields.decode(raw)
+    except (ValueError, RecursionError):
+        return {}
+
+
+def details_of(raw: bytes) -> Details:
+    try:
+        return _details.decode(raw)
+    except (ValueError, RecursionError):
+        return Details()
+
+
+def text_of(fields: Mapping[str, object], name: str) -> str:
+    value = fields.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def mark(tool: str, fields: Mapping[str, object]) -> str:
+    """The same for the same call, however its JSON was spelt. A command is known by itself: its description is
+    in the record, and not in what the dialog's own hook tells."""
+    known = {"command": text_of(fields, "command")} if tool == SHELL else fields
+    return f"call:{hashlib.sha256(msgspec.json.encode([tool, known], order='sorted')).hexdigest()}"
+
+
+def kind_of(tool: str) -> Kind:
+    return "question" if tool == ASK else "plan" if tool == PLAN else "permission"
+
+
+def title_of(tool: str, fields: dict[str, object]) -> str:
+    path = text_of(fields, "file_path")
+    if tool == SHELL:
+        words = f"Run: {text_of(fields, 'command')}"
+    elif tool in WRITES:
+        words = f"{'Write' if tool == 'write_file' else 'Edit'} {path}"
+    elif tool == ASK:
+        words = next((question.text for question in questions_of(msgspec.json.encode(fields))), "A question")
+    elif tool == PLAN:
+        words = "A plan is ready"
+    elif tool == "web_fetch":
+        words = f"Fetch: {text_of(fields, 'prompt')}"
+    else:
+        words = f"Use {tool}"
+    return shortened(words)
+
+
+def title_from(details: Details) -> str:
+    """For a dialog whose call nobody told of."""
+    match details.type:
+        case "exec":
+            words = f"Run: {details.command}"
+        case "edit":
+            words = f"Change {details.filePath or details.fileName}"
+        case "mcp":
+            words = f"Use {details.toolName} of {details.serverName}"
+        case "info":
+            words = f"{details.title}: {', '.join(details.urls or []) or details.prompt}"
+        case _:
+            words = details.title or "Gemini asks"
+    return shortened(words)
+
+
+def body_of(tool: str, fields: dict[str, object], details: Details | None = None) -> str:
+    """Everything needed to decide."""
+    if tool == SHELL:
+        said = text_of(fields, "description")
+        return _cut("\n\n".join(part for part in (text_of(fields, "command"), said) if part))
+    if details is not None and details.fileDiff:
+        return _cut(details.fileDiff)
+    if tool == ASK:
+        return ""
+    if not fields:
+        return ""
+    return _cut(msgspec.json.format(msgspec.json.encode(fields), indent=2).decode())
+
+
+def body_from(details: Details) -> str:
+    match details.type:
+        case "exec":
+            return _cut(details.command)
+        case "edit":
+            return _cut(details.fileDiff)
+        case "info":
+            return _cut("\n".join([details.prompt, *(details.urls or [])]).strip())
+        case _:
+            return ""
+
+
+def questions_of(raw: bytes) -> tuple[Question, ...]:
+    """What `ask_user` asks, each with the digit of its row as the option's id."""
+    try:
+        asked = _asked.decode(raw).questions
+    except (ValueError, RecursionError):
+        return ()
+    found: list[Question] = []
+    for number, each in enumerate(asked):
+        labels = [(option.label, option.description) for option in each.options or []]
+        if each.type == "yesno":
+            labels = [("Yes", ""), ("No", "")]
+        if each.type == "text":
+            labels = []
+        options = tuple(
+            Option(f"o{place}", label[:LONGEST_LABEL], "choose", says)
+            for place, (label, says) in enumerate(labels, 1)
+        )
+        found.append(Question(f"q{number + 1}", each.question, options, each.multiSelect, free_text=True))
+    return tuple(found)
+
+
+def shortened(words: str) -> str:
+    words = " ".join(words.split())
+    return words if len(words) <= LONGEST_TITLE else words[: LONGEST_TITLE - 1] + "…"
+
+
+def _cut(text: str) -> str:
+    if len(text) <= LONGEST_BODY:
+        return text
+    return text[:LONGEST_BODY] + f"\n… {len(text) - LONGEST_BODY:,} more characters (in the tool's input)"

@@ -1,0 +1,1 @@
+"""What every agent's folder shares: screen text, forms, and edits of settings files."""

@@ -1,0 +1,1 @@
+"""Web Push to the phone app."""

@@ -1,0 +1,264 @@
+"""The commands that a paired person can give in a chat.
+
+Rule: each says what became of it, and never more than is known; what a device may not do from afar is refused
+where sessions are started, not here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from yourcall.agents.registry import CONNECTED, USUAL
+from yourcall.agents.session_spec import StartOptions
+from yourcall.channels.context import ChannelContext
+from yourcall.channels.notice import WORDS
+from yourcall.channels.telegram.memory import INVITE_S, Chat, Placed
+from yourcall.channels.telegram.progress import BEGINNING, Mark, Progress
+from yourcall.channels.telegram.sessions import find, find_ended, listed, name_of, resumable, run_of, speak
+from yourcall.channels.telegram.text import Span, short
+from yourcall.core.queue_order import in_order
+from yourcall.core.redact import masked
+from yourcall.model.prompts import Prompt, Refused, Verdict
+from yourcall.model.sessions import Session
+
+if TYPE_CHECKING:
+    from yourcall.channels.telegram.channel import Telegram
+
+COMMANDS: dict[str, str] = {
+    "list": "what runs, and what waits",
+    "start": "[agent] folder, then what to do: start a session",
+    "resume": "session, then what to do: go on with one that ended; alone it lists them",
+    "steer": "session, then your words: speak to it",
+    "interrupt": "session: stop its turn",
+    "stop": "session: end one that was started from here",
+    "mode": "mode for new sessions of this chat; or session and mode",
+    "pause": "decide nothing by rule; /pause off ends it",
+    "invite": "a code to pair another chat or person; in a private chat",
+    "unpair": "forget this chat",
+    "help": "this list",
+}
+
+MOST_LISTED = 20
+MOST_RESUMED = 10
+
+# One line of a list; more of them fit into a message then.
+LONGEST_LINE = 120
+
+
+class Commands:
+    def __init__(self, telegram: Telegram, desk: ChannelContext, progress: Progress) -> None:
+        self._telegram = telegram
+        self._desk = desk
+        self._progress = progress
+
+    async def run(self, command: str, said: str, chat: Chat, by: str, message_id: int, thread: int) -> None:
+        chat = self._telegram.book.chat(chat.id) or chat
+        match command:
+            case "list":
+                spans = self._list()
+            case "start" if said:
+                spans = await self._start(said, chat, thread)
+            case "resume":
+                spans = await self._resume(said, chat, thread)
+            case "steer":
+                spans = await self._steer(said, chat, by, thread)
+            case "interrupt" | "stop":
+                spans = await self._halt(command, said, chat)
+            case "mode":
+                spans = await self._mode(said, chat)
+            case "pause":
+                spans = self._pause(said, by)
+            case "invite" if not chat.private:
+                spans = [
+                    Span(
+                        "Ask me for it in a private chat: a code that is shown here lets anybody in who reads it."
+                    )
+                ]
+            case "invite":
+                code = await self._telegram.book.invite()
+                spans = [Span(f"Within {INVITE_S / 60:.0f} minutes, and once:\n"), Span(f"/pair {code}", "code")]
+            case "unpair":
+                await self._telegram.book.drop_chat(str(chat.id), person=True)
+                spans = [Span("Forgotten. Nothing is told here any more.")]
+            case _:
+                spans = [Span("\n".join(f"/{name}: {words}" for name, words in COMMANDS.items()))]
+        told = await self._telegram.reply(chat, spans, message_id, thread)
+        current = (self._telegram.book.chat(chat.id) or chat).current
+        if told and current and command in ("start", "resume", "steer"):
+            await self._telegram.book.place(str(chat.id), told, Placed(session=current))
+
+    def _list(self) -> list[Span]:
+        alive = listed(self._desk)
+        if not alive:
+            return [Span("Nothing runs. To begin: /start folder, then what to do")]
+        waiting: dict[str, Prompt] = {}  # by session, what blocks it most
+        for prompt in in_order(self._desk.loop.store.live()[0]):
+            if prompt.state == "open":
+                waiting.setdefault(prompt.session_id, prompt)
+        # A session keeps its number, wherever it stands in the list.
+        numbered = {session.id: (number, session) for number, session in enumerate(alive, 1)}
+        order = [
+            *(each for each in waiting if each in numbered),
+            *(each for each in numbered if each not in waiting),
+        ]
+        spans: list[Span] = []
+        for number, session in (numbered[each] for each in order[:MOST_LISTED]):
+            asked = waiting.get(session.id)
+            words = ", ".join([session.state, *([session.permission_mode] if session.permission_mode else [])])
+            spans += [Span(f"{number}. "), Span(name_of(session), "code"), Span(" · ")]
+            spans += [
+                Span(f"{session.agent}, {words}", "code"),
+                Span(" · "),
+                Span(session.id[:8], "code"),
+                Span("\n"),
+            ]
+            if asked is not None:
+                spans += [Span("   waits: "), Span(self._asked(asked), "code"), Span("\n")]
+        if len(alive) > MOST_LISTED:
+            spans.append(Span(f"and {len(alive) - MOST_LISTED} more"))
+        return spans
+
+    def _asked(self, prompt: Prompt) -> str:
+        bare = self._telegram.world.titles_only
+        return WORDS[prompt.kind] if bare else short(masked(prompt.title), LONGEST_LINE)
+
+    async def _start(self, said: str, chat: Chat, thread: int) -> list[Span]:
+        agent, rest = USUAL, said
+        first, _, more = said.partition(" ")
+        name = first.lower()  # a phone begins with a capital letter
+        # A connected agent is meant as such even if it is not here: then that is said.
+        if name in CONNECTED or (more and "/" not in name and name in await self._desk.starting.offers()):
+            agent, rest = name, more.strip()
+        # A folder on a line of its own may have spaces in it.
+        line, _, below = rest.partition("\n")
+        folder, what = (line.strip(), below.strip()) if below.strip() else _two(line)
+        if not what:
+            return [Span("Say where and what: "), Span("/start /home/me/shop fix the tests", "code")]
+        wish = StartOptions(self._folder(folder), what, chat.mode)
+        return await self._begin(agent, wish, chat, thread)
+
+    def _folder(self, said: str) -> str:
+        """A whole path, or the name of a project that runs."""
+        if said.startswith("/"):
+            return said
+        places = {session.cwd for session in listed(self._desk) if name_of(session).lower() == said.lower()}
+        return places.pop() if len(places) == 1 else said
+
+    async def _resume(self, said: str, chat: Chat, thread: int) -> list[Span]:
+        word, what = _two(said)
+        if not word:
+            return self._ended_ones()
+        if not what:
+            return [Span("Say which and what: "), Span("/resume 1a2b3c4d go on", "code")]
+        before = find_ended(self._desk, word)
+        if isinstance(before, Refused):
+            return [Span(before.reason, "code")]
+        wish = StartOptions(before.cwd, what, chat.mode, resume=before.id)
+        return await self._begin(before.agent, wish, chat, thread)
+
+    def _ended_ones(self) -> list[Span]:
+        over = resumable(self._desk, MOST_RESUMED)
+        if not over:
+            return [Span("No session has ended here yet.")]
+        spans = [Span("To go on with one: "), Span("/resume 1 go on", "code"), Span("\n")]
+        for number, session in enumerate(over, 1):
+            ago = span_of(self._telegram.world.clock() - session.seen_at)
+            spans += [Span(f"{number}. "), Span(name_of(session), "code"), Span(" · ")]
+            spans += [Span(f"{session.agent}, {ago} ago", "code"), Span(" · "), Span(session.id[:8], "code")]
+            spans.append(Span("\n"))
+        return spans
+
+    async def _begin(self, agent: str, wish: StartOptions, chat: Chat, thread: int) -> list[Span]:
+        mark = await self._progress.mark(wish.resume) if wish.resume else BEGINNING
+        begun = await self._desk.starting.start(agent, wish, remote=True)
+        if isinstance(begun, Refused):
+            return [Span("Not started: "), Span(begun.reason, "code")]
+        await self._attend(chat, begun, thread, mark)
+        return [Span("Started: "), Span(begun[:8], "code"), Span(" in "), Span(wish.cwd, "code")]
+
+    async def _steer(self, said: str, chat: Chat, by: str, thread: int) -> list[Span]:
+        word, what = _two(said)
+        session = find(self._desk, word) if word else Refused("Say which and what: /steer 1 go on")
+        if isinstance(session, Refused) or not what:
+            current = run_of(self._desk, chat.current)
+            if current is None or not said:
+                return [
+                    Span(session.reason if isinstance(session, Refused) else "Say what to do as well.", "code")
+                ]
+            session, what = current, said
+        mark = await self._progress.mark(session.id)
+        verdict, _ = await speak(self._desk, session.id, what, by, self._telegram.name)
+        if verdict.result in ("refused", "unsure", "too_late"):
+            return _ended(verdict)
+        await self._attend(chat, session.id, thread, mark)
+        return _ended(verdict)
+
+    async def _attend(self, chat: Chat, session_id: str, thread: int, mark: Mark) -> None:
+        newest = self._telegram.book.chat(chat.id)
+        if newest is None:
+            return  # it was unpaired while this was under way, and stays so
+        await self._telegram.book.put_chat(replace(newest, current=session_id))
+        await self._progress.follow(chat, session_id, thread, mark)
+
+    async def _halt(self, command: str, said: str, chat: Chat) -> list[Span]:
+        session = self._one(said, chat)
+        if isinstance(session, Refused):
+            return [Span(session.reason, "code")]
+        if command == "stop":
+            return _ended(await self._desk.voice.stop(session))
+        return _ended(await self._desk.voice.interrupt(session))
+
+    def _one(self, said: str, chat: Chat) -> Session | Refused:
+        """The session that is named; without a name the one this chat speaks to, or the only one."""
+        if said:
+            return find(self._desk, said)
+        current = run_of(self._desk, chat.current)
+        alive = listed(self._desk)
+        if current is not None and current.state != "ended":
+            return current
+        return alive[0] if len(alive) == 1 else Refused("Say which: its number in /list.")
+
+    async def _mode(self, said: str, chat: Chat) -> list[Span]:
+        word, mode = _two(said)
+        if mode:
+            session = find(self._desk, word)
+            if isinstance(session, Refused):
+                return [Span(session.reason, "code")]
+            return _ended(await self._desk.starting.change(session, "mode", mode, remote=True))
+        if not word:
+            return [Span("New sessions of this chat: "), Span(chat.mode or "as the configuration says", "code")]
+        if not word.isalpha() or len(word) > 40:
+            return [Span("That is no permission mode.")]
+        kept = "" if word in ("off", "none") else word
+        await self._telegram.book.put_chat(replace(chat, mode=kept))
+        return [Span("New sessions of this chat: "), Span(kept or "as the configuration says", "code")]
+
+    def _pause(self, said: str, by: str) -> list[Span]:
+        rules = self._desk.rules
+        if rules is None:
+            return [Span("There are no rules here.")]
+        if said.lower() == "off":
+            rules.desk().resume(by)
+            return [Span("Rules decide again.")]
+        rules.desk().pause(by)
+        return [Span("Paused: nothing is decided by rule. To end it: /pause off")]
+
+
+def _two(said: str) -> tuple[str, str]:
+    parts = said.split(maxsplit=1)
+    return (parts[0] if parts else ""), (parts[1].strip() if len(parts) > 1 else "")
+
+
+def _ended(verdict: Verdict) -> list[Span]:
+    word = {"confirmed": "Done", "accepted": "Taken", "sent": "Sent", "taken": "On its way", "unsure": "Not sure"}
+    spans = [Span(word.get(verdict.result, "Not done"))]
+    return [*spans, Span(": "), Span(masked(verdict.detail), "code")] if verdict.detail else spans
+
+
+def span_of(seconds: float) -> str:
+    for unit, length in (("d", 86_400), ("h", 3600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds // length:.0f} {unit}"
+    return "a moment"

@@ -1,0 +1,269 @@
+"""What the Telegram channel remembers over restarts: who is paired, what messages are about, half-made answers.
+
+Rule: a chat and a person are paired by a code that works once; whoever is not in this book is nobody. Codes are
+kept as hashes.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Callable
+from hashlib import sha256
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from yourcall.channels.channel import Keep
+from yourcall.channels.telegram.draft import Draft, key_of
+
+T = TypeVar("T")
+
+# Letters that nobody mixes up; eight of them are 40 bits, and only so many may be tried in an hour.
+LETTERS = "ABCDEFGHJKMNPQRSTVWXYZ23456789"
+CODE_LETTERS = 8
+MOST_TRIES = 30  # for each person
+TRIES_S = 3600.0
+MOST_GUESSERS = 1000  # of 40 bits; a thousand accounts with thirty tries each find nothing in a lifetime
+INVITE_S = 600.0
+
+# Messages that can still be replied to. An older one is a page of history.
+MOST_MESSAGES = 1000
+TIDY_EVERY = 200
+
+
+class Chat(Struct, frozen=True):
+    """`mode`: the permission mode of sessions started from here; `current`: the session that plain words go to."""
+
+    id: int
+    title: str = ""
+    private: bool = True
+    forum: bool = False
+    mode: str = ""
+    current: str = ""
+
+
+class Placed(Struct, frozen=True):
+    """What one message is about. `back`: how many answers to it were told to have come back. `face`, `since`: what
+    it looks like, and since when, in milliseconds."""
+
+    prompts: tuple[str, ...] = ()
+    session: str = ""
+    notice: str = ""
+    at: float = 0.0
+    back: int = 0
+    face: str = ""
+    since: int = 0
+
+
+class Undone(Struct, frozen=True):
+    """A message that asked for something whose end is not known yet."""
+
+    chat: int
+    message_id: int
+    thread: int = 0
+
+
+class _Begun(Struct, frozen=True):
+    """A draft, and the offer it is about: what was chosen for other questions says nothing about these."""
+
+    offer: str
+    draft: Draft
+
+
+class _Named(Struct, frozen=True):
+    prompt: str
+    at: float
+
+
+class Invite(Struct, frozen=True):
+    hash: str
+    until: float
+
+
+def new_code() -> str:
+    picked = "".join(secrets.choice(LETTERS) for _ in range(CODE_LETTERS))
+    return f"{picked[:4]}-{picked[4:]}"
+
+
+def code_hash(code: str) -> str:
+    plain = "".join(char for char in code.upper() if char.isalnum())
+    return sha256(plain.encode()).hexdigest()
+
+
+class Memory:
+    def __init__(self, keep: Keep, clock: Callable[[], float], code: str) -> None:
+        self._keep = keep
+        self._clock = clock
+        self._code = code_hash(code) if code.strip() else ""
+        self._wrong: dict[int, list[float]] = {}  # when each of them tried a wrong code
+        self._placed = 0
+
+    async def belongs_to(self, bot: str) -> None:
+        """Update numbers, messages and chats are one bot's own: with another one the book begins anew."""
+        known = self._read("bot", str)
+        if known not in (None, bot):
+            for name in self._keep.all():
+                await self._keep.put(name, None)
+        if known != bot:
+            await self._write("bot", bot)
+
+    # --- who is paired -------------------------------------------------------------------------------------------
+
+    def chats(self) -> dict[str, Chat]:
+        return self._read("chats", dict[str, Chat]) or {}
+
+    def chat(self, target: str | int) -> Chat | None:
+        chats = self.chats()
+        return chats.get(str(target)) or chats.get(str(self.number(f"moved:{target}")))
+
+    def sender(self, user_id: int) -> str | None:
+        """The person's name, if paired."""
+        return (self._read("senders", dict[str, str]) or {}).get(str(user_id))
+
+    def people(self) -> dict[str, str]:
+        return self._read("senders", dict[str, str]) or {}
+
+    async def drop_person(self, person: str) -> None:
+        """Not heard any more, nor told in private; nor let in by a code that may have been made for later."""
+        await self._write("invites", [])
+        await self._write("senders", {one: name for one, name in self.people().items() if one != person})
+        chats = self.chats()
+        if chats.pop(person, None) is not None:
+            await self._write("chats", chats)
+
+    async def pair(self, code: str, chat: Chat, user_id: int, name: str) -> str:
+        """Empty if it worked; else why not."""
+        now = self._clock()
+        if self.tried_too_often(user_id):
+            return "Too many wrong codes were tried. Wait an hour."
+        told, used = code_hash(code), self._read("used", list[str]) or []
+        invites = [one for one in self._read("invites", list[Invite]) or [] if one.until > now]
+        known = [*(one.hash for one in invites), *([self._code] if self._code else [])]
+        if not any(hmac.compare_digest(told, each) for each in known) or told in used:
+            self._count_wrong(user_id, now)
+            return "This code is wrong, or was used before. A new one comes from /invite in a paired chat."
+        # Used up first: a restart in between costs a new code, never lets two in.
+        await self._write("used", [*used, told][-200:])
+        invites = self._read("invites", list[Invite]) or []  # one may have been made meanwhile
+        await self._write("invites", [one for one in invites if one.hash != told and one.until > now])
+        senders = self._read("senders", dict[str, str]) or {}
+        await self._write("senders", {**senders, str(user_id): name})
+        await self.put_chat(self.chat(chat.id) or chat)
+        return ""
+
+    def tried_too_often(self, user_id: int) -> bool:
+        """Each for itself: a stranger who guesses must not keep out whoever has the right code."""
+        lately = [at for at in self._wrong.get(user_id, ()) if at > self._clock() - TRIES_S]
+        return len(lately) >= MOST_TRIES
+
+    def _count_wrong(self, user_id: int, now: float) -> None:
+        if len(self._wrong) >= MOST_GUESSERS:
+            self._wrong.pop(next(iter(self._wrong)))
+        before = self._wrong.pop(user_id, [])
+        self._wrong[user_id] = [*before, now][-MOST_TRIES:]
+
+    async def invite(self) -> str:
+        code = new_code()
+        now = self._clock()
+        live = [one for one in self._read("invites", list[Invite]) or [] if one.until > now]
+        await self._write("invites", [*live, Invite(code_hash(code), now + INVITE_S)][-10:])
+        return code
+
+    async def put_chat(self, chat: Chat) -> None:
+        await self._write("chats", {**self.chats(), str(chat.id): chat})
+
+    async def drop_chat(self, target: str, person: bool = False) -> None:
+        """The chat goes; with `person`, whoever it is a private one with goes too."""
+        chats = self.chats()
+        gone = chats.pop(target, None)
+        await self._write("chats", chats)
+        if gone is not None and gone.private and person:
+            senders = self._read("senders", dict[str, str]) or {}
+            senders.pop(target, None)
+            await self._write("senders", senders)
+
+    async def move_chat(self, target: str, to: int) -> None:
+        """A group that became a supergroup has another id."""
+        chats = self.chats()
+        old = chats.pop(target, None)
+        if old is not None:
+            chats[str(to)] = replace(old, id=to)
+            await self._write("chats", chats)
+            await self.put_number(f"moved:{target}", to)
+
+    # --- what each message is about ------------------------------------------------------------------------------
+
+    def seal_key(self) -> bytes:
+        """What buttons are sealed with; empty before the first message."""
+        return self._keep.get("seal") or b""
+
+    async def name_prompt(self, prompt_id: str) -> None:
+        """Written before a message goes out: a button may be pressed before we hear that it was sent."""
+        if not self.seal_key():
+            await self._keep.put("seal", secrets.token_hex(16).encode())
+        if self.prompt_of(key_of(prompt_id)) is None:
+            await self._write(f"k:{key_of(prompt_id)}", _Named(prompt_id, self._clock()))
+
+    def prompt_of(self, key: str) -> str | None:
+        found = self._read(f"k:{key}", _Named)
+        return found.prompt if found else None
+
+    async def place(self, chat: str, message_id: int, placed: Placed) -> None:
+        await self._write(f"m:{chat}:{message_id}", replace(placed, at=self._clock()))
+        self._placed += 1
+        if self._placed % TIDY_EVERY == 0:
+            await self.tidy()
+
+    def placed(self, chat: str | int, message_id: int) -> Placed | None:
+        return self._read(f"m:{chat}:{message_id}", Placed)
+
+    def draft(self, chat: str | int, prompt_id: str, offer: str) -> Draft:
+        begun = self._read(f"d:{key_of(prompt_id)}:{chat}", _Begun)
+        return begun.draft if begun is not None and begun.offer == offer else Draft()
+
+    async def put_draft(self, chat: str | int, prompt_id: str, draft: Draft, offer: str) -> None:
+        await self._write(f"d:{key_of(prompt_id)}:{chat}", _Begun(offer, draft))
+
+    async def drop_draft(self, chat: str | int, prompt_id: str) -> None:
+        name = f"d:{key_of(prompt_id)}:{chat}"
+        if self._keep.get(name) is not None:
+            await self._keep.put(name, None)
+
+    async def tidy(self) -> None:
+        """The oldest messages are forgotten, so that the book stays small."""
+        for prefix, kind in (("m:", Placed), ("k:", _Named)):
+            found = [(name, self._read(name, kind)) for name in self._keep.all() if name.startswith(prefix)]
+            found.sort(key=lambda pair: pair[1].at if pair[1] else 0.0)
+            for name, _ in found[:-MOST_MESSAGES]:
+                await self._keep.put(name, None)
+
+    async def put_undone(self, number: int, undone: Undone | None) -> None:
+        await self._keep.put(f"u:{number}", msgspec.json.encode(undone) if undone else None)
+
+    async def take_undone(self) -> list[Undone]:
+        names = [name for name in self._keep.all() if name.startswith("u:")]
+        found = [self._read(name, Undone) for name in names]
+        for name in names:
+            await self._keep.put(name, None)
+        return [each for each in found if each is not None]
+
+    # --- small facts ---------------------------------------------------------------------------------------------
+
+    def number(self, name: str) -> int:
+        return self._read(name, int) or 0
+
+    async def put_number(self, name: str, value: int | None) -> None:
+        await self._keep.put(name, None if value is None else str(value).encode())
+
+    def _read(self, name: str, kind: type[T]) -> T | None:
+        data = self._keep.get(name)
+        try:
+            return msgspec.json.decode(data, type=kind) if data else None
+        except msgspec.DecodeError:
+            return None
+
+    async def _write(self, name: str, value: object) -> None:
+        await self._keep.put(name, msgspec.json.encode(value))

@@ -1,0 +1,205 @@
+"""`yourcall reach`: a way from the phone to this machine, set up, checked from the outside in, and taken down.
+
+Rule: everything that will change is shown before it is done. A way counts as set up once the check has passed. If
+it fails, the missing part is named, and `--undo` takes the way down.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import click
+
+from yourcall.cli.client import may
+from yourcall.cli.commands import daemon, service
+from yourcall.cli.instance import Instance, Problem, pass_place
+from yourcall.cli.terminal.render import safe, style
+from yourcall.reach import plans, way
+from yourcall.reach.check import Step, check
+from yourcall.reach.plans import CannotReach, Plan
+
+WAYS: dict[str, str] = {
+    "lan": "phones in your own network; nobody else takes part",
+    "tailscale": "phones in your tailnet, by `tailscale serve`",
+    "cloudflared": "from anywhere, by a named tunnel of Cloudflare's",
+    "ssh": "from anywhere, by a web server of yours",
+    "proxy": "your own reverse proxy: checked, nothing is changed",
+}
+
+
+@click.command(
+    "reach",
+    epilog="\b\nWays:\n"
+    + "\n".join(f"  {name:<13}{line}" for name, line in WAYS.items())
+    + """
+
+\b
+Examples:
+  yourcall reach                         what there is, and how it stands
+  yourcall reach lan                     at home, without anybody else
+  yourcall reach tailscale --yes
+  yourcall reach ssh me@server.example.net --name call.example.net
+  yourcall reach proxy --name desk.example.net
+  yourcall reach --status --json
+  yourcall reach --undo
+""",
+)
+@click.argument("chosen", metavar="[WAY]", required=False)
+@click.argument("target", metavar="[USER@SERVER]", required=False)
+@click.option("--name", help="The name (or address) that the phone will open.")
+@click.option("--port", type=click.IntRange(1, 65535), help="lan: the port for phones; else the server's port.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.option(
+    "--status", is_flag=True, help="Check the way that is set up. Exits with 1 if phones don't get through."
+)
+@click.option("--undo", is_flag=True, help="Take the way down again.")
+@click.option("--trust", is_flag=True, help="lan: show the page on which a phone gets the certificate to trust.")
+@click.option("--json", "as_json", is_flag=True, help="Print the status as an object.")
+@pass_place
+def command(
+    place: Instance,
+    chosen: str | None,
+    target: str | None,
+    name: str | None,
+    port: int | None,
+    yes: bool,
+    status: bool,
+    undo: bool,
+    trust: bool,
+    as_json: bool,
+) -> None:
+    """Find a way from the phone to this machine, set it up, check it, and keep it up."""
+    if undo:
+        _undo(place, yes)
+    elif trust:
+        _trust(place)
+    elif chosen is None:
+        _status(place, as_json=as_json, needed=status)
+    elif chosen not in WAYS:
+        raise click.UsageError(f"There is no way {chosen!r}. There are: {', '.join(WAYS)}.")
+    else:
+        _set_up(place, chosen, target, name, port, yes=yes, as_json=as_json)
+
+
+def _set_up(
+    place: Instance,
+    chosen: str,
+    target: str | None,
+    name: str | None,
+    port: int | None,
+    *,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    may(place.home, "reach")
+    current = way.read(place.home)
+    if current is not None and current.way != chosen:
+        raise Problem(
+            f"Phones reach this machine by {current.way} ({safe(current.url)}). Take that down first with:"
+            f" {place.command('reach --undo')}"
+        )
+    listening = daemon.standing(place.home)
+    try:
+        plan = plans.make(chosen, place.home, int(listening.get("port") or place.port or 7717), target, name, port)
+    except CannotReach as reason:
+        raise Problem(str(reason)) from reason
+    click.echo(safe(plan.text, lines=True), err=as_json)
+    if not yes and not click.confirm("Do this?", default=True, err=as_json):
+        raise Problem("Nothing was changed.")
+    try:
+        plan.apply()
+    except CannotReach as reason:
+        raise Problem(f"{reason} Nothing else was changed.") from reason
+    way.write(place.home, plan.way)
+    daemon.restart(place, service.unit_path(place.home))
+    steps = _checked(plan)
+    _tell(place, plan.way, steps, as_json=as_json)
+    if all(step.ok for step in steps) and not as_json:
+        if plan.way.tls_port:
+            click.echo(f"\nOn the phone, trust the certificate once: {place.command('reach lan --trust')}")
+        click.echo(f"Then pair it: {place.command('pair')}")
+
+
+def _checked(plan: Plan) -> list[Step]:
+    """A tunnel takes a moment to come up, so a failed check is tried again while there is patience."""
+    steps: list[Step] = []
+
+    def passes() -> bool:
+        steps[:] = check(plan.way.url, plan.authority)
+        return all(step.ok for step in steps)
+
+    daemon.wait_until(passes, plan.patience_s)
+    return steps
+
+
+def _status(place: Instance, *, as_json: bool, needed: bool) -> None:
+    current = way.read(place.home)
+    if current is None:
+        if as_json:
+            click.echo(json.dumps({"way": None, "url": None, "ok": False, "steps": []}, indent=2))
+        else:
+            click.echo("Only this machine reaches yourcall. Ways for a phone:")
+            for name, line in WAYS.items():
+                click.echo(f"  {style(place.command(f'reach {name}'), 'cyan')}: {line}")
+        raise click.exceptions.Exit(1 if needed else 0)
+    _tell(place, current, check(current.url, plans.authority(place.home, current)), as_json=as_json)
+
+
+def _tell(place: Instance, current: way.Way, steps: list[Step], *, as_json: bool) -> None:
+    ok = all(step.ok for step in steps)
+    if as_json:
+        told: dict[str, Any] = {"way": current.way, "url": current.url, "ok": ok}
+        click.echo(json.dumps({**told, "steps": [step._asdict() for step in steps]}, indent=2))
+    else:
+        click.echo(f"{current.way}: {style(safe(current.url), 'cyan')}")
+        for step in steps:
+            mark = style("ok", "green") if step.ok else style("no", "red")
+            click.echo(f"  {mark}  {step.name}: {safe(step.detail)}")
+        if not ok:
+            click.echo(f"Phones don't get through yet. Take it down with: {place.command('reach --undo')}")
+    if not ok:
+        raise click.exceptions.Exit(1)
+
+
+def _undo(place: Instance, yes: bool) -> None:
+    may(place.home, "reach")
+    current = way.read(place.home)
+    if current is None:
+        click.echo("No way is set up; only this machine reaches yourcall.")
+        return
+    click.echo(f"Phones will no longer reach this machine at {safe(current.url)}.")
+    for words in current.undo:
+        click.echo(f"  {safe(' '.join(words))}")
+    if not yes and not click.confirm("Take it down?", default=True):
+        raise Problem("Nothing was changed.")
+    failed = plans.take_down(current)
+    way.forget(place.home)
+    daemon.restart(place, service.unit_path(place.home))
+    for words in failed:
+        click.echo(f"This did not work; run it yourself: {safe(' '.join(words))}", err=True)
+    click.echo("Only this machine reaches yourcall now.")
+    if current.way == "lan":
+        folder = place.home / "tls"
+        click.echo(
+            f"The certificate authority is kept in {folder}, so that phones need not trust a new one later."
+        )
+
+
+def _trust(place: Instance) -> None:
+    current = way.read(place.home)
+    if current is None or not current.tls_port:
+        raise Problem(f"There is no certificate to trust. First: {place.command('reach lan')}")
+    from yourcall.cli.commands.devices import qr
+    from yourcall.reach.trust_page import TrustPage
+
+    with TrustPage(place.home, current) as page:
+        click.echo(f"On the phone, open: {page.url}")
+        if sys.stdout.isatty():
+            click.echo(qr(page.url))
+        click.echo("Compare the fingerprint before you trust it:")
+        click.echo(f"  {page.fingerprint}")
+        click.echo("This page is served until you press Ctrl-C, for half an hour at most.")
+        sys.stdout.flush()
+        page.serve()

@@ -1,0 +1,107 @@
+"""This machine, as the check-up of one agent sees it.
+
+Rule: it only looks; each thing is looked at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from yourcall.agents.kit.setup import Version
+from yourcall.agents.setup_spec import Above, Installed, RunningSession, Scope, State
+from yourcall.agents.spec import Agent
+from yourcall.cli import changes, installed
+from yourcall.cli.client import get
+from yourcall.cli.instance import Instance, Problem
+from yourcall.cli.views import Session
+from yourcall.cli.views import read as view
+from yourcall.model.prompts import Refused
+from yourcall.system.settings_file import read
+
+
+class ThisMachine:
+    """`programs`: those to look at, or the ones that are installed. `running`: the daemon can be asked."""
+
+    def __init__(
+        self, place: Instance, agent: Agent, programs: list[Installed] | None = None, *, running: bool = False
+    ) -> None:
+        self._place, self._agent, self._programs, self._running = place, agent, programs, running
+        self._sessions: list[RunningSession] | None = None
+
+    @property
+    def platform(self) -> str:
+        return sys.platform
+
+    @property
+    def folder(self) -> str:
+        return str(changes.folder_of(self._agent))
+
+    @property
+    def programs(self) -> list[Installed]:
+        if self._programs is None:  # asked once: each takes a second or two to tell its version
+            self._programs = installed.ask(installed.find(self._agent, Path(self.folder)))
+        return self._programs
+
+    @property
+    def versions(self) -> list[Version]:
+        return installed.versions(self.programs)
+
+    @property
+    def changed(self) -> frozenset[str]:
+        noted = changes.noted(self._place.home)
+        return frozenset(change.path for change in noted if change.agent == self._agent.name)
+
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        projects = self._agent.setup.projects if self._agent.setup is not None else {}
+        return tuple(scope for scope in changes.scopes_here() if scope == "user" or scope in projects)
+
+    @property
+    def sessions(self) -> list[RunningSession]:
+        if self._sessions is None:
+            self._sessions = self._asked() if self._running else []
+        return self._sessions
+
+    def _asked(self) -> list[RunningSession]:
+        try:
+            told: Any = get(self._place.home, "/api/sessions")
+        except Problem:
+            return []
+        return [
+            RunningSession(
+                each.id, each.cwd, each.permission_mode, each.pid, tuple(link.kind for link in each.links)
+            )
+            for each in view(told, list[Session])
+            if each.agent == self._agent.name and each.state != "ended" and each.mode == "terminal"
+        ]
+
+    def above(self) -> Above:
+        """What the settings of the machine's administrator say."""
+        setup = self._agent.setup
+        return setup.above(self) if setup is not None and setup.above is not None else Above()
+
+    def states(self) -> list[State]:
+        return changes.states(self._agent, self._place.home, self.versions, self.above())
+
+    def settings(self, scope: Scope) -> str:
+        return str(changes.settings_of(self._agent, scope, Path()))
+
+    def read(self, path: str) -> str | Refused | None:
+        found = read(Path(path))
+        return found if isinstance(found, Refused) else found.text
+
+    def exists(self, path: str) -> bool:
+        return Path(path).exists()
+
+    def resolved(self, path: str) -> str:
+        return str(Path(path).resolve())
+
+    def names(self, folder: str) -> list[str]:
+        try:
+            inside = list(os.scandir(folder))
+        except OSError:
+            return []
+        return sorted(each.name for each in inside if each.is_symlink() or each.is_file(follow_symlinks=False))

@@ -1,0 +1,1 @@
+"""How prompts and lists look in a terminal."""

@@ -1,0 +1,411 @@
+"""The ground that rules stand on: which folder is the project, and where the paths of a request really lead.
+
+Rule: links and `..` are followed before anything is compared; what cannot be followed is left out, and then counts
+as unknown.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import time
+from collections.abc import Callable, Iterable
+from functools import cache, lru_cache
+from pathlib import Path
+
+from yourcall.daemon.rules.patterns import Looks, matching, name_pattern
+from yourcall.model.prompts import Prompt
+from yourcall.rules.effects.known_files import LONGEST, reserved_path, secrets_in
+from yourcall.rules.effects.parts import NOWHERE, Facts, Part, Ref, inside
+from yourcall.rules.effects.searches import IF_LIFTED, SEARCH_MARKS, SKIPPED_FILE, SKIPPED_FOLDER
+from yourcall.rules.rule import RequestContext, exactly, is_project
+
+# To follow one takes 20 µs, and an agent waits: a command that names more is for a person to read.
+MOST_PATHS = 400
+
+# `./*`, with no pattern before it: what it finds begins with a folder.
+_ANCHORED = re.compile(r"(?:[^*?\[#^~]*/)?\./[^/]*[*?\[#^~]")
+
+# Entries of folders that one decision looks at, for all of its paths together; to look at them takes less than
+# twenty milliseconds, and everybody else waits for that long.
+MOST_LOOKED = 3_000
+# Of an ignore file; longer ones are nobody's.
+MOST_LINES = 20_000
+# Of a `package.json`; longer ones are nobody's.
+MOST_READ = 1_000_000
+# A name with one of these is cut there, or read as quoted.
+_CUT = re.compile(r"[\s'\"\\\x00-\x1f\x7f]")
+
+# What these mean depends on who asks.
+_OURS = re.compile(r"//?(?:proc/(?:self|thread-self|\d+)/(?:cwd|root|fd|task|map_files)|dev/fd)(?:/|$)")
+
+MARKS = (".git", ".yourcall", ".hg")
+
+
+def project_of(cwd: str, home: str) -> str:
+    """The folder that holds the project: the nearest with a mark, or this one. The home, or a folder around it, is
+    no project: inside of it would be everything."""
+    if not cwd.startswith("/") or "\0" in cwd:
+        return ""
+    here = os.path.realpath(cwd)
+    found = here
+    for folder in (here, *map(str, Path(here).parents)):
+        if _around(folder, home):
+            break
+        if any(os.path.lexists(os.path.join(folder, mark)) for mark in MARKS):
+            found = folder
+            break
+    return "" if _around(found, home) else found
+
+
+@lru_cache(maxsize=256)
+def around(root: str, home: str) -> tuple[str, ...]:
+    """The project, and every folder around it that could be one: a repository within another, a submodule, does
+    not leave the rules of the outer one, which can only restrict."""
+    folders = (root, *map(str, Path(root).parents))
+    return tuple(folder for folder in folders if not _around(folder, home))
+
+
+def _around(folder: str, home: str) -> bool:
+    return folder == "/" or home == folder or home.startswith(folder + "/")
+
+
+def facts_of(parts: Iterable[Part], cwd: str, root: str, home: str) -> Facts:
+    """Every path that is named, followed to its end."""
+    refs = {ref for part in parts for ref in part.refs if ref.path is not None}
+    resolved: dict[Ref, tuple[str, ...]] = {}
+    named: dict[Ref, tuple[str, ...]] = {}
+    starts = _starts(cwd)
+    left, looks = MOST_PATHS, Looks(MOST_LOOKED)
+    for ref in sorted(
+        refs, key=lambda ref: (ref.path or "", ref.use, ref.glob)
+    ):  # always the same ones, if not all
+        found = _followed(ref, cwd, home, looks) if left > 0 else ()
+        left -= len(found)
+        if found:
+            resolved[ref] = found
+        named[ref] = tuple(_called(ref, each, home) for each in starts)
+    away = not (cwd.startswith("/") and starts and inside(starts[0], root))
+    return Facts(root, home, resolved, named, away)
+
+
+def _starts(cwd: str) -> tuple[str, ...]:
+    """The folder it runs in, first as links lead to it, then as it is called."""
+    try:
+        return tuple(dict.fromkeys((os.path.realpath(cwd), cwd)))
+    except (OSError, ValueError):
+        return ()
+
+
+def _called(ref: Ref, start: str, home: str) -> str:
+    """The path from the root, as it is called."""
+    path = ref.path or ""
+    path = home + path[1:] if path == "~" or path.startswith("~/") else path
+    return os.path.normpath(os.path.join(start, path))
+
+
+def _followed(ref: Ref, cwd: str, home: str, looks: Looks) -> tuple[str, ...]:
+    path = ref.path or ""
+    if path == "~" or path.startswith("~/"):
+        path = home + path[1:]
+    whole = os.path.join(cwd, path)
+    if not whole.startswith("/") or len(whole) > LONGEST:
+        return ()  # nobody says which folder it is in, or no system opens it
+    if ref.use == "remote" and any(os.path.lexists(each) for each in (whole, whole.rstrip("/") + ".git")):
+        return ()
+    plain = os.path.normpath(whole)
+    if plain in NOWHERE or plain == "/dev/stdin":
+        return (plain,)  # where our own output goes is not where a command's does
+    if _OURS.match(os.path.normpath(whole)):
+        return ()
+    try:
+        # As it stands it may be a file too: a quoted star is only a star.
+        ends = [os.path.realpath(whole)]
+        if ".." in path:
+            # `cd link/..` leads back to where the link lies, `cat link/../x` to where it points: both are meant.
+            ends.append(os.path.realpath(os.path.normpath(whole)))
+        if ref.use == "repo" and any(_odd_repository(end) for end in ends):
+            return ()
+        if ref.use == "tools" and any(_chooses(end, ref.names, home) for end in ends):
+            return ()
+        if ref.glob and ref.use in ("search", "found"):
+            found = matching(path, cwd, looks)
+            if found is None:
+                return ()
+            # A shell that leaves out what finds nothing has the folder itself searched.
+            ends = [os.path.realpath(each) for each in found] or [os.path.realpath(cwd)]
+        if ref.use == "search":
+            secrets = _secrets_below(ends, ref.names, looks)
+            return () if secrets is None else (*ends, *secrets)
+        if ref.use in ("found", "split"):
+            below = [_files_below(end, ref.names, ref.use == "split", looks) for end in ends]
+            known = [each for each in below if each is not None] if len(ends) == 1 or ref.glob else []
+            return (*ends, *(path for each in known for path in each)) if len(known) == len(ends) else ()
+        if ref.glob:
+            found = matching(path, cwd, looks)
+            # A file named like an option is one to the command that gets it (`*/x`: `-o/x`); `./*` is none.
+            if found is None or (not _ANCHORED.match(path) and any("/-" in each[len(cwd) :] for each in found)):
+                return ()
+            ends += [os.path.realpath(each) for each in found]
+            if ref.use == "write":  # a link is copied under its own name
+                pairs = [os.path.split(each) for each in found]
+                ends += [os.path.join(os.path.realpath(folder), name) for folder, name in pairs]
+        if ref.use == "merge" and any(_holds(end, lambda entry: entry.is_symlink(), looks) for end in ends):
+            return ()
+        if ref.use == "carry" and any(_holds(end, lambda entry: reserved_path(entry.name), looks) for end in ends):
+            return ()
+    except (OSError, ValueError):
+        return ()
+    return tuple(dict.fromkeys(ends))
+
+
+def _holds(folder: str, such: Callable[[os.DirEntry[str]], bool], looks: Looks) -> bool:
+    """Is there such an entry anywhere below, or too much to look at?"""
+    todo = [folder]
+    while todo:
+        try:
+            with os.scandir(todo.pop()) as found:
+                for entry in found:
+                    looks.left -= 1
+                    if looks.left < 0 or such(entry):
+                        return True
+                    if entry.is_dir(follow_symlinks=False):
+                        todo.append(entry.path)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+    return False
+
+
+def _files_below(folder: str, names: tuple[str, ...], plain: bool, looks: Looks) -> tuple[str, ...] | None:
+    """Of the files below that are called so: where the links among them lead, and those that hold secrets. None if
+    there are too many, or one would be cut into several words on its way (`plain`)."""
+    called = [name_pattern(each) for each in names]
+    found: list[str] = []
+    todo = [folder]
+    if plain and _CUT.search(folder):
+        return None
+    while todo:
+        here = todo.pop()
+        try:
+            entries = os.scandir(here)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        with entries:
+            secret = secrets_in(here)
+            for entry in entries:
+                looks.left -= 1
+                if looks.left < 0 or (plain and _CUT.search(entry.name)):
+                    return None
+                if entry.is_dir(follow_symlinks=False):
+                    todo.append(entry.path)
+                if any(not pattern.fullmatch(entry.name) for pattern in called):
+                    continue
+                if entry.is_symlink():
+                    found.append(os.path.realpath(entry.path))
+                elif secret(entry.name):
+                    found.append(entry.path)
+                if len(found) > MOST_PATHS:
+                    return None
+    return tuple(found)
+
+
+def _secrets_below(folders: list[str], names: tuple[str, ...], looks: Looks) -> tuple[str, ...] | None:
+    """The first file of secrets that a search limited to these names opens; None if there is too much to look at.
+    Links are not followed, as the search does not follow them. What git keeps for itself has names of its own."""
+    lifted = [each for folder in folders for each in _lifted(folder)] if IF_LIFTED in names else ["*"]
+    if not lifted:
+        return ()
+    brought = [name_pattern(each) for each in lifted]
+    wanted = [name_pattern(each) for each in names if not each.startswith(SEARCH_MARKS)]
+    skipped = _left_out(names, SKIPPED_FOLDER), _left_out(names, SKIPPED_FILE)
+    todo = [(folder, False) for folder in folders]
+    while todo:
+        here, back = todo.pop()
+        try:
+            entries = os.scandir(here)
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
+            continue
+        with entries:
+            secret = secrets_in(here)
+            for entry in entries:
+                looks.left -= 1
+                if looks.left < 0:
+                    return None
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name != ".git" and not any(each.fullmatch(entry.name) for each in skipped[0]):
+                        todo.append((entry.path, back or _called_so(brought, entry.name)))
+                elif (
+                    secret(entry.name)
+                    and (back or _called_so(brought, entry.name))
+                    and not entry.is_symlink()
+                    and (not wanted or any(each.fullmatch(entry.name) for each in wanted))
+                    and not any(each.fullmatch(entry.name) for each in skipped[1])
+                ):
+                    return (entry.path,)
+    return ()
+
+
+def _called_so(patterns: list[re.Pattern[str]], name: str) -> bool:
+    return any(each.fullmatch(name) for each in patterns)
+
+
+def _lifted(folder: str) -> list[str]:
+    """What the ignore files here, and in the folders around it up to the repository's, bring back (`!.env`): the
+    names of files, or of folders that they lie in."""
+    found: list[str] = []
+    for here in (folder, *map(str, Path(folder).parents)):
+        for name in (".gitignore", ".ignore", ".rgignore"):
+            try:
+                with open(os.path.join(here, name), errors="replace") as file:
+                    text = file.read(MOST_LINES + 1)
+            except OSError:
+                continue
+            if len(text) > MOST_LINES:
+                return ["*"]
+            lines = text.removeprefix("\ufeff").splitlines()
+            brought = (line[1:].strip().rstrip("/") for line in lines if line.startswith("!"))
+            found += [each.rpartition("/")[2] or "*" for each in brought]
+        if os.path.lexists(os.path.join(here, ".git")):
+            break
+    return list(dict.fromkeys(found))
+
+
+def _left_out(names: tuple[str, ...], mark: str) -> list[re.Pattern[str]]:
+    """What is left out for sure: of a pattern's signs only `*` is believed."""
+    told = [each.removeprefix(mark) for each in names if each.startswith(mark)]
+    plain = [each for each in told if not re.search(r"[?\[\]\\]", each)]
+    return [re.compile(".*".join(map(re.escape, each.split("*"))), re.DOTALL) for each in plain]
+
+
+def _chooses(folder: str, names: tuple[str, ...], home: str) -> bool:
+    """Is one of these files here, or in a folder around it? `package.json#x`: and it speaks of x."""
+    own = os.path.join(os.path.realpath(home), ".npmrc")  # the user's settings, and no project's
+    for here in (folder, *map(str, Path(folder).parents)):
+        for name in names:
+            file, _, word = name.partition("#")
+            path = os.path.join(here, file)
+            if path != own and os.path.lexists(path) and (not word or _speaks_of(path, word)):
+                return True
+    return False
+
+
+def _speaks_of(path: str, word: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            text = file.read(MOST_READ + 1)
+    except OSError:
+        return True
+    # Escaped, it would be the same key to who reads the file.
+    return len(text) > MOST_READ or word.encode() in text or b"\\u" in text
+
+
+def _odd_repository(folder: str) -> bool:
+    """Would git, from here, find a repository whose settings anybody may have written? They name programs that git
+    runs. Such a one can come with a project: a folder with `HEAD` and either `commondir`, or `objects` and `refs`;
+    or one that a `.git` names which is a file or a link. Nobody but git writes into what is called `.git`."""
+    for here in (folder, *map(str, Path(folder).parents)):
+        named = _git_folder(os.path.join(here, ".git"))
+        if named is not None and _repository(named):
+            return ".git" not in Path(named).parts
+        if _repository(here):
+            return ".git" not in Path(here).parts
+    return False
+
+
+def _repository(folder: str) -> bool:
+    has = {
+        name for name in ("HEAD", "commondir", "objects", "refs") if os.path.lexists(os.path.join(folder, name))
+    }
+    return "HEAD" in has and ("commondir" in has or {"objects", "refs"} <= has)
+
+
+def _git_folder(path: str) -> str | None:
+    """Where `.git` leads: it is a folder, a link, or a file that says where the folder is."""
+    if not os.path.lexists(path):
+        return None
+    real = os.path.realpath(path)
+    if not os.path.isfile(real):
+        return real
+    try:
+        with open(real, "rb") as file:
+            text = file.read(4096).decode(errors="replace")
+    except OSError:
+        return real
+    said = text.removeprefix("gitdir:").strip() if text.startswith("gitdir:") else ""
+    return os.path.realpath(os.path.join(os.path.dirname(real), said)) if said else None
+
+
+@cache
+def machine() -> str:
+    return socket.gethostname()
+
+
+def called(patterns: Iterable[str], folders: tuple[str, ...], home: str) -> frozenset[str]:
+    """Which of what rules write for a project means one of these folders by way of a link; looked up each time,
+    for a link may lead elsewhere by now."""
+    found: set[str] = set()
+    marks = {_mark(folder) for folder in folders} - {None} if patterns else set[object]()
+    for pattern in patterns:
+        written = home + pattern[1:] if pattern == "~" or pattern.startswith("~/") else pattern
+        plain = re.match(r"[^*?\[]*", written)
+        folder = plain[0] if plain else ""
+        if "\0" in written:
+            continue  # no folder is called so
+        if folder == written:
+            same = _mark(written) in marks
+        else:  # `~/code/*`: the folder in front of the star may be a link
+            folder = folder[: folder.rfind("/") + 1]
+            led = exactly(os.path.realpath(folder)) + "/" + written[len(folder) :] if folder else written
+            same = any(is_project(led, each) for each in folders)
+        if same:
+            found.add(pattern)
+    return frozenset(found)
+
+
+def _mark(folder: str) -> tuple[int, int] | None:
+    try:
+        seen = os.stat(folder)
+    except (OSError, ValueError):
+        return None
+    return seen.st_dev, seen.st_ino
+
+
+def scene_of(
+    prompt: Prompt,
+    root: str,
+    home: str,
+    at: float,
+    used: dict[str, int],
+    started_in: str = "",
+    projects: Iterable[str] = (),
+) -> RequestContext:
+    try:
+        here = os.path.realpath(prompt.cwd)
+    except (OSError, ValueError):
+        here = ""  # no folder has such a name, so no rule is about it
+    local = time.localtime(at)
+    projects = tuple(projects)
+    within = _within(root, started_in or here) if projects else ()
+    return RequestContext(
+        agent=prompt.agent,
+        root=root,
+        home=home,
+        machine=machine(),
+        mode=prompt.permission_mode,
+        subagent=bool(prompt.subagent),
+        at=at,
+        minute=local.tm_hour * 60 + local.tm_min,
+        day=local.tm_wday,
+        used=used,
+        away=bool(started_in) and here not in (root, os.path.realpath(started_in)),
+        called=called(projects, (root,) if root else (), home),
+        within=within,
+        called_within=called(projects, within, home),
+    )
+
+
+def _within(root: str, started_in: str) -> tuple[str, ...]:
+    """The folder a session was started in, its project, and every folder around those."""
+    first = [os.path.realpath(each) for each in (started_in, root) if each]
+    return tuple(dict.fromkeys(str(each) for folder in first for each in (folder, *Path(folder).parents)))

@@ -1,0 +1,1 @@
+"""The program that agents' hooks run, and the launcher that starts it."""

@@ -1,0 +1,1 @@
+"""Sessions in a tmux server of yourcall's own."""

@@ -1,0 +1,1 @@
+"""Programs that `yourcall run` started in the person's own terminal."""

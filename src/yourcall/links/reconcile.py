@@ -1,0 +1,177 @@
+"""Puts sessions and prompts right after we were away: at a start, after a suspend, after a stop of this process.
+
+Rule: looks and tells. What an agent's own process, session file and transcript say now comes before what we heard
+last; where they say nothing, nothing is told. A hook that was kept waiting while we slept is heard first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from yourcall.agents.sightings import AgentStatus
+from yourcall.agents.spec import Agent
+from yourcall.core.step import PAUSES
+from yourcall.links import processes, status_files
+from yourcall.links.event_sink import EventSink
+from yourcall.links.transcripts import Tail
+from yourcall.model.conversation import AssistantText, UserMessage
+from yourcall.model.events import AnyEvent, PromptRaised, PromptWithdrawn, SessionEnded, SessionSeen
+from yourcall.model.prompts import Prompt
+from yourcall.model.sessions import Session
+from yourcall.system.peer import boot_seconds
+
+log = logging.getLogger(__name__)
+
+TICK_S = 1.0
+LATE_S = 3.0  # a busy machine wakes us a second late; more than this was a suspend, or a stop
+HOOKS_FIRST_S = 0.3  # what waited at our socket is heard within this
+AGAIN_S = 0.25  # a prompt that was answered meanwhile is settled by its watch first
+LOOKED_FOR_S = 5.0
+GONE_EVERY_S = 5.0
+SAME = 1_000  # letters of a last message by which two turns are told apart
+LAST_WORDS = 256 * 1024  # of a transcript: where the last message of a turn is
+
+# Whose link tells by itself how they stand.
+TOLD_BY_LINK = frozenset({"stdio", "socket", "ask"})
+
+
+class Reconcile:
+    def __init__(
+        self,
+        teller: EventSink,
+        agent_of: Callable[[str], Agent | None],
+        watching: Callable[[str], bool],
+        reaches: Callable[[str], bool],
+    ) -> None:
+        """`watching`: somebody looks at this session more closely, and tells of its end. `reaches`: can it be
+        spoken to?"""
+        self._teller = teller
+        self._agent_of = agent_of
+        self._watching = watching
+        self._reaches = reaches
+        self._homeless: set[str] = set()  # prompts that were seen without their session
+
+    async def run(self) -> None:
+        """At once, and whenever we woke late; and now and then for those whose process is gone."""
+        looked_at, woke_at = 0.0, boot_seconds()
+        await self._safely(self.look())
+        while True:
+            await asyncio.sleep(TICK_S)
+            now = boot_seconds()
+            late, woke_at = now - woke_at - TICK_S, now
+            if late > LATE_S:
+                log.info("woke %.0f s late: looking at every session anew", late)
+                await self._safely(self.look())
+            elif now - looked_at > GONE_EVERY_S:
+                looked_at = now
+                await self._safely(self.end_the_gone())
+
+    async def _safely(self, work: Awaitable[None]) -> None:
+        try:
+            await work
+        except Exception:  # the rest of yourcall does without; the next look may go well
+            log.exception("looking at sessions anew failed")
+
+    async def look(self) -> None:
+        """Every session as it is now."""
+        await asyncio.sleep(HOOKS_FIRST_S)
+        await self.end_the_gone()
+        unclear = {s.id for s in self._teller.state.sessions.values() if s.state != "idle" or self._rests(s)}
+        deadline = time.monotonic() + LOOKED_FOR_S
+        while unclear and time.monotonic() < deadline:
+            for session_id in list(unclear):
+                if await self._put_right(session_id):
+                    unclear.discard(session_id)
+            await asyncio.sleep(AGAIN_S)
+
+    async def end_the_gone(self) -> None:
+        state = self._teller.state
+        for session in list(state.sessions.values()):
+            await asyncio.sleep(0)  # a thousand sessions are looked at between people's requests, not before them
+            if self._watching(session.id) or any(link.kind in TOLD_BY_LINK for link in session.links):
+                continue
+            if processes.absent(session.pid, session.pid_started):
+                await self._teller.post(SessionEnded(time.time(), session.id, "its process is gone"))
+        # A prompt without its session: a word of the session's that came after its end.
+        homeless = {p.id for p in state.prompts.values() if p.session_id not in state.sessions and p.link != "ask"}
+        for prompt_id in homeless & self._homeless:
+            prompt = state.prompts.get(prompt_id)
+            if prompt is not None and not (prompt.answerable and prompt.link == "hook"):
+                await self._teller.post(SessionEnded(time.time(), prompt.session_id, "its process is gone"))
+        self._homeless = homeless
+
+    def _rests(self, session: Session) -> bool:
+        return any(p.kind in PAUSES and p.state == "open" for p in self._teller.state.of_session(session.id))
+
+    async def _put_right(self, session_id: str) -> bool:
+        """True if there is no more to be learnt about it now."""
+        session = self._teller.state.sessions.get(session_id)
+        agent = self._agent_of(session.agent) if session is not None else None
+        if session is None or agent is None or any(link.kind in TOLD_BY_LINK for link in session.links):
+            return True
+        status = await asyncio.to_thread(status_files.status_of, agent, session)
+        if status is None:
+            return True
+        session = self._teller.state.sessions.get(session_id) or session
+        prompts = self._teller.state.of_session(session_id)
+        if any(p.kind not in PAUSES and p.state in ("open", "answering", "sent", "unsure") for p in prompts):
+            return status.status == "waiting"  # its watch looks more closely, and has the first word
+        for event in await self._events(agent, session, status):
+            await self._teller.post(event)
+        return True
+
+    async def _events(self, agent: Agent, session: Session, status: AgentStatus) -> list[AnyEvent]:
+        now = time.time()
+        open_pauses = [
+            p for p in self._teller.state.of_session(session.id) if p.kind in PAUSES and p.state == "open"
+        ]
+        match status.status:
+            case "busy":
+                over = [p for p in open_pauses if p.opened_at < status.since]
+                events: list[AnyEvent] = [PromptWithdrawn(now, p.id, "the session went on") for p in over]
+                if session.state != "working":
+                    events.append(SessionSeen(now, replace(session, state="working", seen_at=now)))
+                return events
+            case "idle":
+                return await self._at_rest(agent, session, status, open_pauses, now)
+            case "waiting" if session.state != "waiting":
+                return [SessionSeen(now, replace(session, state="waiting", seen_at=now))]
+            case _:
+                return []
+
+    async def _at_rest(
+        self, agent: Agent, session: Session, status: AgentStatus, pauses: list[Prompt], now: float
+    ) -> list[AnyEvent]:
+        """Its turn is over. If we heard neither of that nor of a later turn, it is ready now."""
+        seen = replace(session, state="idle", seen_at=now)
+        known: list[AnyEvent] = [SessionSeen(now, seen)] if session.state != "idle" else []
+        missed = session.state in ("working", "waiting") and not pauses
+        older = any(p.kind == "ready" and p.opened_at < status.since for p in pauses)
+        if agent.rested is None or not (missed or older):
+            return known
+        said = await asyncio.to_thread(_last_message, agent, session)
+        if older and any(p.body.startswith(said[:SAME].strip()) for p in pauses):
+            return known  # the turn that this prompt tells of
+        prompt = agent.rested(seen, said, status.since, now)
+        if prompt is None:
+            return known
+        return [*known, PromptRaised(now, replace(prompt, answerable=self._reaches(session.id)))]
+
+
+def _last_message(agent: Agent, session: Session) -> str:
+    """What the agent said last in its turn."""
+    path = agent.conversation_of(session, "")
+    said = ""
+    for line in Tail(Path(path), LAST_WORDS).new_lines() if path else ():
+        for entry in agent.read_entry(line):
+            if isinstance(entry, UserMessage):
+                said = ""
+            elif isinstance(entry, AssistantText) and not entry.subagent:
+                said = entry.text
+    return said

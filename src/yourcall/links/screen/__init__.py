@@ -1,0 +1,1 @@
+"""Agents' screens in tmux: read, watched, and typed on."""

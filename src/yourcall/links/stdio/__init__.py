@@ -1,0 +1,1 @@
+"""Sessions that yourcall started and talks to over pipes."""

@@ -1,0 +1,1 @@
+"""Ways from a phone to this machine."""

@@ -1,0 +1,150 @@
+"""Which files a search through folders opens: `grep -r`, `rg --hidden`, `git grep --no-index`.
+
+Rule: a search that opens a file of secrets reads secrets, although nobody named that file. Only the disk tells, so
+each folder becomes a `search` reference, and the edge looks at the names below it. `rg` by itself opens neither
+hidden nor ignored files, and counts only with an option that makes it open them.
+"""
+
+from __future__ import annotations
+
+import re
+
+from yourcall.rules.effects import git_options, options
+from yourcall.rules.effects.arguments import under
+from yourcall.rules.effects.parts import Ref
+from yourcall.rules.effects.piping import walked
+from yourcall.rules.shell.items import Places
+from yourcall.rules.shell.words import Word
+
+_GREPS = frozenset({"grep", "egrep", "fgrep"})
+_RECURSIVE = frozenset({"r", "R", "d", "--recursive", "--dereference-recursive", "--directories"})
+_UNFILTERED = frozenset({"u", "."})
+_GLOBS = ("g", "--glob", "--iglob")
+_LIFTS = ("--no-ignore", "--hidden", "--unrestricted", "--ignore-file", "--type-add")
+_AG_UNFILTERED = frozenset({"u", "U", "a", "t", "--hidden", "--unrestricted", "--all-types", "--all-text"})
+_HERE = Word(".", ".")
+# Excluded names are told apart from wanted ones by what stands in front of them.
+SKIPPED_FOLDER, SKIPPED_FILE = "skip folder:", "skip file:"
+# It counts only where an ignore file of the project brings such a file back (`!.env`).
+IF_LIFTED = "skip unless lifted:"
+SEARCH_MARKS = (SKIPPED_FOLDER, SKIPPED_FILE, IF_LIFTED)
+
+
+def searched(name: str, args: list[Word], places: Places) -> list[Ref]:
+    """The folders it searches, once for each pattern of file names it is limited to."""
+    known = options.of(name)
+    if known is None or (name not in _GREPS and name not in ("rg", "ag")):
+        return []
+    taken = walked(known, args)
+    plain, said = taken.plain, taken.said
+    wanted: list[str] = []
+    skipped: list[str] = []
+    if name == "ag":
+        if not said & _AG_UNFILTERED:
+            return []
+    elif name == "rg":
+        wanted = [each for each in taken.given(*_GLOBS) if not each.startswith("!")]
+        lifted = said & _UNFILTERED or any(each.startswith(_LIFTS) for each in said)
+        if "--files" in said:
+            return []  # it prints names only
+        if not lifted and not wanted:
+            skipped = [IF_LIFTED]
+    else:
+        if not said & _RECURSIVE:
+            return []
+        wanted = taken.given("--include")
+        skipped = [SKIPPED_FOLDER + each.rstrip("/") for each in taken.given("--exclude-dir")]
+        if not wanted:  # of an include and an exclude, the last one counts
+            skipped += [SKIPPED_FILE + each for each in taken.given("--exclude")]
+    given = bool(said & {"e", "f", "--file", "--regexp"})
+    starts = plain if given else plain[1:]
+    if not given and plain and plain[0].glob:
+        starts = plain  # of several files that it finds, the first one is the pattern
+    return _refs(starts or [_HERE], wanted, skipped, places)
+
+
+def git_searched(verb: str, args: list[Word], places: Places) -> list[Ref]:
+    """What `git grep` searches beside the files that git knows, and what a quoted pattern stands for to git."""
+    said = [word.value or "" for word in args]
+    beside = verb == "grep" and any(value.startswith("--no-i") or value == "--untracked" for value in said)
+    # `:(glob)x` and `:/x` are patterns too; `:!x` takes files away.
+    stars = [
+        re.sub(r"^:(?:\([^)]*\)|/)?", "", value)
+        for word in args
+        if re.search(r"[*?\[]", value := word.value or "") and not value.startswith(("-", ":!", ":^"))
+        if not word.glob  # the shell's own pattern, which the edge looks at anyway
+    ]
+    known = git_options.of(verb)
+    taken = walked(known, args) if known is not None else None
+    behind = [word.value or "" for word in taken.behind] if taken is not None else []
+    if taken is not None:
+        # A backslash is a pattern to git too; in the words that `git grep` looks for it is none.
+        pattern = int(verb == "grep" and "e" not in taken.said and len(taken.plain) > len(taken.behind))
+        escaped = [word.value or "" for word in taken.plain[pattern:] if not word.glob]
+        stars += [re.sub(r"^:(?:\([^)]*\)|/)?", "", value) for value in escaped if "\\" in value]
+    named = [value for value in behind if not re.search(r"[*?\[\\]|^:", value)]
+    limited = bool(behind) and not named and not any(value.startswith(":") for value in behind)
+    refs = _refs([_HERE], stars, [], places) if stars else []
+    if verb == "diff" and beside_index(args):
+        return [*refs, *folders_compared(args, places)]
+    if beside and not limited:
+        refs += _refs([Word(each, each) for each in named] or [_HERE], [], [], places)
+    return refs
+
+
+def beside_index(args: list[Word]) -> bool:
+    """Does `git diff` compare what lies in folders, whatever git knows of it?"""
+    said = [word.value or "" for word in args]
+    return any(value.startswith(("--no-i", "/", "~", "..")) or "/../" in value for value in said)
+
+
+def folders_compared(args: list[Word], places: Places) -> list[Ref]:
+    """Of two folders, every file in them is shown, and what a link in them leads to."""
+    plain = [word for word in args if word.value and not word.value.startswith("-")]
+    files = ("--from-file", "--to-file")
+    said = [*zip(args, [*args[1:], _HERE], strict=True)]
+    plain += [after for word, after in said if word.value in files]
+    plain += [Word(tail, tail) for word in args if (tail := _value_of(word.value or "", files))]
+    return [Ref(under(place, word.value or "."), "found", word.glob) for word in plain for place in places]
+
+
+def _refs(starts: list[Word], wanted: list[str], skipped: list[str], places: Places) -> list[Ref]:
+    limits = [each for pattern in wanted for each in _alternatives(pattern)]
+    names = (*dict.fromkeys(limits), *skipped)
+    return [
+        Ref(under(place, word.value), "search", word.glob, names=names)
+        for word in starts
+        if word.value is not None
+        for place in places
+    ]
+
+
+def _alternatives(pattern: str) -> list[str]:
+    """`*.{ts,tsx}` as two patterns of a file's name; a folder in front of it is left out. Where that is not sure
+    (`{x/y,.env}`, braces in braces, signs that are escaped), it is any name."""
+    folder, _, last = pattern.rpartition("/")
+    if not re.search(r"[{}]", pattern):
+        return [last or "*"]
+    braces = re.fullmatch(r"([^{}]*)\{([^{}]*)\}([^{}]*)", last)
+    if re.search(r"[\\\[]", pattern) or not re.fullmatch(r"(?:[^{}]|\{[^{}]*\})*", folder):
+        return ["*"]
+    if braces:
+        return [braces[1] + each + braces[3] for each in braces[2].split(",")]
+    return ["*"] if re.search(r"[{}]", last) else [last or "*"]
+
+
+def _value_of(word: str, names: tuple[str, ...]) -> str:
+    name, _, tail = word.partition("=")
+    return tail if name in names else ""
+
+
+def tool_searched(folders: tuple[str, ...], patterns: tuple[str, ...]) -> list[Ref]:
+    """An agent's own search that is limited to these files, hidden and ignored ones too."""
+    cut = [each for pattern in patterns for each in _cut(pattern)]
+    return _refs([Word(each, each) for each in folders], cut, [], (".",)) if cut else []
+
+
+def _cut(pattern: str) -> list[str]:
+    """Claude's search takes several patterns in one text, with blanks or commas between them."""
+    pieces = [piece for piece in pattern.split() if piece]
+    return [each for piece in pieces for each in ([piece] if "{" in piece else piece.split(",")) if each]

@@ -1,0 +1,1 @@
+"""Shell commands, parsed: every simple command, redirection and assignment they could run."""

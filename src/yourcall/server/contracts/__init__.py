@@ -1,0 +1,1 @@
+"""Other contracts that clients speak: JSON-RPC and InteractivePrompt."""

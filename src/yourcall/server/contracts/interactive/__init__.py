@@ -1,0 +1,1 @@
+"""InteractivePrompt over HTTP and a WebSocket."""

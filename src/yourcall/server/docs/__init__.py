@@ -1,0 +1,1 @@
+"""The OpenAPI and OpenRPC documents."""

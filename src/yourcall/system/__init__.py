@@ -1,0 +1,1 @@
+"""Files and sockets of the operating system."""

@@ -1,0 +1,58 @@
+"""Hooks that come all at once are taken one in each turn of the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+
+from yourcall.links.hooks import Turnstile
+
+
+def test_others_run_between_any_two_that_wait() -> None:
+    async def run() -> list[str]:
+        turnstile, seen = Turnstile(), list[str]()
+
+        async def hook(number: int) -> None:
+            await turnstile.turn()
+            seen.append(f"hook {number}")
+
+        hooks = [asyncio.ensure_future(hook(number)) for number in range(20)]
+        while not all(each.done() for each in hooks):
+            seen.append("other")
+            await asyncio.sleep(0)
+        return seen
+
+    seen = asyncio.run(run())
+    assert [each for each in seen if each != "other"] == [f"hook {number}" for number in range(20)]
+    assert all("other" in pair for pair in itertools.pairwise(seen)), seen
+
+
+def test_one_who_leaves_keeps_nobody_waiting() -> None:
+    async def run() -> list[int]:
+        turnstile, seen = Turnstile(), list[int]()
+
+        async def hook(number: int) -> None:
+            await turnstile.turn()
+            seen.append(number)
+
+        hooks = [asyncio.ensure_future(hook(number)) for number in range(6)]
+        await asyncio.sleep(0)
+        hooks[1].cancel()
+        hooks[4].cancel()
+        await asyncio.gather(*hooks, return_exceptions=True)
+        await asyncio.wait_for(hook(6), 60)
+        return seen
+
+    assert asyncio.run(run()) == [0, 2, 3, 5, 6]
+
+
+def test_one_alone_does_not_wait_at_all() -> None:
+    async def run() -> None:
+        turning = Turnstile().turn()
+        try:
+            turning.send(None)
+        except StopIteration:
+            return
+        raise AssertionError("it waited")
+
+    asyncio.run(run())

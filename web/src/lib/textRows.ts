@@ -1,0 +1,32 @@
+// A text in rows that a list can draw one by one: its lines, the long ones in pieces.
+// Rule: nothing is left out. The pieces of a line, joined, are the line.
+
+// A row this long is about ten lines of a phone.
+export const LONGEST_ROW = 400;
+
+/** The line in pieces of at most `LONGEST_ROW` letters; no surrogate pair is taken apart. */
+export function rowPieces(line: string): string[] {
+  if (line.length <= LONGEST_ROW) return [line];
+  const out: string[] = [];
+  let from = 0;
+  while (from < line.length) {
+    let end = Math.min(line.length, from + LONGEST_ROW);
+    const code = line.charCodeAt(end - 1);
+    if (end < line.length && code >= 0xd800 && code <= 0xdbff) end--;
+    out.push(line.slice(from, end));
+    from = end;
+  }
+  return out;
+}
+
+export interface TextRow {
+  text: string;
+  /** Goes on from the row above it. */
+  more: boolean;
+}
+
+export function textRows(text: string): TextRow[] {
+  const out: TextRow[] = [];
+  for (const line of text.split("\n")) rowPieces(line).forEach((piece, n) => out.push({ text: piece, more: n > 0 }));
+  return out;
+}
