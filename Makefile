@@ -2,6 +2,8 @@
 .DEFAULT_GOAL := help
 .PHONY: help run demo web test check format bench soak screenshots clean
 BIN := .venv/bin
+# What the tests drive, besides the agents.
+TEST_PROGRAMS := tmux npm chromium git zsh dash busybox rg
 # The tests that start no daemon and no agent; half of them are readings of screens.
 FAST := tests/conformance tests/core tests/daemon/rules tests/docs tests/machine tests/rules tests/server tests/store
 
@@ -17,8 +19,8 @@ demo: .venv/.made ## answer a prompt of a scripted agent, without any agent inst
 web: .venv/.made ## build the phone app (with the system's Node, or with the one from PyPI)
 	@$(BIN)/python tools/build_app.py
 
-test: .venv/.made ## everything but the long races: needs tmux, npm, chromium; fetches the real agents once
-	@tools/need.sh tmux npm chromium
+test: .venv/.made ## everything but the long races: needs tmux, npm, chromium and some shells; fetches the real agents once
+	@tools/need.sh $(TEST_PROGRAMS)
 	@$(BIN)/python tools/build_app.py
 	@$(BIN)/python tools/fetch_clis.py claude codex gemini
 	YOURCALL_REQUIRE_REAL=1 $(BIN)/pytest -m "not soak" -n 3 --dist worksteal
@@ -53,7 +55,7 @@ bench: .venv/.made ## every speed and size we claim, side by side, in one table
 	$(BIN)/python -m bench
 
 soak: .venv/.made ## the long races and the wide version matrix (half an hour)
-	@tools/need.sh tmux npm
+	@tools/need.sh $(TEST_PROGRAMS)
 	@$(BIN)/python tools/fetch_clis.py claude codex gemini claude-agent-acp codex-acp opencode qwen kilo
 	YOURCALL_SOAK=1 YOURCALL_REQUIRE_REAL=1 $(BIN)/pytest -m soak
 

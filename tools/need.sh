@@ -4,7 +4,11 @@
 set -eu
 missing=
 for program in "$@"; do
-  command -v "$program" >/dev/null 2>&1 || missing="$missing $program"
+  command -v "$program" >/dev/null 2>&1 && continue
+  case $program in
+    rg) missing="$missing ripgrep" ;; # whose package has another name
+    *) missing="$missing $program" ;;
+  esac
 done
 [ -z "$missing" ] && exit 0
 if command -v apt-get >/dev/null 2>&1; then

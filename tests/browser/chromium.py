@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import itertools
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -41,6 +42,9 @@ FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
     "--remote-debugging-port=0",
 )
+
+# How many times slower than this machine the pages run. A test that fails only here has a race in it.
+SLOWED = float(os.environ.get("YOURCALL_SLOWED_PAGES", "1"))
 
 # A press counts a second after its button came to rest, and after the tap before (web/src/lib/tapGuard.ts); this
 # is a little more.
@@ -174,6 +178,8 @@ class Chromium:
         page.resize(width, height)
         page.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=1)
         page.theme(dark)
+        if SLOWED > 1:
+            page.call("Emulation.setCPUThrottlingRate", rate=SLOWED)
         if pair:
             page.pair(url, *pair)
             if at_once:
@@ -259,6 +265,16 @@ class Page:
 
     def loses(self, words: str) -> None:
         until(lambda: words not in self.text(), what=f"{words!r} to go", show=self.text)
+
+    def becomes(self, expression: str, value: object) -> None:
+        """Wait until the page says so; it draws some time after its events."""
+        safe = f"(() => {{ try {{ return {expression} }} catch {{ return undefined }} }})()"
+        until(lambda: self.js(safe) == value, what=f"{expression} to be {value!r}", show=self.text)
+
+    def focus(self, selector: str) -> None:
+        """Put the cursor into this field, once it is there."""
+        quoted = json.dumps(selector)
+        self.becomes(f"(document.querySelector({quoted}).focus(), document.activeElement.matches({quoted}))", True)
 
     def box(self, label: str, within: str = "body") -> dict[str, float] | None:
         """Where the first button or link lies whose name starts like this; None while there is none."""

@@ -43,7 +43,7 @@ def test_gemini_over_acp_is_started_answered_and_spoken_to_from_a_phone(
         page.tap("DO touch", ".thread")
         page.sees("touch marker")
         agent.script("more", [("speak", "Good evening.")])
-        page.js("document.querySelector('.composer textarea').focus()")
+        page.focus(".composer textarea")
         page.call("Input.insertText", text="DO more")
         page.tap("Send")
         page.sees("Good evening.")

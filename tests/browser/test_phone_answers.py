@@ -132,9 +132,9 @@ def test_a_change_is_shown_as_a_change(agent: Agent, opens: Opens) -> None:
     path = f"{agent.project}/src/prices.py"
     line = asks(agent, "changeaaa2", "Edit", file_path=path, old_string="a = 1\nb = 50", new_string="a = 1\nb = 5")
     page.sees("Edit prices.py")
-    assert page.js("document.querySelector('.diff .old mark').textContent") == "50"
-    assert page.js("document.querySelector('.diff .new mark').textContent") == "5"
-    assert page.js("document.querySelector('.diff .path').textContent") == "src/prices.py"
+    page.becomes("document.querySelector('.diff .old mark').textContent", "50")
+    page.becomes("document.querySelector('.diff .new mark').textContent", "5")
+    page.becomes("document.querySelector('.diff .path').textContent", "src/prices.py")
     page.tap("Deny")
     assert decided(line)["behavior"] == "deny"
 
@@ -198,7 +198,7 @@ def test_a_plan_is_read_first_and_then_decided(agent: Agent, opens: Opens) -> No
     line = asks(agent, "planaaaaa2", "ExitPlanMode", plan=PLAN)
     page.tap("Read the plan")
     until(lambda: page.js("document.querySelectorAll('.markdown li').length") == 3, what="the plan as Markdown")
-    assert page.js("document.querySelector('.markdown h1').textContent") == "Move the shop to the new prices"
+    page.becomes("document.querySelector('.markdown h1').textContent", "Move the shop to the new prices")
     page.tap("Keep planning", ".bar")
     page.write("Reason (optional)", "Default to 25.")
     page.tap("Keep planning", ".sheet")

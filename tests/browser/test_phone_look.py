@@ -119,7 +119,7 @@ def test_a_rule_that_is_offered_is_told_as_it_is_in_the_list_of_rules(agent: Age
     page.tap("Create rule…")
     page.sees("Add this rule")
     assert "`" not in page.text()
-    assert page.js("document.querySelector('.like code').textContent") == "npm test"
+    page.becomes("document.querySelector('.like code').textContent", "npm test")
     page.tap("Add this rule")
     page.sees("From now on")
     assert "`" not in page.text()

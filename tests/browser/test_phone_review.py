@@ -163,7 +163,7 @@ def test_the_next_prompt_comes_by_itself_and_takes_no_tap_that_was_meant_for_the
     box = page.find("Allow", ".bar")
     page.touch(box)
     page.sees("Allow · sending…")
-    assert page.js("location.hash") == "#/p/firstaaaa2"
+    page.becomes("location.hash", "#/p/firstaaaa2")
     # As soon as the next one is there, a tap where the last one was.
     page.js("""new Promise((done) => {
         const still = performance.now.bind(performance);
@@ -209,7 +209,7 @@ def test_the_focus_goes_to_what_became_of_the_answer(yc: Yourcall, agent: Agent,
     page.js("document.querySelector('.bar .button.primary').focus()")
     page.key("Enter", 13)
     until(lambda: state(yc, "focusaaaa2") != "open", what="the answer")
-    assert page.js("document.activeElement.className") == "slot"
+    page.becomes("document.activeElement.className", "slot")
 
 
 def test_a_prompt_that_is_over_does_not_go_on_waiting(yc: Yourcall, agent: Agent, opens: Opens) -> None:

@@ -188,7 +188,7 @@ def test_an_open_session_goes_on_under_its_new_id_with_what_was_typed(
             page.tap("kite-shop")
             page.sees("What was said before.")
             until(lambda: page.js("document.querySelector('.composer textarea') !== null"), what="the composer")
-            page.js("document.querySelector('.composer textarea').focus()")
+            page.focus(".composer textarea")
             page.call("Input.insertText", text="half a thought")
 
             agent.session_id = str(uuid.uuid4())

@@ -73,7 +73,7 @@ def test_a_conversation_is_told_with_its_calls_changes_and_answered_questions(ag
     page.tap("Edit /p/prices.py")
     marks = "[...document.querySelectorAll('.did mark')].map((e) => e.textContent)"
     until(lambda: page.js(marks) == ["50", "30"], what="the words that changed", show=page.text)
-    assert page.js("document.querySelectorAll('.did.failed').length") == 1
+    page.becomes("document.querySelectorAll('.did.failed').length", 1)
     page.call("Network.setBlockedURLs", urls=["*/conversation*after=*"])
     agent.says("And what came later.")  # told by the feed, as it is added: nothing is asked for
     page.sees("And what came later.")
@@ -180,8 +180,8 @@ def test_a_draft_survives_and_commands_and_history_are_at_hand(
         page.js(f"{focus}; document.execCommand('selectAll')")
         page.call("Input.insertText", text="/comp")
         page.tap("/compact")
-        assert page.js("document.querySelector('.composer textarea').value") == "/compact"
-        assert page.js("document.querySelector('.check input').checked") is True
+        page.becomes("document.querySelector('.composer textarea').value", "/compact")
+        page.becomes("document.querySelector('.check input').checked", True)
         page.tap("Sent before")
         page.sees("What you send from this device")
         # On glass Enter makes a new line, and sends nothing.
@@ -210,7 +210,7 @@ def test_two_tabs_keep_each_others_drafts(
             tab.js(f"location.hash = '#/s/{mine.session_id}'")
             until(lambda: tab.js(value) == "", what="the composer", show=tab.text)  # noqa: B023
             tab.call("Page.bringToFront")
-            tab.js("document.querySelector('.composer textarea').focus()")
+            tab.focus(".composer textarea")
             tab.call("Input.insertText", text=f"for {mine.project.name}")
         # What is typed in one is what the other shows for the same session, without a reload, and stays.
         page.js(f"location.hash = '#/s/{other.session_id}'")
@@ -388,7 +388,7 @@ def test_what_is_dictated_is_added_to_what_was_typed_and_sent_by_a_tap_only(
         agent.begins()
         talk(page, agent, "Hello.")
         draft = "document.querySelector('.composer textarea').value"
-        page.js("document.querySelector('.composer textarea').focus()")
+        page.focus(".composer textarea")
         page.call("Input.insertText", text="Fix the")
         page.tap("Dictate")
         until(lambda: page.js("ears[0]?.on"), what="listening")

@@ -68,12 +68,12 @@ def test_several_prompts_of_a_session_stack_and_the_rest_is_one_line_each(
     page = opens()
     page.sees("6 waiting")
     whole = "document.querySelectorAll('.thread .row .buttons').length"
-    assert page.js("document.querySelectorAll('.thread').length") == 2
-    assert page.js("document.querySelectorAll('.thread .compact').length") == 2
+    page.becomes("document.querySelectorAll('.thread').length", 2)
+    page.becomes("document.querySelectorAll('.thread .compact').length", 2)
     assert page.js(whole) == 4, "three of the one session, one of the other"
     page.tap("Review 5")
     page.sees("npm run step0")
-    assert page.js("location.hash") == "#/p/stack0aaa2"
+    page.becomes("location.hash", "#/p/stack0aaa2")
 
 
 def test_the_list_is_filtered(tmp_path: Path, yc: Yourcall, agent: Agent, other: Agent, opens: Opens) -> None:
@@ -145,10 +145,10 @@ def test_an_at_names_a_file_of_the_conversation(tmp_path: Path, yc: Yourcall, op
         agent.begins()
         page.js(f"location.hash = '#/s/{agent.session_id}'")
         page.sees("prices.py")
-        page.js("document.querySelector('.composer textarea').focus()")
+        page.focus(".composer textarea")
         page.call("Input.insertText", text="look at @pri")
         page.tap("src/prices.py", ".panel")
-        assert page.js("document.querySelector('.composer textarea').value") == "look at @src/prices.py "
+        page.becomes("document.querySelector('.composer textarea').value", "look at @src/prices.py ")
 
 
 def test_a_wide_page_has_rail_list_and_detail(agent: Agent, other: Agent, opens: Opens) -> None:
@@ -190,7 +190,7 @@ def test_the_keys_of_a_wide_page_obey_the_guard(yc: Yourcall, agent: Agent, othe
     assert state(yc, "keyaaaaaa2") == "open"
     # On to the other one, and pressed at once: what the keys are aimed at is another thing now.
     page.js(f"{KEYS}([...'jjjjd'])")
-    assert page.js("document.activeElement.closest('.row').dataset.id") == "keybbbbbb2"
+    page.becomes("document.activeElement.closest('.row').dataset.id", "keybbbbbb2")
     page.sees("Just changed.")
     page.js(STILL)
     assert (state(yc, "keyaaaaaa2"), state(yc, "keybbbbbb2")) == ("open", "open")
@@ -253,7 +253,7 @@ def test_a_text_that_is_shared_becomes_an_instruction(yc: Yourcall, opens: Opens
     page.go(f"{yc.url}/?text=Mend%20the%20kite&url=x")
     page.sees("What should it do?")
     until(lambda: page.js("document.querySelector('textarea')?.value") == "Mend the kite\nx", what="the text")
-    assert page.js("location.search") == ""
+    page.becomes("location.search", "")
 
 
 def test_the_manifest_names_files_that_are_there(yc: Yourcall, opens: Opens) -> None:

@@ -133,7 +133,7 @@ def test_a_second_tap_on_send_stops_nothing(tmp_path: Path, yc: Yourcall, opens:
             page.js(f"location.hash = '#/s/{agent.session_id}'")
             page.sees("Hello.")
             until(lambda: page.box("Stop"), what="a turn that can be stopped", show=page.text)
-            page.js("document.querySelector('.composer textarea').focus()")
+            page.focus(".composer textarea")
             page.call("Input.insertText", text="x")
             page.find("Send")
             page.js(STILL)
