@@ -40,6 +40,14 @@ def test_a_command_does_what_the_table_says(command: str, want: str) -> None:
     assert got == want
 
 
+def test_a_command_that_breaks_off_anywhere_is_taken_apart_without_an_error() -> None:
+    """An error here is no decision at all: a person is asked for what a rule allows, and a deny is not applied."""
+    words = {tuple(command.split(" ")) for command, _ in CASES}
+    begun = {" ".join(each[:many]) for each in words for many in range(1, len(each))}
+    for command in sorted(begun | {f"{each} --" for each in begun} | {f"{each} -" for each in begun}):
+        parts_of(command)
+
+
 # --- nothing denied is ever allowed, however it is dressed up ------------------------------------------------
 
 RULES = (

@@ -8,6 +8,7 @@ hidden nor ignored files, and counts only with an option that makes it open them
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from yourcall.rules.effects import git_options, options
 from yourcall.rules.effects.arguments import under
@@ -102,8 +103,7 @@ def folders_compared(args: list[Word], places: Places) -> list[Ref]:
     """Of two folders, every file in them is shown, and what a link in them leads to."""
     plain = [word for word in args if word.value and not word.value.startswith("-")]
     files = ("--from-file", "--to-file")
-    said = [*zip(args, [*args[1:], _HERE], strict=True)]
-    plain += [after for word, after in said if word.value in files]
+    plain += [after for word, after in pairwise([*args, _HERE]) if word.value in files]
     plain += [Word(tail, tail) for word in args if (tail := _value_of(word.value or "", files))]
     return [Ref(under(place, word.value or "."), "found", word.glob) for word in plain for place in places]
 
