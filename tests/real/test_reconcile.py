@@ -95,7 +95,7 @@ def test_dismissing_takes_a_prompt_off_the_list_and_answers_nothing(scene: Scene
     assert scene.yourcall.waiting() == []
     shown = scene.yourcall.show(rested["id"])
     assert (shown["state"], shown["history"][-1]["detail"]) == ("ended", "dismissed; the agent was told nothing")
-    assert claude.status == "idle"
+    claude.wait_status("idle")
     assert scene.yourcall.run("dismiss", rested["id"]).code == 1
 
 

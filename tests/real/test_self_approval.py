@@ -63,12 +63,19 @@ def attempt(yourcall: Yourcall, folder: Path) -> Path:
     script = folder / "attempt.sh"
     script.write_text(
         f"#!/bin/sh\nexport YOURCALL_HOME={shlex.quote(str(yourcall.home))} HOME={shlex.quote(str(folder))} "
-        f"LANG=C.UTF-8 PATH=/usr/bin:/bin\ncd {shlex.quote(str(folder))}\n"
+        f"LANG=C.UTF-8 PATH=/usr/bin:/bin\ncd {shlex.quote(str(folder))}\n: > begun\n"
         f"while [ ! -s id ]; do sleep 0.1; done\n"
         f"{COMMAND} answer $(cat id) allow --sure --wait 1 > said 2>&1\necho $? > code.part\nmv code.part code\n"
     )
     script.chmod(0o755)
     return script
+
+
+def detour(how: str, script: Path, name: str = "") -> str:
+    """The command that runs this script by a detour. It ends once the script runs: an agent kills what its command
+    leaves behind in the same group, and `setsid` may not have come to leave it yet."""
+    begin = DETOURS[how].format(script, name=name, quoted=shlex.quote(str(script)))
+    return f"{begin}\nwhile [ ! -e {shlex.quote(str(script.parent / 'begun'))} ]; do sleep 0.1; done"
 
 
 def outcome(folder: Path, prompt: dict[str, Any]) -> tuple[int, str]:
@@ -103,9 +110,8 @@ def refused_and_shown(yourcall: Yourcall, prompt: dict[str, Any], code: int, sai
 @pytest.mark.parametrize("how", DETOURS)
 def test_claude_does_not_answer_its_own_prompt(scene: Scene, how: str, request: pytest.FixtureRequest) -> None:
     folder = scene.home.path
-    script = str(attempt(scene.yourcall, folder))
     name = f"yc-self-{os.getpid()}"
-    line = DETOURS[how].format(script, name=name, quoted=shlex.quote(script))
+    line = detour(how, attempt(scene.yourcall, folder), name)
     if "tmux" in how:
         stop = ["tmux", "-L", name, "kill-server"]
         request.addfinalizer(lambda: subprocess.run(stop, check=False, capture_output=True))
@@ -223,9 +229,9 @@ def codex(tmp_path: Path, fetched: Callable[..., Path], tmux: Tmux) -> Iterator[
 @pytest.mark.parametrize("how", ["setsid", "two forks without a variable"])
 def test_codex_does_not_answer_its_own_prompt(codex: CodexScene, how: str, where: str) -> None:
     folder = codex.home.path
-    script = str(attempt(codex.yourcall, folder))
+    begin = detour(how, attempt(codex.yourcall, folder))
     turns = (
-        [escalated(DETOURS[how].format(script), "Begin?")],
+        [escalated(begin, "Begin?")],
         [escalated("touch marker", "Make it?")],
         [say("Done.")],
     )
@@ -277,8 +283,7 @@ def test_a_headless_claude_does_not_answer_its_own_prompt(
 ) -> None:
     """One that yourcall started itself, without a terminal."""
     with drive(tmp_path, claude_home, claude_bin, model) as driven:
-        script = str(attempt(driven.yourcall, claude_home.path))
-        begin = DETOURS["two forks without a variable"].format(script)
+        begin = detour("two forks without a variable", attempt(driven.yourcall, claude_home.path))
         first = tool("Bash", command=begin, description="Begin")
         session = driven.start(
             [first], [tool("Bash", command="touch marker", description="Make it")], [text("Done.")]
