@@ -34,10 +34,6 @@ class Pty:
         self._line: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
         self._known: About | None = None
 
-    @property
-    def attached(self) -> bool:
-        return self._shadow.attached
-
     async def about(self) -> About | Gone:
         said = await self._ask(Ask("about"))
         if isinstance(said, Gone):

@@ -1,7 +1,11 @@
-"""One tmux server of the user's: look at a pane, write into a pane; over one control-mode connection if possible.
+"""One tmux server of the user's: look at a pane, write into a pane.
 
 Rule: decides nothing, and leaves no trace on the person's own clients: no resize, no focus, no key bindings, no
 copy of a key to other panes. What is written goes to the program in that one pane as bytes, or not at all.
+
+Each question is one short-lived tmux. A client in control mode would answer five times as fast, but attaching one
+can crash the server, and with it every session that the person has: tmux 3.3a announces a session that is created
+or closed meanwhile to a client that is not ready for it (seen within 300 attempts; tmux pull request 4980).
 """
 
 from __future__ import annotations
@@ -12,22 +16,26 @@ import os
 import re
 import secrets
 import stat
-import time
 from pathlib import Path
+from typing import Any, cast
 
 from msgspec import Struct
 
-from yourcall.links.screen.tmux_control import Control, Failed, Silent, run
-
 PANE_ID = re.compile(r"%\d{1,9}")
-TRY_AGAIN_S = 5.0  # between two attempts to attach
+PATIENCE_S = 3.0  # a tmux server answers in a millisecond; one that does not is stopped or gone
 
 # The height comes first: it tells how many lines the screen behind it has.
 _ABOUT = "#{pane_height} #{pane_dead} #{pane_pid} #{pane_title}"
 _DRAWN = "#{pane_height} #{pane_dead} #{pane_pid} #{pane_width} #{cursor_x} #{cursor_y} #{cursor_flag}"
-_SESSIONS = "#{session_id} #{destroy-unattached} #{exit-unattached} #{focus-events}"
 _PANES = "#{pane_id} #{window_activity} #{pane_dead} #{pane_pid}"
-_OFF = ("0", "off", "")
+
+
+class Failed(Exception):
+    """tmux said no."""
+
+
+class Silent(Failed):
+    """tmux said nothing: it may have done what was asked."""
 
 
 class Gone(Struct, frozen=True):
@@ -71,22 +79,15 @@ class Row(Struct, frozen=True):
 
 
 class Tmux:
-    """One server, by its socket. Attaches when first used and again after an end; works without, but slower."""
+    """One server, by its socket."""
 
     def __init__(self, socket: str) -> None:
         self.socket = socket
-        self._control: Control | None = None
-        self._attaching = asyncio.Lock()
-        self._tried_at = -TRY_AGAIN_S
-
-    @property
-    def attached(self) -> bool:
-        return self._control is not None and self._control.open
 
     async def look(self, pane: str) -> Look | Gone:
         commands = [["display-message", "-p", "-t", pane, _ABOUT], ["capture-pane", "-e", "-p", "-t", pane]]
         try:
-            lines = await self._ask(commands, pane, sized=True)
+            lines = await self._ask(commands, pane)
             height, dead, pid, title = lines[0].split(" ", 3)
             tall, first = int(height), int(pid)
         except (Failed, ValueError, IndexError) as error:
@@ -97,7 +98,7 @@ class Tmux:
     async def picture(self, pane: str) -> Picture | Gone:
         commands = [["display-message", "-p", "-t", pane, _DRAWN], ["capture-pane", "-e", "-p", "-t", pane]]
         try:
-            lines = await self._ask(commands, pane, sized=True)
+            lines = await self._ask(commands, pane)
             tall, dead, pid, wide, x, y, shown = (int(word or 0) for word in lines[0].split(" "))
         except (Failed, ValueError, IndexError) as error:
             return Gone(str(error) if isinstance(error, Failed) else "tmux says nothing about this pane")
@@ -130,7 +131,8 @@ class Tmux:
         buffer = f"yourcall-{secrets.token_hex(8)}"
         paste = ["paste-buffer", "-d", "-r", *(["-p"] if bracketed else []), "-b", buffer, "-t", pane]
         try:
-            await self._ask([["set-buffer", "-b", buffer, "--", data], paste], pane, typed=(buffer, data, paste))
+            # From its input, which has no limit; an argument of a program has one.
+            await self._ask([["load-buffer", "-b", buffer, "-"], paste], pane, data.encode())
         except Failed as error:
             unsure = isinstance(error, Silent)
             if not unsure:
@@ -140,49 +142,15 @@ class Tmux:
         return None
 
     async def close(self) -> None:
-        if self._control is not None:
-            await self._control.close()
-            self._control = None
+        """Nothing is kept open."""
 
-    async def _ask(
-        self,
-        commands: list[list[str]],
-        pane: str = "%0",
-        *,
-        sized: bool = False,
-        typed: tuple[str, str, list[str]] | None = None,
-    ) -> list[str]:
-        """All lines that the commands say, in order."""
+    async def _ask(self, commands: list[list[str]], pane: str = "%0", typed: bytes | None = None) -> list[str]:
+        """All lines that the commands print, in order."""
         if not PANE_ID.fullmatch(pane):
             raise Failed(f"{pane!r} is no pane")
-        control = await self._connected()
-        if control is not None:
-            return await control.ask(commands, sized)
-        if typed is None:
-            words = [word for command in commands for word in (*command, ";")][:-1]
-            return await run(self.socket, words)
-        # An argument of a program has a limit that its input does not have.
-        buffer, data, paste = typed
-        words = ["load-buffer", "-b", buffer, "-", ";", *paste]
-        return await run(self.socket, words, data.encode())
-
-    async def _connected(self) -> Control | None:
-        wrong = distrusted(self.socket)
-        if wrong:
-            await self.close()
+        if wrong := distrusted(self.socket):
             raise Failed(wrong)
-        if self.attached:
-            return self._control
-        async with self._attaching:
-            if self.attached:
-                return self._control
-            if time.monotonic() - self._tried_at < TRY_AGAIN_S:
-                return None
-            await self.close()
-            self._tried_at = time.monotonic()
-            session = _harmless(await run(self.socket, ["list-sessions", "-F", _SESSIONS]))
-            self._control = await Control.attach(self.socket, session) if session else None
-            return self._control
+        return await run(self.socket, [word for command in commands for word in (*command, ";")][:-1], typed)
 
 
 def distrusted(socket: str) -> str:
@@ -201,14 +169,42 @@ def distrusted(socket: str) -> str:
     return ""
 
 
-def _harmless(sessions: list[str]) -> str:
-    """A session that a further client can join and leave unnoticed, or nothing.
+async def run(socket: str, words: list[str], typed: bytes | None = None) -> list[str]:
+    """What one short-lived tmux prints for these commands."""
+    pipe = asyncio.subprocess.PIPE
+    stdin = asyncio.subprocess.DEVNULL if typed is None else pipe
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *_tmux(socket), *words, stdin=stdin, stdout=pipe, stderr=pipe, env=_environment()
+        )
+    except OSError as error:
+        raise Failed("tmux is not installed, or cannot be started") from error
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            out, err = await process.communicate(typed)
+    except TimeoutError as error:
+        raise Silent("its tmux server does not answer") from error
+    except RuntimeError as error:  # uvloop's, for an input that was closed before anything was written to it
+        raise Failed("its tmux server is gone") from error
+    finally:
+        if process.returncode is None:
+            _let_go(process)
+            await process.wait()
+    if process.returncode:
+        raise Failed(err.decode("utf-8", "replace").strip()[:200] or "tmux refused")
+    return out.decode("utf-8", "replace").removesuffix("\n").split("\n")
 
-    One that is destroyed when its last client leaves would end with us. With focus events, tmux would tell the
-    program in the current pane that somebody looks at it for as long as we are there.
-    """
-    for line in sessions:
-        name, _, settings = line.partition(" ")
-        if all(value in _OFF for value in settings.split(" ")):
-            return name
-    return ""
+
+def _tmux(socket: str) -> list[str]:
+    return ["tmux", "-u", "-S", socket]
+
+
+def _environment() -> dict[str, str]:
+    """Nothing of ours, above all not the TMUX of a pane that the daemon may have been started in."""
+    return {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ} | {"TERM": "dumb"}
+
+
+def _let_go(process: asyncio.subprocess.Process) -> None:
+    """End it, and close our ends of its pipes. It gave the others to its server: while that one is stopped they
+    would stay open, one more file handle for each question."""
+    cast("Any", process)._transport.close()  # there is no other way to say it

@@ -69,7 +69,6 @@ SOON_S = 2.0  # it is drawn within half a second of its hook; on a busy machine 
 SETTLED_S = 0.3  # a hook tells of the same dialog within a tenth of a second: it gets the first word
 HOOKED_S = 3.0  # a session whose hooks work gets longer: on a busy machine a hook takes its time to start
 AGAIN_S = 0.05  # between two looks at a dialog that seems to have gone
-PLAIN_S = 1.0  # between two looks where each one costs a process
 ANY = "generic"  # the agent that stands for every program that nobody taught us
 # What an agent's informing hooks, or its socket, tell of.
 HOOKED_KINDS = frozenset({"permission", "question", "plan", "elicitation"})
@@ -118,7 +117,6 @@ class ScreenWatcher:
         self._servers = servers
         self._on_screen = on_screen
         self._seen: dict[tuple[str, str], _Seen] = {}
-        self._looked: dict[str, float] = {}
         self._looks: dict[str, asyncio.Task[None]] = {}  # one at a time for each server
         self._bases: dict[str, SeenDialog | None] = {}
         self.raised: Callable[[], None] = lambda: None  # told when a dialog has become a prompt
@@ -181,10 +179,6 @@ class ScreenWatcher:
             del self._looks[server]
 
     async def _look_at(self, server: str, places: list[WatchedPane]) -> None:
-        now = time.monotonic()
-        if not self._servers.at(server).attached and now - self._looked.get(server, -PLAIN_S) < PLAIN_S:
-            return
-        self._looked[server] = now
         rows = await self._servers.at(server).panes()
         for place in places:
             row = rows.get(place.pane) if not isinstance(rows, Gone) else None
