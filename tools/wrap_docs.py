@@ -3,7 +3,7 @@
     python tools/wrap_docs.py            rewrites the pages
     python tools/wrap_docs.py --check    names the pages that are out of shape, and exits 1
 
-Rule: what a page renders to never changes. Code blocks, tables, headings, HTML and generated parts stay as they are.
+Rule: what a page renders to never changes. Code blocks, tables, headings, HTML and generated parts stay as is.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def wrapped(text: str) -> str:
             if not paragraph:
                 first = rest = line[: len(line) - len(line.lstrip())]
             paragraph.append(line.strip())
-            if line.endswith("  ") or line.endswith("\\"):  # a line break that is meant
+            if line.endswith(("  ", "\\")):  # a line break that is meant
                 lines.extend(filled(" ".join(paragraph), first, rest))
                 lines[-1] += "  " if line.endswith("  ") else ""
                 paragraph.clear()

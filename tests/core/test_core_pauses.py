@@ -43,7 +43,7 @@ class World:
         self.state.take(done)
         return done
 
-    def raise_(self, prompt_id: str, kind: str, at: float, mark: str = "") -> Step:
+    def raise_(self, prompt_id: str, kind: str, at: float, mark: str = "", turn: str = "") -> Step:
         questions = (DECIDE,) if kind in ("plan", "permission") else ()
         if kind == "ready":
             questions = (Question("next", "What next?", free_text=True),)
@@ -57,6 +57,7 @@ class World:
             at,
             questions=questions,
             fingerprint=mark or kind,
+            turn_id=turn,
             answerable=True,
         )  # type: ignore[arg-type]
         return self.take(PromptRaised(at, prompt))
@@ -70,6 +71,14 @@ class World:
 @pytest.fixture
 def world() -> World:
     return World()
+
+
+def test_of_two_stops_of_a_turn_the_later_one_counts_in_whatever_order_their_hooks_come(world: World) -> None:
+    world.raise_("second", "ready", 1.0, "ready:again", "t1")
+    assert not world.raise_("first", "ready", 2.0, "ready", "t1").changed
+    assert [p.id for p in world.raise_("next", "ready", 3.0, "ready", "t2").prompts] == ["second", "next"]
+    world.raise_("again", "ready", 4.0, "ready:again", "t2")
+    assert [(p.id, p.state) for p in world.state.of_session("s") if p.state == "open"] == [("again", "open")]
 
 
 def test_a_session_is_not_ready_while_something_is_asked_there(world: World) -> None:

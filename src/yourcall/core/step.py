@@ -206,12 +206,19 @@ def _paused(state: State, new: Prompt, at: float) -> Step:
     others = [p for p in state.of_session(new.session_id) if p.state == "open"]
     if new.kind == "ready" and any(p.kind not in PAUSES for p in others):
         return NOTHING  # a subagent still asks: the session is not ready
-    alike = [p for p in others if p.fingerprint == new.fingerprint]
+    alike = [p for p in others if p.fingerprint == new.fingerprint or p.kind == new.kind == "ready"]
+    if any(_follows(p, new) for p in alike):
+        return NOTHING
     older = [move(state, p, "withdrawn", at, "agent", "asked anew") for p in alike]
     return Step(
         prompts=(*(p for moved in older for p in moved.prompts), new),
         commands=tuple(c for moved in older for c in moved.commands),
     )
+
+
+def _follows(prompt: Prompt, new: Prompt) -> bool:
+    """Is this a later stop of the same turn than the one that comes in now? Hooks overtake each other."""
+    return prompt.turn_id == new.turn_id != "" and prompt.fingerprint.startswith(new.fingerprint + ":")
 
 
 def _holder_connected(state: State, prompt: Prompt, event: HolderConnected) -> Step:

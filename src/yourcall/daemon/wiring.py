@@ -171,6 +171,7 @@ class Daemon:
         await self.delivery.tasks.close()
         await self.upkeep.tasks.close()
         await self.plugins.close()
+        await self.speaker.tasks.close()
         await self.tmux.close()
 
 

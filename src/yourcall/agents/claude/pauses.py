@@ -18,6 +18,7 @@ from yourcall.model.prompts import Kind, Outcome, Question
 from yourcall.model.sessions import Session
 
 READY = "ready"
+READY_AGAIN = "ready:again"  # after a stop that another hook undid
 PROBLEM = "problem:"
 LOGIN = "problem:authentication_failed"
 FORM = "elicitation:"
@@ -77,14 +78,15 @@ def ready(payload: HookPayload, session: Session) -> Pause | None:
     """The turn is over. `claude -p` has nobody to ask.
 
     A stop that another hook undoes looks like any other. The next one has `stop_hook_active`: it is the one that
-    counts, and its prompt takes the place of the first.
+    counts, and its prompt takes the place of the first, also if the first one's hook comes in late.
     """
     if session.mode == "headless" or payload.agent_id:
         return None
     running = [f"Still running: {task}" for task in map(_task, payload.background_tasks) if task]
     body = "\n\n".join([payload.last_assistant_message[: wording.LONGEST_BODY], *running]).strip()
     question = Question(NEXT, "What next?", free_text=True)
-    return Pause("ready", "Ready for the next instruction", body, READY, (question,))
+    mark = READY_AGAIN if payload.stop_hook_active else READY
+    return Pause("ready", "Ready for the next instruction", body, mark, (question,))
 
 
 def problem(payload: HookPayload) -> Pause:

@@ -34,6 +34,7 @@ class HookPayload(Struct, frozen=True):
     error: str = ""
     last_assistant_message: str = ""
     background_tasks: list[Raw] = []
+    stop_hook_active: bool = False
 
 
 class Rule(Struct, frozen=True):

@@ -31,6 +31,7 @@ from yourcall.model.events import (
 )
 from yourcall.model.prompts import Answer, Prompt, Refused, Verdict
 from yourcall.model.sessions import Session
+from yourcall.system.tasks import Tasks
 
 LOOK_S = 0.02
 SHOWN_S = 3.0  # 100 kB take Claude about a second to draw
@@ -63,7 +64,7 @@ class TextSender:
         self._screens = screens
         self._on_screen = on_screen
         self._told: dict[str, list[str]] = {}  # what sessions say they were told, while we speak to them
-        self._begun: set[asyncio.Task[Verdict]] = set()
+        self.tasks = Tasks()
 
     async def send(
         self,
@@ -146,10 +147,7 @@ class TextSender:
 
     async def _in_pane(self, session: Session, act: Callable[[OpenPane], Awaitable[Verdict]]) -> Verdict:
         """To its end, even if whoever asked hangs up: half of it would stand in the box as somebody's draft."""
-        task = asyncio.create_task(self._typed(session, act))
-        self._begun.add(task)
-        task.add_done_callback(self._begun.discard)
-        return await asyncio.shield(task)
+        return await asyncio.shield(self.tasks.spawn(self._typed(session, act)))
 
     async def _typed(self, session: Session, act: Callable[[OpenPane], Awaitable[Verdict]]) -> Verdict:
         """Do this in the session's pane, if the session is in front there and no dialog is open."""

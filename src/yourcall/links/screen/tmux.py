@@ -173,10 +173,17 @@ async def run(socket: str, words: list[str], typed: bytes | None = None) -> list
     """What one short-lived tmux prints for these commands."""
     pipe = asyncio.subprocess.PIPE
     stdin = asyncio.subprocess.DEVNULL if typed is None else pipe
-    try:
-        process = await asyncio.create_subprocess_exec(
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(
             *_tmux(socket), *words, stdin=stdin, stdout=pipe, stderr=pipe, env=_environment()
         )
+    )
+    try:
+        process = await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        with contextlib.suppress(OSError):
+            await _ended(await starting)  # else it would go on, and nobody would wait for it
+        raise
     except OSError as error:
         raise Failed("tmux is not installed, or cannot be started") from error
     try:
@@ -188,8 +195,7 @@ async def run(socket: str, words: list[str], typed: bytes | None = None) -> list
         raise Failed("its tmux server is gone") from error
     finally:
         if process.returncode is None:
-            _let_go(process)
-            await process.wait()
+            await _ended(process)
     if process.returncode:
         raise Failed(err.decode("utf-8", "replace").strip()[:200] or "tmux refused")
     return out.decode("utf-8", "replace").removesuffix("\n").split("\n")
@@ -204,7 +210,8 @@ def _environment() -> dict[str, str]:
     return {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ} | {"TERM": "dumb"}
 
 
-def _let_go(process: asyncio.subprocess.Process) -> None:
+async def _ended(process: asyncio.subprocess.Process) -> None:
     """End it, and close our ends of its pipes. It gave the others to its server: while that one is stopped they
     would stay open, one more file handle for each question."""
     cast("Any", process)._transport.close()  # there is no other way to say it
+    await process.wait()
