@@ -42,11 +42,11 @@ def selected(dialog: Dialog) -> list[str]:
     [
         ("1", "allow", ""),
         ("y", "allow", ""),
-        ("2", "always", ""),
-        ("3", "deny", ""),
+        ("b", "always", ""),
+        ("d", "deny", ""),
         ("n", "deny", ""),
-        (" 4\r", "stop", ""),
-        ("3 use pnpm", "deny", "use pnpm"),
+        (" s\r", "stop", ""),
+        ("d use pnpm", "deny", "use pnpm"),
         ("Yes", "allow", ""),
         ("no, and stop", "stop", ""),
         ("deny", "deny", ""),
@@ -57,7 +57,7 @@ def test_a_permission_is_answered_by_a_key_or_a_label(typed: str, option: str, t
     assert Dialog(prompt(PERMISSION)).type(typed) == DialogAnswer({"permission": (option,)}, texts)
 
 
-@pytest.mark.parametrize("typed", ["0", "5", "11", "01", "1️⃣", "١", "perhaps", "", " ", "yes please", "-1", "1.0"])
+@pytest.mark.parametrize("typed", [*"0235", "11", "01", "1️⃣", "١", "perhaps", "", " ", "yes please", "-1", "1.0"])
 def test_what_names_no_option_of_a_permission_is_refused(typed: str) -> None:
     assert isinstance(Dialog(prompt(PERMISSION)).type(typed), Refused)
 
@@ -66,6 +66,11 @@ def test_a_question_takes_a_key_or_any_text() -> None:
     assert Dialog(prompt(COLOUR, kind="question")).type("2") == DialogAnswer({"colour": ("blue",)}, {})
     # Not an option and its reason: the words of an answer.
     assert Dialog(prompt(COLOUR, kind="question")).type("2 coats") == DialogAnswer({}, {"colour": "2 coats"})
+
+
+@pytest.mark.parametrize("typed", ["y", "n", "N"])
+def test_a_plain_yes_or_no_is_never_the_words_of_an_answer(typed: str) -> None:
+    assert isinstance(Dialog(prompt(COLOUR, kind="question")).type(typed), Refused)
 
 
 @pytest.mark.parametrize(

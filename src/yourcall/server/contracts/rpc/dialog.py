@@ -9,6 +9,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from yourcall.agents.screen_spec import key_named
+from yourcall.core.option_keys import mixed
 from yourcall.model.prompts import Option, Prompt, Question, Refused
 from yourcall.server.choosing import find
 from yourcall.server.contracts.rpc.views import preview, prompt_type, target
@@ -68,6 +69,8 @@ class Dialog:
         if option is not None:
             return self._pick(question, option)
         deciding = any(option.effect not in ("choose", "reply") for option in question.options)
+        if word.lower() in YES_OR_NO:
+            return Refused(f"Nothing here is a plain {'yes' if word.lower() == 'y' else 'no'}; name an option.")
         if not deciding:
             if question.free_text and word:
                 return self._next(question, texts=text)
@@ -116,8 +119,8 @@ class Dialog:
         return place == self._cursor
 
     def _keys(self) -> tuple[str, ...]:
-        """The contract numbers the list that it shows; its clients send "1" for the first option."""
-        return tuple(str(number) for number in range(1, len(self._options()) + 1))
+        """A digit means what it means in the agent's own dialog; the other options have letters."""
+        return mixed(self._options())
 
     def _by_key(self, word: str) -> Option | None:
         """The option that this key picks; `y` is the one that allows this once, `n` the one that denies."""

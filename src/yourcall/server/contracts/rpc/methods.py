@@ -433,7 +433,7 @@ METHODS: tuple[Method, ...] = (
         input,
         InputParams,
         Status,
-        "Type a text or press a key. While a prompt is open, an option's digit answers the prompt that this "
+        "Type a text or press a key. While a prompt is open, an option's key answers the prompt that this "
         "connection was last shown. Needs `answer` while a prompt is open here, else `steer`.",
         "read",
     ),
