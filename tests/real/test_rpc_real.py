@@ -52,7 +52,7 @@ def test_interactive_starts_a_new_session_each_time_and_is_answered_by_digits(dr
         asked = client.wait("pty_permission")
         assert (asked["type"], asked["target"], asked["preview"]) == ("write_file", "UserProfile.swift", WRITE)
         assert asked["session_id"] == mine
-        assert [(o["key"], o["selected"]) for o in asked["options"][:2]] == [("1", True), ("2", False)]
+        assert [(o["key"], o["selected"]) for o in asked["options"][:2]] == [("1", True), ("b", False)]
         client.wait("pty_state", lambda p: p["state"] == "permission" and p["prompt_type"] == "write_file")
         state = client.call("session/state", session_id=mine)
         assert state["workspace_id"] == workspace["id"]
@@ -217,3 +217,24 @@ def test_the_second_contract_with_a_permission_and_two_questions(driven: Driven)
     told = driven.model.wait_for(lambda m: [r.text for r in m.tool_results() if r.name == "AskUserQuestion"])
     assert "Blue" in told[0]
     assert "Red" in told[0]
+
+
+def test_a_session_that_asks_for_trust_first_is_not_idle_before_its_turn(driven: Driven) -> None:
+    folder = driven.home.project.parent / "untrusted"
+    folder.mkdir()
+    words = driven.model.script(
+        "work", [tool("Bash", command="touch marker", description="Make it")], [text("Done!")]
+    )
+    with ContractClient(driven.yourcall) as client:
+        workspace = client.call("workspace/add", path=str(folder))
+        mine = client.send_prompt(words, workspace_id=workspace["id"], session_id="sess-456")
+        asked = client.wait("pty_permission")
+        assert (asked["type"], asked["session_id"]) == ("trust_folder", mine)
+        client.send_input(mine, next(o["key"] for o in asked["options"] if "trust" in o["label"].lower()))
+        asked = client.wait("pty_permission", lambda p: p["type"] == "bash_command")
+        states = [each["payload"]["state"] for each in client.events if each["type"] == "pty_state"]
+        assert "idle" not in states, states
+        client.send_input(mine, "1")
+        until(lambda: (folder / "marker").exists(), what="the command to run")
+        client.wait("pty_state", lambda p: p["state"] == "idle")
+        assert client.call("session/stop", session_id=mine) is not None

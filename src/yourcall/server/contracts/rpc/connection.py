@@ -33,6 +33,7 @@ FOLLOW_S = 0.2  # how often a transcript is looked at: one `stat` if nothing was
 LAST_LOOKS = 5  # its last lines are written a little after it is known to have ended
 LOOK_S = 5.0
 BEGINS_S = 15.0  # a turn is seen to begin within a second or two of its instruction
+BEFORE_TURNS = frozenset({"trust", "startup"})  # the first turn begins when these are answered
 MOST_LOGGED = 2_000  # lines kept for a session whose start has not been replied to yet
 
 
@@ -65,6 +66,7 @@ class WatchedSession:
         self.answered_here = ""
         self.begins_by = 0.0  # until then a turn is expected to begin, if not 0; it was told at `told_at`
         self.told_at = 0.0
+        self.starting = False  # it has asked something before its first turn
         self.tasks: list[asyncio.Task[None]] = []
 
 
@@ -123,7 +125,11 @@ class Connection:
             return
         watched = self.watched[session.id] = WatchedSession(session.id, place)
         if before is not None:
-            watched.standing, watched.begins_by = before.standing, before.begins_by
+            watched.standing = before.standing
+            watched.begins_by, watched.told_at = before.begins_by, before.told_at
+            if before.starting:  # what its screen showed while it started was no turn yet
+                watched.begins_by = time.monotonic() + BEGINS_S
+            self._begin(watched, self._look_later(watched))
         if begins:
             self.expect_turn(watched)
         self.look(session.id)
@@ -172,14 +178,22 @@ class Connection:
         self._begin(watched, self._look_later(watched))
 
     async def _look_later(self, watched: WatchedSession) -> None:
-        await asyncio.sleep(BEGINS_S)
+        while (left := watched.begins_by - time.monotonic()) > 0:  # noqa: ASYNC110 - it may be put off meanwhile
+            await asyncio.sleep(left)
         if self.watched.get(watched.session_id) is watched:
             self.look(watched.session_id)
 
     def _begun(self, watched: WatchedSession, now: Standing) -> Standing:
+        if now.prompt is not None and now.prompt.kind in BEFORE_TURNS:
+            watched.begins_by, watched.starting = time.monotonic() + BEGINS_S, True
+            return now
         session = self.tools.desk.store.session(watched.session_id)
+        if now.state == "thinking" and session is not None and session.state == "waiting":
+            return now  # it was just answered
         ready = any(
-            prompt.session_id == watched.session_id and prompt.opened_at > watched.told_at
+            prompt.session_id == watched.session_id
+            and prompt.opened_at > watched.told_at
+            and prompt.kind not in BEFORE_TURNS
             for prompt in self.tools.desk.store.live()[0]
         )
         over = session is None or session.state == "ended" or ready or time.monotonic() > watched.begins_by

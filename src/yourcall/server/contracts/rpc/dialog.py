@@ -17,6 +17,7 @@ from yourcall.server.contracts.rpc.wire import PtyOption, PtyPermission
 from yourcall.server.ports import Bodies
 
 YES_OR_NO = {"y": "allow_once", "n": "deny"}
+MEANT = {**YES_OR_NO, "1": "allow_once"}  # clients of the contract say yes with "1", whatever the agent shows
 MOVES = {"up": -1, "left": -1, "down": 1, "right": 1, "tab": 1}
 
 
@@ -123,11 +124,11 @@ class Dialog:
         return mixed(self._options())
 
     def _by_key(self, word: str) -> Option | None:
-        """The option that this key picks; `y` is the one that allows this once, `n` the one that denies."""
+        """The option that this key picks; `y` and "1" allow this once, `n` denies."""
         options, keys = self._options(), self._keys()
         if word in keys:
             return options[keys.index(word)]
-        effect = YES_OR_NO.get(word.lower())
+        effect = MEANT.get(word.lower())
         meant = [option for option in options if option.effect == effect]
         return meant[0] if len(meant) == 1 else None
 
