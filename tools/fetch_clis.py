@@ -41,6 +41,7 @@ PINNED = {
     "opencode": "1.18.33",
     "qwen": "0.15.10",
     "kilo": "7.7.7",
+    "copilot": "1.0.102",
 }
 MACHINES = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
 
@@ -55,6 +56,7 @@ PACKAGES = {
     "opencode": ("opencode-ai@{version}",),
     "qwen": ("@qwen-code/qwen-code@{version}",),
     "kilo": ("@kilocode/cli@{version}",),
+    "copilot": ("@github/copilot-{linuxmusl}@{version}",),
 }
 # Where the executable lies below node_modules, most direct first: a native program is started without its
 # node shim, so that the process a test starts is the agent itself.
@@ -71,6 +73,7 @@ EXECUTABLES = {
     "opencode": ("opencode-*-baseline/bin/opencode", "opencode-*/bin/opencode"),
     "qwen": ("@qwen-code/qwen-code/cli.js",),
     "kilo": ("@kilocode/cli-*/bin/kilo",),
+    "copilot": ("@github/copilot-*/copilot",),
 }
 # These know no `--version`: they tell it in the first reply of their protocol.
 INTRODUCED = frozenset({"claude-agent-acp", "codex-acp"})
@@ -94,6 +97,12 @@ def native_name() -> str:
         raise CannotFetch(f"no agent CLI is published for {system} on {machine}")
     musl = "-musl" if system == "linux" and platform.libc_ver()[0] != "glibc" else ""
     return f"{system}-{MACHINES[machine]}{musl}"
+
+
+def _with_musl_first() -> str:
+    """The same in another spelling: linuxmusl-x64."""
+    system, machine, *musl = native_name().split("-")
+    return f"{system}{''.join(musl)}-{machine}"
 
 
 def fetch(agent: str, version: str | None = None, *, cache: Path | None = None, locks: Path = LOCKS) -> Path:
@@ -127,7 +136,7 @@ def _install(agent: str, version: str, prefix: Path, locks: Path) -> None:
         print(f"{agent} {version} is not the pinned version: its hashes are not checked", file=sys.stderr)
     failures: list[str] = []
     for template in PACKAGES[agent][:1] if pinned else PACKAGES[agent]:
-        package = template.format(native=native_name(), version=version)
+        package = template.format(native=native_name(), linuxmusl=_with_musl_first(), version=version)
         shutil.rmtree(prefix, ignore_errors=True)
         prefix.mkdir()
         lock = locks / f"{agent}.json"

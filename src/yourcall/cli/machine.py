@@ -10,10 +10,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from yourcall.agents.kit.setup import Version
 from yourcall.agents.setup_spec import Above, Installed, RunningSession, Scope, State
 from yourcall.agents.spec import Agent
-from yourcall.cli import changes, installed
+from yourcall.cli import changes, installed, own_files
 from yourcall.cli.client import get
 from yourcall.cli.instance import Instance, Problem
 from yourcall.cli.views import Session
@@ -84,7 +86,12 @@ class ThisMachine:
         return setup.above(self) if setup is not None and setup.above is not None else Above()
 
     def states(self) -> list[State]:
-        return changes.states(self._agent, self._place.home, self.versions, self.above())
+        """The settings, and with the user's own the files that are wholly ours."""
+        own = own_files.findings(self._agent, self._place.home)
+        found = changes.states(self._agent, self._place.home, self.versions, self.above())
+        return [
+            replace(each, findings=(*each.findings, *own)) if each.scope == "user" else each for each in found
+        ]
 
     def settings(self, scope: Scope) -> str:
         return str(changes.settings_of(self._agent, scope, Path()))

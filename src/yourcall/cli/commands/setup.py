@@ -21,10 +21,11 @@ from yourcall.agents.kit.setup import Edited, show_version
 from yourcall.agents.registry import AGENTS, CONNECTED, USUAL
 from yourcall.agents.setup_spec import Installed, Scope, Setup, State
 from yourcall.agents.spec import Agent
-from yourcall.cli import changes
+from yourcall.cli import changes, own_files
 from yourcall.cli.installed import ask, find, versions
 from yourcall.cli.instance import Instance, Problem, pass_place
 from yourcall.cli.machine import ThisMachine
+from yourcall.cli.own_files import OwnChange
 from yourcall.cli.terminal.render import safe, short, style
 from yourcall.hook.launcher import install_launcher, launcher_path
 from yourcall.model.prompts import Refused
@@ -61,6 +62,21 @@ class SetupRequest(Struct, frozen=True):
         if self.as_json:
             click.echo(json.dumps({"error": reason, "changed": False, "applied": False, **more}))
         return Problem(reason, exit_code)
+
+
+class SetupChange(Struct, frozen=True):
+    """What becomes of the agent's settings, and of the files in its folder that are wholly ours."""
+
+    found: SettingsFile
+    edited: Edited
+    own: tuple[OwnChange, ...] = ()
+
+    @property
+    def difference(self) -> str:
+        parts = [_difference(each.found, each.edited.text) for each in self.own]
+        if self.edited.changed:
+            parts.append(_difference(self.found, self.edited.text))
+        return "\n".join(parts)
 
 
 @click.command(
@@ -154,13 +170,17 @@ def command(
     edited = _undone(asked, found) if undo else _done(asked, found, programs)
     if isinstance(edited, Refused):
         raise asked.no(f"{found.path}: {edited.reason}")
-    difference = _difference(found, edited.text) if edited.changed else ""
+    own = own_files.wanted(known, place.home, undo=undo) if scope == "user" else []
+    if isinstance(own, Refused):
+        raise asked.no(own.reason)
+    change = SetupChange(found, edited, tuple(each for each in own if each.edited.changed))
+    difference = change.difference
     if not as_json:
         _show(asked, found, programs, difference, edited.notes)
-    applied = edited.changed and not only_show
+    applied = bool(difference) and not only_show
     if applied:
         _confirm(asked, difference)
-        _apply(asked, found, edited.text)
+        _apply(asked, change)
     elif not undo and not only_show:
         _make_launcher(asked)
     if as_json:
@@ -169,7 +189,7 @@ def command(
             "scope": scope,
             "path": str(found.path),
             "versions": [show_version(version) for version in versions(programs)],
-            "changed": edited.changed,
+            "changed": bool(difference),
             "applied": applied,
             "diff": difference,
             "notes": edited.notes,
@@ -214,18 +234,27 @@ def _undone(asked: SetupRequest, found: SettingsFile) -> Edited | Refused:
     return Edited(left, True)
 
 
-def _apply(asked: SetupRequest, found: SettingsFile, text: str | None) -> None:
+def _apply(asked: SetupRequest, change: SetupChange) -> None:
+    found, text = change.found, change.edited.text
     if asked.undo:
-        _replace(asked, found, text)
+        if change.edited.changed:
+            _replace(asked, found, text)
+        for own in change.own:
+            _replace(asked, own.found, own.edited.text)
+            own_files.remove_folders(asked.agent, own.found.path)
         if text is None:
             changes.remove_folders(asked.home, found.path, found.target)
         changes.forget(asked.home, found.path)
         return
-    # First what the hooks call, then the hooks: at no moment do they point at nothing.
+    # First what the hooks call, and what the settings name, then the settings: at no moment do they point at nothing.
     _make_launcher(asked)
-    changes.remember(asked.home, found, asked.agent.name, asked.scope)
+    if change.edited.changed:
+        changes.remember(asked.home, found, asked.agent.name, asked.scope)
     try:
-        _replace(asked, found, text)
+        for own in change.own:
+            _replace(asked, own.found, own.edited.text)
+        if change.edited.changed:
+            _replace(asked, found, text)
     except Problem:
         if not changes.holds_ours(found):
             changes.forget(asked.home, found.path)

@@ -18,7 +18,7 @@ import click
 from yourcall.agents.kit import hook_settings
 from yourcall.agents.registry import AGENTS, CONNECTED
 from yourcall.agents.setup_spec import Scope
-from yourcall.cli import changes
+from yourcall.cli import changes, own_files
 from yourcall.cli.client import Problem as ClientProblem
 from yourcall.cli.client import connect
 from yourcall.cli.commands import service, setup, tmux
@@ -157,8 +157,12 @@ def _places(home: Path) -> dict[Path, tuple[str, Scope]]:
 
 
 def connected(home: Path) -> list[tuple[str, Scope, Path]]:
-    """The settings files whose hooks call this home; those of another instance are not ours to take out."""
-    return [(agent, scope, path) for path, (agent, scope) in _places(home).items() if _calls(path, home)]
+    """The settings files whose hooks, or files of ours beside them, call this home; those of another instance are not ours to take out."""
+    return [
+        (agent, scope, path)
+        for path, (agent, scope) in _places(home).items()
+        if _calls(path, home) or (scope == "user" and own_files.calls(AGENTS[agent], home))
+    ]
 
 
 def unreadable(home: Path) -> list[tuple[Path, str]]:

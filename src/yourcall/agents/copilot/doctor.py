@@ -1,0 +1,51 @@
+"""What `doctor` looks at in Copilot CLI: its version, the flag and the extension, and hooks that refuse everything.
+
+Rule: says nothing where Copilot CLI is neither installed nor connected; the person's consent is looked at, never
+written.
+"""
+
+from __future__ import annotations
+
+from yourcall.agents.kit.checkup import installed, newer, only_watched
+from yourcall.agents.kit.setup import Version
+from yourcall.agents.setup_spec import Health, Machine, note, well, wrong
+from yourcall.model.prompts import Refused
+from yourcall.model.sessions import TERMINALS
+
+# The version that everything was measured with (docs/reference/agents/copilot.md).
+MEASURED: Version = (1, 0, 102)
+CONSENTS = "permissions-config.json"
+EXTENSION = '"user:yourcall"'
+
+
+def connection(machine: Machine) -> list[Health]:
+    """Installed, new enough, and running our extension."""
+    if not machine.programs and not machine.changed:
+        return []
+    found = installed(machine, "copilot", "Copilot CLI") + newer(machine, "copilot", "Copilot CLI", MEASURED)
+    level = wrong if machine.changed else note
+    for state in machine.states():
+        if not state.findings:
+            found.append(well("extension", f"Copilot CLI runs our extension ({state.path})."))
+        found += [level("extension", f"{each.says} ({state.path})", each.do) for each in state.findings]
+    return found
+
+
+def consent(machine: Machine) -> list[Health]:
+    """Until the person has said yes, permissions are shown and answered at the desk."""
+    if not machine.changed:
+        return []
+    text = machine.read(f"{machine.folder}/{CONSENTS}")
+    if isinstance(text, str) and not isinstance(text, Refused) and EXTENSION in text:
+        return [well("consent", "You have let yourcall handle Copilot's permission requests in some folder.")]
+    says = "Copilot CLI asks once in each repository whether yourcall may handle permission requests."
+    return [note("consent", says, "Answer that at the desk; until then permissions are shown, not answered.")]
+
+
+def running(machine: Machine) -> list[Health]:
+    """Sessions that run now and that can only be watched."""
+    says = "has no extension of ours and does not run in tmux: it is only listed."
+    return only_watched(machine, {*TERMINALS, "plugin"}, says, "Start it again after `yourcall setup copilot`.")
+
+
+CHECKS = (connection, consent, running)

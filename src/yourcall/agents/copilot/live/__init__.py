@@ -1,0 +1,1 @@
+"""The conversation with our extension, which Copilot runs as its child."""
