@@ -6,8 +6,8 @@
         copilot.say(words)
         copilot.wait_screen("Do you want to run this command?")
 
-The rule it keeps: the model says what the conversation calls for (`kit.chat_server`); the consent that Copilot asks
-for is given by a key at its own dialog, as a person gives it, never by a file.
+The rule it keeps: the model says what the conversation calls for (`kit.chat_server`); the consent that Copilot
+asks for is given by a key at its own dialog, as a person gives it, never by a file.
 """
 
 from __future__ import annotations

@@ -89,9 +89,7 @@ class ThisMachine:
         """The settings, and with the user's own the files that are wholly ours."""
         own = own_files.findings(self._agent, self._place.home)
         found = changes.states(self._agent, self._place.home, self.versions, self.above())
-        return [
-            replace(each, findings=(*each.findings, *own)) if each.scope == "user" else each for each in found
-        ]
+        return [replace(each, findings=(*each.findings, *own)) if each.scope == "user" else each for each in found]
 
     def settings(self, scope: Scope) -> str:
         return str(changes.settings_of(self._agent, scope, Path()))

@@ -49,7 +49,7 @@ def wanted(agent: Agent, home: Path, *, undo: bool) -> list[OwnChange] | Refused
 
 
 def remove_folders(agent: Agent, path: Path) -> None:
-    """The folders around a file of ours that is gone, up to the agent's own, unless something else lies in them."""
+    """The empty folders around a file of ours that is gone, up to the agent's own."""
     for folder in path.parents:
         if folder == changes.folder_of(agent):
             return

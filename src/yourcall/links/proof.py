@@ -47,6 +47,11 @@ def reached(prompt: Prompt) -> bool:
     return prompt.link == "screen" and not from_screen(prompt)
 
 
+def unplugged(prompt: Prompt) -> bool:
+    """A plugin told of it, and cannot say any more how it ends: what is left is the agent's record."""
+    return prompt.link == "plugin" and prompt.state == "open" and not prompt.answerable and bool(prompt.call_id)
+
+
 def _around(call: CallSeen, prompt: Prompt) -> bool:
     """A call that may have raised this prompt while it ran."""
     return bool(call.alike) and prompt.fingerprint.startswith(call.alike)
@@ -113,7 +118,8 @@ class PromptWatch:
 
     def _prompt(self) -> Prompt | None:
         prompt = self._teller.state.prompts.get(self._id)
-        return prompt if prompt is not None and unsettled(prompt) else None
+        looked_after = prompt is not None and (prompt.link != "plugin" or unplugged(prompt))
+        return prompt if prompt is not None and looked_after and unsettled(prompt) else None
 
     def _pace(self, prompt: Prompt) -> float:
         if prompt.state == "open" and prompt.answerable:
@@ -257,7 +263,7 @@ class PromptWatches:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def ensure(self, prompt: Prompt) -> None:
-        if prompt.link != "hook" and not reached(prompt):
+        if prompt.link != "hook" and not reached(prompt) and not unplugged(prompt):
             return  # the link that raised it looks after it; a call that was told has a record besides
         agent = self._agent_of(prompt.agent)
         if prompt.id in self._running:

@@ -29,8 +29,8 @@ _GRADE = Grade(
         "problem": Reach("extension", "extension", "the next turn"),
         "unknown": Reach("screen"),
     },
-    "extensions switched on (`yourcall setup copilot`); for permissions your consent, which Copilot asks for once in"
-    " each repository",
+    "extensions switched on (`yourcall setup copilot`); for permissions your consent, which Copilot asks for once"
+    " in each repository",
 )
 
 _SETUP = Setup(
@@ -40,7 +40,8 @@ _SETUP = Setup(
     add=setup.add,
     remove=setup.remove,
     check=setup.check,
-    done=CONNECTED + "Copilot then asks you once in each repository whether yourcall may handle permission requests:"
+    done=CONNECTED
+    + "Copilot then asks you once in each repository whether yourcall may handle permission requests:"
     " say yes there to answer them from elsewhere.",
     files=(OwnFile("extensions/yourcall/extension.mjs", extension.text),),
 )

@@ -1,7 +1,7 @@
 """Which processes are Copilot CLI in a terminal, when our extension has not told of them.
 
-Rule: a process tells no session id, so it goes by its pid until the extension speaks. The extension runs in the same
-program, as a child: that one is no session. Pure: the link reads /proc.
+Rule: a process tells no session id, so it goes by its pid until the extension speaks. The extension runs in the
+same program, as a child: that one is no session. Pure: the link reads /proc.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What `doctor` looks at in Copilot CLI: its version, the flag and the extension, and hooks that refuse everything.
+"""What `doctor` looks at in Copilot CLI: its version, its extension, and the consent that you give it.
 
 Rule: says nothing where Copilot CLI is neither installed nor connected; the person's consent is looked at, never
 written.

@@ -1,8 +1,9 @@
 """The extension that setup writes for Copilot CLI: the whole file, as text.
 
-Rule: it carries and decides nothing. It prints nothing (its output is Copilot's protocol), catches every error of its
-own, and does without the daemon: then it only tries the socket again now and then. It asks the person for the right
-to handle permissions only while yourcall runs; until they grant it, it tells of permissions and cannot answer one.
+Rule: it carries and decides nothing. It prints nothing (its output is Copilot's protocol), catches every error of
+its own, and does without the daemon: then it only tries the socket again now and then. It asks the person for the
+right to handle permissions only while yourcall runs; until they grant it, it tells of permissions and cannot
+answer one.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ function short(event) {
     case "tool.execution_complete":
       return { type, id, agentId, timestamp, data: { toolCallId: data.toolCallId, success: data.success } };
     case "session.error":
-      return { type, id, agentId, timestamp, data: { message: String(data.message ?? "").slice(0, LONGEST), errorType: data.errorType } };
+      return { type, id, agentId, timestamp, data: { message: String(data.message ?? "").slice(0, LONGEST) } };
     case "permission.requested": {
       const { requestId, promptRequest, resolvedByHook } = data;
       const call = commands.get(promptRequest?.toolCallId);

@@ -35,7 +35,9 @@ def reply(prompt: Prompt, answer: Answer, body: bytes) -> Reply | Refused:
     if request is None:
         return GONE
     if answer.input is not None:
-        return Refused("Copilot runs what it asked for or nothing: its input cannot be edited. Deny it with words.")
+        return Refused(
+            "Copilot runs what it asked for or nothing: its input cannot be edited. Deny it with words."
+        )
     match request.event:
         case requests.PERMISSION:
             return _permission(prompt, answer, request)

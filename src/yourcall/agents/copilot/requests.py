@@ -1,7 +1,7 @@
 """What Copilot CLI asks a person, as prompts: permissions, questions, forms of MCP servers, plans.
 
-Rule: every option has its reply in reply.py and says what it does. A kind of request that nobody has tried is shown,
-and answered at the desk. Words are the agent's and the model's own; nothing is concluded from them.
+Rule: every option has its reply in reply.py and says what it does. A kind of request that nobody has tried is
+shown, and answered at the desk. Words are the agent's and the model's own; nothing is concluded from them.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ TOOLS: dict[str, CallKind] = {
 }
 
 NO_RIGHTS = (
-    "Copilot has not let yourcall handle permission requests here, so this is answered at the desk. Copilot asks for"
-    " that once in each repository, when it starts."
+    "Copilot had not let yourcall handle permission requests here when this came up, so it is answered at the desk."
+    " Copilot asks you for that once in each repository."
 )
 NOT_KNOWN = "This is a kind of request that yourcall does not know. Answer it at the desk."
 
@@ -80,7 +80,9 @@ def prompt_id(session_id: str, request_id: str) -> str:
     return derived_id(AGENT, session_id, request_id)
 
 
-def raised(session: Session, event: Event, at: float, *, rights: bool) -> tuple[PromptRaised, dict[str, bytes]] | None:
+def raised(
+    session: Session, event: Event, at: float, *, rights: bool
+) -> tuple[PromptRaised, dict[str, bytes]] | None:
     """The prompt of a request; None if it is not one for a person. `rights`: Copilot takes our answers to
     permissions."""
     found = _shown(event, rights=rights)
@@ -153,7 +155,10 @@ def _described(request: Asked, asked: Permission) -> RequestView:
             }
             boxed = f"It asks to leave the sandbox. {request.requestSandboxBypassReason or ''}".strip()
             body = brief.paragraphs(
-                request.fullCommandText, request.intention or "", request.warning or "", boxed if unboxed(request) else ""
+                request.fullCommandText,
+                request.intention or "",
+                request.warning or "",
+                boxed if unboxed(request) else "",
             )
             what = "Runs this one command"
         case "write":
@@ -188,7 +193,9 @@ def _described(request: Asked, asked: Permission) -> RequestView:
             what = "Lets this one call go on"
         case _:
             title = brief.line(f"Copilot asks for a permission ({request.kind or 'of an unknown kind'})")
-            return RequestView("permission", title, "", request.kind[:80] or "unknown", {"request": asked.promptRequest})
+            return RequestView(
+                "permission", title, "", request.kind[:80] or "unknown", {"request": asked.promptRequest}
+            )
     options = (
         Option("allow", "Allow", "allow_once", f"{what}; the next one is asked again."),
         *(option for option, _ in lasting(request)),
@@ -211,7 +218,9 @@ def lasting(request: Asked) -> list[tuple[Option, dict[str, object]]]:
             does = "Makes the change; no further change to files is asked until this session ends."
             approval = {"kind": "write"}
         case "mcp":
-            does = f"Makes the call; {request.toolName} of {request.serverName} is not asked until this session ends."
+            does = (
+                f"Makes the call; {request.toolName} of {request.serverName} is not asked until this session ends."
+            )
             approval = {"kind": "mcp", "serverName": request.serverName, "toolName": request.toolName}
         case _:
             return []
@@ -294,4 +303,6 @@ def _plan(plan: Plan) -> RequestView:
     options.sort(key=lambda option: ("allow_once", "allow_session", "stop").index(option.effect))
     revise = Option("revise", "Keep planning", "deny", "Copilot stays in plan mode and gets your words.")
     question = Question(DECISION, "Approve this plan?", (*options, revise), free_text=True)
-    return RequestView("plan", "Approve the plan?", brief.paragraphs(plan.planContent or plan.summary), questions=(question,))
+    return RequestView(
+        "plan", "Approve the plan?", brief.paragraphs(plan.planContent or plan.summary), questions=(question,)
+    )

@@ -1,4 +1,4 @@
-"""What setup changes in Copilot CLI's settings: the flag that lets it run extensions. The extension itself is a file.
+"""What setup changes in Copilot CLI's settings: the flag that lets it run extensions, of which ours is a file.
 
 Rule: every character that is not ours stays as it is, and a flag that the person has set themselves is theirs. A
 second, unknown flag (which Copilot keeps, and does not read) says that the first one is ours. The consent that
@@ -110,5 +110,9 @@ def _too_old(versions: list[Version]) -> Finding | None:
     oldest = min(versions, default=OLDEST)
     if oldest >= OLDEST:
         return None
-    says = f"Copilot CLI {show_version(oldest)} was not tried with an extension; {show_version(OLDEST)} was the first."
-    return Finding("too_old", says, "Update it, or name the one you use with --cli.")
+    says = f"Copilot CLI {show_version(oldest)} was not tried with an extension"
+    return Finding(
+        "too_old",
+        f"{says}; {show_version(OLDEST)} was the first.",
+        "Update it, or name the one you use with --cli.",
+    )

@@ -175,13 +175,16 @@ def _started(call: Started, at: float, child: str) -> Action:
 
 
 def _diff(tool: str, fields: Mapping[str, object], path: str) -> str:
-    """What a call would change, as a diff: `create` has the whole text, `edit` the part and what takes its place."""
+    """What a call would change: `create` has the whole text, `edit` the part and what takes its place."""
     match tool:
         case "create":
             text = actions.text_of(fields, "file_text", "content")
             return f"--- /dev/null\n+++ {path}\n{_marked('+', text)}" if text else ""
         case "edit":
-            old, new = actions.text_of(fields, "old_str", "old_string"), actions.text_of(fields, "new_str", "new_string")
+            old, new = (
+                actions.text_of(fields, "old_str", "old_string"),
+                actions.text_of(fields, "new_str", "new_string"),
+            )
             rows = [part for part in (_marked("-", old), _marked("+", new)) if part]
             return "\n".join([f"--- {path}", f"+++ {path}", *rows]) if rows else ""
         case "apply_patch":

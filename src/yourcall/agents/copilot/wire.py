@@ -27,8 +27,9 @@ def null() -> Raw:
 
 
 class Event(Struct, frozen=True):
-    """One event. `agentId`: the sub-agent it is about; none for the person's own conversation. `last`, `failure`: of
-    the end of a turn, what our extension adds: the model's last words, and the error that ended it. `ours`: Copilot took our answer."""
+    """One event. `agentId`: the sub-agent it is about; none for the person's own conversation. Our extension adds
+    the rest: to the end of a turn the model's last words and the error that ended it; to the end of a request whether
+    Copilot took our answer."""
 
     type: str = ""
     id: str = ""
@@ -160,7 +161,6 @@ class Said(Struct, frozen=True):
 
 class Failure(Struct, frozen=True):
     message: str = ""
-    errorType: str = ""
 
 
 def time_of(stamp: str) -> float:

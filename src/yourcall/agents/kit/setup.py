@@ -35,8 +35,9 @@ class Finding(Struct, frozen=True):
 
 
 def parse_version(said: str) -> Version | None:
-    """The version in what `--version` says: `2.1.325 (Claude Code)`, `codex-cli 0.166.0`, `0.61.0`."""
-    found = re.match(r"\s*(?:[a-z-]{1,20} )?v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})(?!\d)", said, re.ASCII)
+    """The version in what `--version` says: `2.1.325 (Claude Code)`, `codex-cli 0.166.0`, `0.61.0`; a name of up
+    to three words may stand in front."""
+    found = re.match(r"\s*(?:[A-Za-z-]{1,20} ){0,3}v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})(?!\d)", said, re.ASCII)
     return (int(found[1]), int(found[2]), int(found[3])) if found else None
 
 

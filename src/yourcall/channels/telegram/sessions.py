@@ -13,7 +13,7 @@ from yourcall.model.prompts import Answer, Refused, Verdict
 from yourcall.model.sessions import Session
 
 # Where words go by a protocol: what waits there is answered, not typed at.
-_LINKS = frozenset({"stdio", "socket"})
+_LINKS = frozenset({"stdio", "socket", "plugin"})
 
 # As long as whoever wrote it looks at the chat to see whether it arrived.
 TAKEN_S = 5.0

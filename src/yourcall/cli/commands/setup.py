@@ -246,7 +246,7 @@ def _apply(asked: SetupRequest, change: SetupChange) -> None:
             changes.remove_folders(asked.home, found.path, found.target)
         changes.forget(asked.home, found.path)
         return
-    # First what the hooks call, and what the settings name, then the settings: at no moment do they point at nothing.
+    # First what the hooks call and the files beside the settings: at no moment do those point at nothing.
     _make_launcher(asked)
     if change.edited.changed:
         changes.remember(asked.home, found, asked.agent.name, asked.scope)

@@ -157,7 +157,8 @@ def _places(home: Path) -> dict[Path, tuple[str, Scope]]:
 
 
 def connected(home: Path) -> list[tuple[str, Scope, Path]]:
-    """The settings files whose hooks, or files of ours beside them, call this home; those of another instance are not ours to take out."""
+    """The settings files whose hooks, or files of ours beside them, call this home; those of another instance are
+    not ours to take out."""
     return [
         (agent, scope, path)
         for path, (agent, scope) in _places(home).items()

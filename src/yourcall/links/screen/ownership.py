@@ -23,6 +23,8 @@ MARK = "screen:"  # how the fingerprint of a prompt begins that only a screen to
 # client of a shared server does not say which conversation it shows, so its folder is the sign. Dialogs of the
 # client itself (trust, start-up pages) never reach the socket.
 SOCKET = "socket"
+# Code of ours in the agent's own process tells of its requests by their ids, and of this very session.
+PLUGIN = "plugin"
 CARRIED = frozenset({"permission", "question", "elicitation"})
 
 
@@ -82,11 +84,11 @@ def served(state: State, session_id: str) -> bool:
 
 
 def explained(state: State, session_id: str, kind: str | None) -> bool:
-    """A hook, or the agent's socket, has told of what this session waits for. A subagent's request shows no dialog
-    while it is held."""
+    """A hook, the agent's socket or a plugin has told of what this session waits for. A subagent's request shows
+    no dialog while its hook holds it."""
+    waiting = [p for p in asked(state, session_id) if p.state in ("open", "answering", "sent")]
     return asked_elsewhere(state, session_id, kind) or any(
-        p.link == "hook" and p.state in ("open", "answering", "sent") and not (p.subagent and p.answerable)
-        for p in asked(state, session_id)
+        p.link == PLUGIN or (p.link == "hook" and not (p.subagent and p.answerable)) for p in waiting
     )
 
 

@@ -280,7 +280,9 @@ class ScreenWatcher:
         hooked = session is not None and any(link.kind == "hook" for link in session.links)
         carried = shot.reading.kind in elsewhere.CARRIED
         served = carried and elsewhere.served(self._teller.state, place.session_id)
-        return HOOKED_S if hooked or served else SETTLED_S
+        plugged = session is not None and any(link.kind == elsewhere.PLUGIN for link in session.links)
+        told = plugged and shot.reading.kind in HOOKED_KINDS
+        return HOOKED_S if hooked or served or told else SETTLED_S
 
     # --- what is there --------------------------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ from yourcall.server.wire import (
     StartRequest,
 )
 
-LINKS = frozenset({"stdio", "socket"})  # where words go by a protocol, not by keys
+LINKS = frozenset({"stdio", "socket", "plugin"})  # where words go by a protocol, not by keys
 
 # It was written to the session's own pipe; its echo comes within a second.
 TAKEN_S = 5.0

@@ -1,8 +1,8 @@
 """Copilot's dialogs as prompts, and the one key that picks a row where no other way leads: in the trust dialog.
 
-Rule: what the extension tells of is answered by its id, never by a key: Copilot takes keys at once, and a second one
-answers the next box. The trust dialog comes before the extension; it takes the digit of its row, verified letter by
-letter, from a person. Everything else on the screen is for the desk.
+Rule: what the extension tells of is answered by its id, never by a key: Copilot takes keys at once, and a second
+one answers the next box. The trust dialog comes before the extension; it takes the digit of its row, verified
+letter by letter, from a person. Everything else on the screen is for the desk.
 """
 
 from __future__ import annotations

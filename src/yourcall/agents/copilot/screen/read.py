@@ -121,7 +121,11 @@ def _rows(part: list[str]) -> list[Row]:
         whole = _joined(texts)
         ends = _SHORTCUT.search(whole)
         label = whole[: ends.start()] if ends else whole
-        rows.append(Row(key, label, selected, (ends is not None and ends[1] == "Esc to stop") or label == "Suggest changes"))
+        rows.append(
+            Row(
+                key, label, selected, (ends is not None and ends[1] == "Esc to stop") or label == "Suggest changes"
+            )
+        )
     return rows
 
 
@@ -161,7 +165,7 @@ def _joined(lines: list[str]) -> str:
     text = ""
     for line in lines:
         piece = " ".join(line.split())
-        text += piece if text.endswith("/") and not text.endswith(" /") or not text else f" {piece}"
+        text += piece if (text.endswith("/") and not text.endswith(" /")) or not text else f" {piece}"
     return text.strip()
 
 
