@@ -15,7 +15,9 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kit.poll import until
@@ -23,11 +25,11 @@ from kit.turns import Block, tool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from kit.chat_server import ChatServer
     from kit.terminal import Pane, Tmux
 
+MCP_SERVER = Path(__file__).with_name("mcp_server.py")
 STATUS_LINE = "Manual Approval"
 CONSENT = "wants elevated permissions"
 SHELL = "Do you want to run this command?"
@@ -88,6 +90,11 @@ class CopilotHome:
     def extension(self) -> Path:
         return self.path / ".copilot" / "extensions" / "yourcall" / "extension.mjs"
 
+    def mcp_server(self) -> None:
+        """The kit's MCP server, as `demo`: `demo-add_ticket`, `demo-book_table`, `demo-link_account`."""
+        server = {"type": "local", "command": sys.executable, "args": [str(MCP_SERVER)], "tools": ["*"]}
+        (self.path / ".copilot" / "mcp-config.json").write_text(json.dumps({"mcpServers": {"demo": server}}))
+
     def records(self) -> list[Path]:
         return sorted((self.path / ".copilot" / "session-state").glob("*/events.jsonl"))
 
@@ -134,6 +141,21 @@ class Copilot:
         until(lambda: self.terminal.shows(words), what=f"{words!r} in the input box", show=self.screen)
         self.terminal.settle(0.2)
         self.terminal.key("Enter")
+
+    def press(self, *names: str) -> None:
+        """One answer at the desk, after the screen has settled."""
+        self.terminal.settle(0.3)
+        self.terminal.key(*names)
+
+    def children(self) -> list[int]:
+        """The processes of extensions below it."""
+        found = subprocess.run(
+            ["pgrep", "-P", str(self.pid), "-f", "extension_bootstrap"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return [int(pid) for pid in found.stdout.split()]
 
     def made(self, name: str) -> bool:
         return (self.home.project / name).exists()

@@ -51,6 +51,7 @@ GREETING_S = 10.0  # a local program that cannot finish its greeting in this tim
 LONGEST_LINE = 32 << 20
 MOST_CONNECTIONS = 500  # an agent's process has one
 BACK_S = 5.0  # a plugin dials again every second; after this it is not coming back
+NOT_BACK = "the connection to the plugin is lost; answer it at the desk"
 GRANTED_S = 10.0
 WRITTEN_S = 10.0
 
@@ -81,6 +82,8 @@ class Plugins:
         self._lines: set[_Line] = set()
         self._crowd = Crowd(share(MOST_CONNECTIONS, 2))
         self._tasks = Tasks()
+        self._awaited: set[str] = set()  # sessions whose plugin may be back in a moment
+        self._kept: dict[str, str] = {}  # answers that wait for that: prompt, answer
 
     async def serve(self, home: Path) -> asyncio.AbstractServer:
         sock = bind_unix(home, SOCKET)
@@ -166,23 +169,32 @@ class Plugins:
         """The connection is gone. The plugin comes back, or the agent has ended, or the desk alone is left."""
         deadline = time.monotonic() + BACK_S
         left = set(session_ids)
+        self._awaited |= left
         while left and time.monotonic() < deadline:
             await asyncio.sleep(0.2)
             for session_id in list(left):
                 session = self._teller.state.sessions.get(session_id)
-                if session is None or self._of(session_id) is not None:
+                back = self._of(session_id) is not None and not self._kept_of(session_id)
+                if session is None or back:
                     left.discard(session_id)
                 elif session.pid_started and processes.gone(session.pid, session.pid_started):
                     left.discard(session_id)
                     await self._teller.post(SessionEnded(time.time(), session_id, "its process is gone"))
+        self._awaited -= session_ids
         for session_id in left:
+            for prompt in self._kept_of(session_id):
+                answer_id = self._kept.pop(prompt.id)
+                await self._teller.post(AnswerNotWritten(time.time(), prompt.id, answer_id, NOT_BACK))
             for prompt in self._teller.state.of_session(session_id):
-                if prompt.link != LINK or not unsettled(prompt):
+                if prompt.link != LINK or not unsettled(prompt) or self._of(session_id) is not None:
                     continue
                 if prompt.answerable or prompt.state == "answering":
                     await self._teller.post(HolderLost(time.time(), prompt.id, "its plugin is gone"))
                 elif prompt.state in ("sent", "accepted"):
                     await self._teller.post(TraceLost(time.time(), prompt.id, "its plugin is gone"))
+
+    def _kept_of(self, session_id: str) -> list[Prompt]:
+        return [p for p in self._teller.state.of_session(session_id) if p.id in self._kept]
 
     # --- answers and wishes ---------------------------------------------------------------------------------
 
@@ -192,10 +204,14 @@ class Plugins:
     async def deliver(self, prompt: Prompt, answer: Answer, request: bytes) -> None:
         """Carry an answer to the connection that reported its session, and tell how that went."""
         line = self._of(prompt.session_id)
-        if line is None:
-            why = "the connection to the plugin is lost; answer it at the desk"
-            await self._teller.post(AnswerNotWritten(time.time(), prompt.id, answer.id, why))
+        if line is None and prompt.session_id in self._awaited:
+            # What it still asks when it is back is delivered then (`HolderConnected`); nothing was written so far.
+            self._kept[prompt.id] = answer.id
             return
+        if line is None:
+            await self._teller.post(AnswerNotWritten(time.time(), prompt.id, answer.id, NOT_BACK))
+            return
+        self._kept.pop(prompt.id, None)
         async with line.turn:
             messages = line.talk.answer(prompt, answer, request)
             if isinstance(messages, Refused):

@@ -49,7 +49,7 @@ TOOLS: dict[str, CallKind] = {
 }
 
 NO_RIGHTS = (
-    "Copilot had not let yourcall handle permission requests here when this came up, so it is answered at the desk."
+    "Copilot had not let yourcall handle permission requests here when this came up: it is answered at the desk."
     " Copilot asks you for that once in each repository."
 )
 NOT_KNOWN = "This is a kind of request that yourcall does not know. Answer it at the desk."

@@ -28,8 +28,8 @@ def null() -> Raw:
 
 class Event(Struct, frozen=True):
     """One event. `agentId`: the sub-agent it is about; none for the person's own conversation. Our extension adds
-    the rest: to the end of a turn the model's last words and the error that ended it; to the end of a request whether
-    Copilot took our answer."""
+    the rest: to the end of a turn the model's last words and the error that ended it; to the end of a request
+    whether Copilot took our answer."""
 
     type: str = ""
     id: str = ""
