@@ -7,6 +7,7 @@ import { line } from "./visible";
 const AGENTS: Record<string, string> = {
   claude: "Claude",
   codex: "Codex",
+  copilot: "Copilot",
   gemini: "Gemini",
   "gemini-acp": "Gemini CLI",
   "claude-agent-acp": "Claude Agent",

@@ -6,7 +6,7 @@ allows, so no rule for commands, files or hosts answers it.
 
 from __future__ import annotations
 
-from yourcall.agents.copilot.requests import PERMISSION, Request, host_of, unboxed
+from yourcall.agents.copilot.requests import PERMISSION, Request, changed, host_of, unboxed
 from yourcall.agents.copilot.wire import Permission, decoded
 from yourcall.model.action import Action
 
@@ -21,8 +21,8 @@ def asked(body: bytes) -> Action | None:
     match request.kind:
         case "commands" if request.fullCommandText:
             return Action(tool, "command", command=request.fullCommandText, unboxed=unboxed(request))
-        case "write" if (path := request.resolvedPath or request.fileName) and not request.fileEdits:
-            return Action(tool, "write", paths=(path,))
+        case "write" if (change := changed(request))[0]:
+            return Action(tool, "write", paths=change[0], deletes=change[1])
         case "read" if path := request.resolvedPath or request.path:
             return Action(tool, "read", paths=(path,))
         case "url" if params.call is not None and params.call.tool == "web_fetch":

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Raw, Struct, field
 
-from yourcall.agents.copilot.wire import Asked, Event, Form, Permission, Plan, decoded, null, time_of
+from yourcall.agents.copilot.wire import Asked, Event, FileText, Form, Permission, Plan, decoded, null, time_of
 from yourcall.agents.kit import brief, forms
 from yourcall.agents.kit.ids import derived_id
 from yourcall.model.action import CallKind
@@ -162,10 +162,10 @@ def _described(request: Asked, asked: Permission) -> RequestView:
             )
             what = "Runs this one command"
         case "write":
-            title, tool = brief.line(f"Change {request.resolvedPath or request.fileName}"), "write"
-            given = {"file_path": request.resolvedPath or request.fileName, "fileDiff": request.diff}
-            if request.fileEdits:
-                given["fileEdits"] = request.fileEdits
+            paths, _ = changed(request)
+            more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+            title, tool = brief.line(f"Change {paths[0] if paths else request.fileName}{more}"), "write"
+            given = _changes(request, paths)
             body, what = brief.paragraphs(request.intention or "", request.diff), "Makes this one change"
         case "read":
             title, tool = brief.line(f"Read {request.resolvedPath or request.path}"), "read"
@@ -226,6 +226,29 @@ def lasting(request: Asked) -> list[tuple[Option, dict[str, object]]]:
             return []
     option = Option("session", label, "allow_session", does)
     return [(option, {"kind": "approve-for-session", "approval": approval})]
+
+
+def changed(request: Asked) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Every file that a change names, and those that are gone after it."""
+    edits = request.fileEdits or []
+    named = [request.resolvedPath or request.fileName]
+    named += [text.path for edit in edits for text in (edit.after, edit.before) if text is not None]
+    kept = {edit.after.path for edit in edits if edit.after is not None}
+    gone = [edit.before.path for edit in edits if edit.before is not None and edit.before.path not in kept]
+    return tuple(dict.fromkeys(path for path in named if path)), tuple(dict.fromkeys(gone))
+
+
+def _changes(request: Asked, paths: tuple[str, ...]) -> dict[str, object]:
+    """As the views of a change read it: one file as its diff, several as what is replaced in each."""
+    if len(paths) < 2:
+        return {"file_path": paths[0] if paths else request.fileName, "fileDiff": request.diff}
+    edits = [(edit.before or FileText(), edit.after or FileText()) for edit in request.fileEdits or []]
+    return {
+        "edits": [
+            {"file_path": after.path or before.path, "old_string": before.content, "new_string": after.content}
+            for before, after in edits
+        ]
+    }
 
 
 def unboxed(request: Asked) -> bool:

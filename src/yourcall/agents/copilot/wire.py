@@ -77,6 +77,18 @@ class Call(Struct, frozen=True):
     input: Raw = field(default_factory=null)
 
 
+class FileText(Struct, frozen=True):
+    path: str = ""
+    content: str = ""
+
+
+class FileEdit(Struct, frozen=True):
+    """One file before and after; a new one has no `before`, one that goes has no `after`."""
+
+    before: FileText | None = None
+    after: FileText | None = None
+
+
 class Asked(Struct, frozen=True):
     """What a permission is about (`promptRequest`); `kind` says which of the fields are set."""
 
@@ -94,7 +106,7 @@ class Asked(Struct, frozen=True):
     resolvedPath: str | None = ""
     diff: str = ""
     newFileContents: str | None = None
-    fileEdits: list[Raw] | None = None
+    fileEdits: list[FileEdit] | None = None
     path: str = ""
     accessKind: str = ""
     paths: list[str] = []
