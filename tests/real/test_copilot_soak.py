@@ -322,10 +322,16 @@ def test_a_turn_is_stopped_cleared_and_taken_up_again(
     assert "Never said." not in copilot.screen()
     # Cleared: the extension is started anew, for another session.
     copilot.say("/clear")
-    until(lambda: len(yourcall.http("GET", "/api/sessions")[1]) > 1, what="the new session", show=copilot.screen)
+    until(
+        lambda: [s for s in yourcall.http("GET", "/api/sessions")[1] if s["id"] != session],
+        what="the new session",
+        show=copilot.screen,
+    )
     copilot.say(model.script("after", [shell("touch after")], [text("Done.")]))
     prompt = next_prompt(yourcall)
     assert prompt["session_id"] != session
+    (left,) = [s for s in yourcall.http("GET", "/api/sessions")[1] if s["state"] != "ended"]
+    assert left["id"] == prompt["session_id"]
     answered(yourcall, prompt, option="allow")
     until(lambda: copilot.made("after"))
     yourcall.pause("ready")
@@ -351,6 +357,7 @@ def test_the_trust_dialog_takes_the_digit_of_its_row(
 
     home = CopilotHome.make(tmp_path, trusted=False)
     with Yourcall(tmp_path, home) as yourcall:  # type: ignore[arg-type]
+        assert yourcall.run("setup", "copilot", "--yes", "--cli", str(copilot_bin)).code == 0
         copilot = start_copilot(tmux, copilot_bin, home, model)
         wanted = {"server": str(tmux.socket), "pane": copilot.terminal.id, "agent": "copilot"}
         status, said = yourcall.http("POST", "/api/panes", wanted)
@@ -364,5 +371,12 @@ def test_the_trust_dialog_takes_the_digit_of_its_row(
             "POST", f"/api/prompts/{prompt['id']}/answer", {"option": "session", "sure": True, "wait": 20}
         )
         assert status == 200, said
-        copilot.wait_ready()
+        copilot.wait_gone("Confirm folder trust")
         assert not copilot.terminal.shows("Confirm folder trust")
+        # The session goes by its own name once the extension speaks.
+        copilot.consent()
+        copilot.say(model.script("work", [shell("touch one")], [text("Done.")]))
+        prompt = yourcall.wait_prompt()
+        answered(yourcall, prompt, option="allow")
+        (left,) = [s for s in yourcall.http("GET", "/api/sessions")[1] if s["state"] != "ended"]
+        assert (left["id"], {link["kind"] for link in left["links"]}) == (prompt["session_id"], {"plugin", "tmux"})

@@ -153,9 +153,11 @@ class PluginSpec(Struct, frozen=True):
 
     `connect`: the conversation over one such connection; each message is one line. A plugin whose connection is
     lost dials again, and reports anew what is still asked: the same request must become the same prompt.
+    `one_session`: a process has one session at a time, so a plugin that dials in for another one ends the first.
     """
 
     connect: Callable[[PluginGreeting], Conversation]
+    one_session: bool = False
 
 
 class ServerConnection(Conversation, Protocol):

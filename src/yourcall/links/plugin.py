@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from yourcall.agents.session_spec import Conversation, PluginGreeting, RequestDone
 from yourcall.agents.spec import Agent
 from yourcall.core.identity import unsettled
-from yourcall.links import processes
+from yourcall.links import processes, session_ids
 from yourcall.links.event_sink import EventSink
 from yourcall.links.hooks import callers_of, is_mine
 from yourcall.model.events import (
@@ -158,12 +158,26 @@ class Plugins:
                         return
                     line.sessions.add(session.id)
                     known = replace(session, pid_started=processes.started(session.pid))
-                    await self._teller.post(replace(event, session=known))
+                    await self._seen(replace(event, session=known))
                 case PromptRaised(prompt=prompt):
                     if prompt.session_id in line.sessions:
                         await self._teller.post(event, output.bodies)
                 case _:
                     await self._teller.post(event)
+
+    async def _seen(self, event: SessionSeen) -> None:
+        """A session spoke. Until then its process may have gone by its pid, or by the name of one that is over."""
+        session = event.session
+        before = session_ids.others(self._teller.state, session)
+        await self._teller.post(event)
+        agent = self._agents.get(session.agent)
+        alone = agent is not None and agent.plugin is not None and agent.plugin.one_session
+        for other in before:
+            if other.id.startswith(session_ids.STRANGER):
+                await session_ids.follow(self._teller, other, session.id)
+            elif alone and self._of(other.id) is None:
+                why = f"its process goes on with {session.id}"
+                await self._teller.post(SessionEnded(time.time(), other.id, why, session.id))
 
     async def _lost(self, session_ids: set[str]) -> None:
         """The connection is gone. The plugin comes back, or the agent has ended, or the desk alone is left."""

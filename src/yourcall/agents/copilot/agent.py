@@ -63,7 +63,7 @@ COPILOT = Agent(
     doctor=doctor.CHECKS,
     environment=Environment(flag="COPILOT_CLI", home="COPILOT_HOME"),
     programs=("copilot",),
-    plugin=PluginSpec(CopilotConversation),
+    plugin=PluginSpec(CopilotConversation, one_session=True),
     early_dialogs=True,
 )
 AGENTS = (COPILOT,)

@@ -27,6 +27,7 @@ from yourcall.model.events import (
     PromptRaised,
     SessionEnded,
     SessionSeen,
+    TraceLost,
 )
 from yourcall.model.prompts import Answer, Outcome, Prompt, Refused
 from yourcall.model.sessions import Link, Session, SessionState
@@ -187,9 +188,11 @@ class CopilotConversation:
             return Output(tuple(self._settled(message.request, at)))
         if message.success:
             return NOTHING  # its end is told in a moment
+        if not message.error and message.request in self._asked:
+            return NOTHING  # somebody was first; how it ended is told in a moment
         if not message.error:
-            # Somebody was first; how it ended is told in a moment.
-            return NOTHING
+            why = "Copilot does not know this request any more"
+            return Output((TraceLost(at, prompt_id(self._session.id, message.request), why),))
         # It was refused, not lost: the dialog stands as it stood.
         return Output((DialogStillOpen(at, prompt_id(self._session.id, message.request)),))
 
