@@ -22,7 +22,7 @@ web: .venv/.made ## build the phone app (with the system's Node, or with the one
 test: .venv/.made ## everything but the long races: needs tmux, npm, chromium and some shells; fetches the real agents once
 	@tools/need.sh $(TEST_PROGRAMS)
 	@$(BIN)/python tools/build_app.py
-	@$(BIN)/python tools/fetch_clis.py claude codex gemini
+	@$(BIN)/python tools/fetch_clis.py claude codex gemini copilot
 	YOURCALL_REQUIRE_REAL=1 $(BIN)/pytest -m "not soak" -n 3 --dist worksteal
 
 check: .venv/.made ## format, lint, types, import rules and the fast tests: under a minute
@@ -56,7 +56,7 @@ bench: .venv/.made ## every speed and size we claim, side by side, in one table
 
 soak: .venv/.made ## the long races and the wide version matrix (half an hour)
 	@tools/need.sh $(TEST_PROGRAMS)
-	@$(BIN)/python tools/fetch_clis.py claude codex gemini claude-agent-acp codex-acp opencode qwen kilo
+	@$(BIN)/python tools/fetch_clis.py claude codex gemini copilot claude-agent-acp codex-acp opencode qwen kilo
 	YOURCALL_SOAK=1 YOURCALL_REQUIRE_REAL=1 $(BIN)/pytest -m soak
 
 screenshots: .venv/.made ## take the pictures of the phone app in README and docs anew: needs tmux, npm, chromium

@@ -91,6 +91,7 @@ Examples:
   yourcall setup claude --scope project     only for the project in this folder
   yourcall setup codex                      the same for Codex
   yourcall setup gemini                     the same for Gemini CLI
+  yourcall setup copilot                    the same for GitHub Copilot CLI
 """,
 )
 @click.argument("agent", required=False, type=click.Choice(list(CONNECTED)))
