@@ -56,7 +56,7 @@ PACKAGES = {
     "opencode": ("opencode-ai@{version}",),
     "qwen": ("@qwen-code/qwen-code@{version}",),
     "kilo": ("@kilocode/cli@{version}",),
-    "copilot": ("@github/copilot-{linuxmusl}@{version}",),
+    "copilot": ("@github/copilot@{version}",),
 }
 # Where the executable lies below node_modules, most direct first: a native program is started without its
 # node shim, so that the process a test starts is the agent itself.
@@ -99,12 +99,6 @@ def native_name() -> str:
     return f"{system}-{MACHINES[machine]}{musl}"
 
 
-def _with_musl_first() -> str:
-    """The same in another spelling: linuxmusl-x64."""
-    system, machine, *musl = native_name().split("-")
-    return f"{system}{''.join(musl)}-{machine}"
-
-
 def fetch(agent: str, version: str | None = None, *, cache: Path | None = None, locks: Path = LOCKS) -> Path:
     """The executable of `agent`, installed now if it is not in the cache yet."""
     version = version or PINNED[agent]
@@ -136,7 +130,7 @@ def _install(agent: str, version: str, prefix: Path, locks: Path) -> None:
         print(f"{agent} {version} is not the pinned version: its hashes are not checked", file=sys.stderr)
     failures: list[str] = []
     for template in PACKAGES[agent][:1] if pinned else PACKAGES[agent]:
-        package = template.format(native=native_name(), linuxmusl=_with_musl_first(), version=version)
+        package = template.format(native=native_name(), version=version)
         shutil.rmtree(prefix, ignore_errors=True)
         prefix.mkdir()
         lock = locks / f"{agent}.json"
