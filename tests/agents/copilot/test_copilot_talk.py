@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from yourcall.agents.assess import assessed
 from yourcall.agents.copilot.action import asked
+from yourcall.agents.copilot.discover import runs
 from yourcall.agents.copilot.live.conversation import CopilotConversation
 from yourcall.agents.copilot.transcript import read_entry, read_line
 from yourcall.agents.session_spec import Output, PluginGreeting
@@ -85,6 +86,37 @@ def test_the_process_is_believed_only_if_the_kernel_names_it() -> None:
     stranger = CopilotConversation(PluginGreeting((Caller(43, "b"),), json.dumps(ABOUT).encode()))
     (seen,) = [each for each in stranger.hear(told(type="state"), 1.0).events if isinstance(each, SessionSeen)]
     assert seen.session.pid == 0
+
+
+@pytest.mark.parametrize("session", ["", "../x", "a b", "x" * 129])
+def test_a_session_without_a_plain_name_is_not_heard(session: str) -> None:
+    with pytest.raises(ValueError):
+        CopilotConversation(PluginGreeting((), json.dumps({"session": session}).encode()))
+
+
+def test_a_record_elsewhere_is_not_believed() -> None:
+    odd = {**ABOUT, "folder": "/etc"}
+    output = CopilotConversation(PluginGreeting((), json.dumps(odd).encode())).hear(told(type="state"), 1.0)
+    (seen,) = [each for each in output.events if isinstance(each, SessionSeen)]
+    assert seen.session.transcript == ""
+
+
+RUNS = [
+    (["/usr/bin/copilot"], True),
+    (["copilot", "--continue"], True),
+    (["copilot", "copilot", "/h/preloads/extension_bootstrap.mjs"], False),
+    (["copilot", "-p", "do it"], False),
+    (["copilot", "--acp"], False),
+    (["node", "/usr/bin/copilot"], False),
+    ([], False),
+]
+
+
+@pytest.mark.parametrize(("argv", "is_session"), RUNS)
+def test_a_process_is_a_session_only_with_a_conversation_in_its_terminal(
+    argv: list[str], is_session: bool
+) -> None:
+    assert runs(argv) is is_session
 
 
 @pytest.mark.parametrize("name", EVERY)

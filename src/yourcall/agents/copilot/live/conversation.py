@@ -9,6 +9,7 @@ Rules
 
 from __future__ import annotations
 
+import re
 from itertools import count
 
 import msgspec
@@ -33,6 +34,7 @@ from yourcall.model.prompts import Answer, Outcome, Prompt, Refused
 from yourcall.model.sessions import Link, Session, SessionState
 
 NOTHING = Output()
+SAFE_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 MOST_ENDS = 1000
 TAKEN = "Copilot took it"
 REQUESTED = frozenset({requests.PERMISSION, requests.FORM, requests.PLAN})
@@ -42,7 +44,7 @@ COMPLETED = frozenset({"permission.completed", "elicitation.completed", "exit_pl
 class CopilotConversation:
     def __init__(self, greeting: PluginGreeting) -> None:
         about = decoded(About, greeting.about)
-        if about is None or not about.session:
+        if about is None or not SAFE_ID.fullmatch(about.session):
             raise ValueError("a greeting that names no session")
         self._session = _session(about, greeting)
         self._rights = False
@@ -239,6 +241,7 @@ def _session(about: About, greeting: PluginGreeting) -> Session:
     if about.pane and about.tmux:
         links.append(Link("tmux", about.pane, about.tmux.split(",")[0]))
     folder = about.folder or ""
+    recorded = folder.startswith("/") and folder.endswith(f"/{about.session}")
     return Session(
         id=about.session,
         agent=AGENT,
@@ -246,7 +249,7 @@ def _session(about: About, greeting: PluginGreeting) -> Session:
         links=tuple(links),
         pid=about.cli if about.cli in known else 0,
         version=(about.version or "")[:40],
-        transcript=f"{folder}/events.jsonl" if folder.startswith("/") else "",
+        transcript=f"{folder}/events.jsonl" if recorded else "",
     )
 
 
