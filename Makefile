@@ -3,7 +3,7 @@
 .PHONY: help run demo web test check format bench soak screenshots clean
 BIN := .venv/bin
 # What the tests drive, besides the agents.
-TEST_PROGRAMS := tmux npm chromium git zsh dash busybox rg
+TEST_PROGRAMS := tmux npm chromium git zsh dash busybox rg nginx
 # The tests that start no daemon and no agent; half of them are readings of screens.
 FAST := tests/conformance tests/core tests/daemon/rules tests/docs tests/machine tests/rules tests/server tests/store
 
@@ -55,7 +55,7 @@ bench: .venv/.made ## every speed and size we claim, side by side, in one table
 	$(BIN)/python -m bench
 
 soak: .venv/.made ## the long races and the wide version matrix (half an hour)
-	@tools/need.sh $(TEST_PROGRAMS)
+	@tools/need.sh $(TEST_PROGRAMS) caddy sshd
 	@$(BIN)/python tools/fetch_clis.py claude codex gemini copilot claude-agent-acp codex-acp opencode qwen kilo
 	YOURCALL_SOAK=1 YOURCALL_REQUIRE_REAL=1 $(BIN)/pytest -m soak
 

@@ -50,9 +50,9 @@ def lan(yc: Yourcall) -> tuple[int, dict[str, object]]:
 def test_lan_is_trusted_by_its_own_authority_alone(yc: Yourcall) -> None:
     port, told = lan(yc)
     assert told["url"] == f"https://127.0.0.1:{port}"
-    assert [step["ok"] for step in told["steps"]] == [True] * 5  # type: ignore[index, attr-defined]
+    assert [step["ok"] for step in told["steps"]] == [True] * 7  # type: ignore[index, attr-defined]
     authority = yc.home / "tls" / "authority.pem"
-    assert [step.ok for step in check(str(told["url"]), authority)] == [True] * 5
+    assert [step.ok for step in check(str(told["url"]), authority)] == [True] * 7
     strangers = check(str(told["url"]))  # a phone that was not told to trust it
     assert [(step.name, step.ok) for step in strangers][-1] == ("certificate", False)
     for name in ("authority.key", "machine.key"):

@@ -14,21 +14,22 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from yourcall.reach import certificates
+from yourcall.reach import certificates, tunnel
 from yourcall.reach.way import Way
 from yourcall.server.listen import Listener, bind_tcp, listener
 
 log = logging.getLogger(__name__)
 
 DAY_S = 86_400.0
+LOOK_S = 60.0  # whether somebody else renewed the certificate
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0  # between two starts of a tunnel that ends at once
 
 
 def open_way(
-    home: Path, way: Way, app: Any
+    home: Path, way: Way, app: Any, port: int
 ) -> tuple[list[tuple[Listener, socket.socket]], list[Coroutine[Any, Any, None]]]:
-    """What else to serve, and what to do beside it."""
-    work: list[Coroutine[Any, Any, None]] = [_keep_up(way)] if way.keep_up else []
+    """What else to serve, and what to do beside it. `port`: where the daemon listens, for a tunnel to lead to."""
+    work: list[Coroutine[Any, Any, None]] = [_keep_up(home, way.tunnel(port))] if way.keep_up else []
     if not way.tls_port:
         return [], work
     try:
@@ -37,7 +38,7 @@ def open_way(
     except OSError as error:  # ssl.SSLError too
         log.warning("phones can't reach port %d: %s", way.tls_port, error)
         return [], work
-    return [(listener(app, context), at)], [*work, _renew_daily(home, context)]
+    return [(listener(app, context), at)], [*work, _keep_certificate(home, context)]
 
 
 def _tls_context(home: Path) -> ssl.SSLContext:
@@ -49,34 +50,76 @@ def _tls_context(home: Path) -> ssl.SSLContext:
     return context
 
 
-async def _renew_daily(home: Path, context: ssl.SSLContext) -> None:
-    """New connections get the new certificate; open ones stay as they are."""
+async def _keep_certificate(home: Path, context: ssl.SSLContext) -> None:
+    """Renew it before it ends, and take one that somebody else put there. New connections get the new one; open
+    ones stay as they are."""
+    paths = certificates.files(home)
+    served = _version(paths.certificate)
+    renewal = 0.0
     while True:
-        if await asyncio.to_thread(certificates.renew, home):
-            paths = certificates.files(home)
-            context.load_cert_chain(paths.certificate, paths.key)
-            log.info("renewed the certificate of this machine")
-        await asyncio.sleep(DAY_S)
+        now = asyncio.get_running_loop().time()
+        try:
+            if now >= renewal:
+                renewal = now + DAY_S
+                if await asyncio.to_thread(certificates.renew, home):
+                    log.info("renewed the certificate of this machine")
+            current = _version(paths.certificate)
+            if current != served:
+                context.load_cert_chain(paths.certificate, paths.key)
+                served = current
+                log.info("took the new certificate of this machine")
+        except Exception as error:  # such as a key that is gone; phones get the old certificate until it ends
+            log.warning("the certificate of this machine can't be renewed: %s: %s", type(error).__name__, error)
+        await asyncio.sleep(LOOK_S)
 
 
-async def _keep_up(way: Way) -> None:
-    """Start the tunnel's program, and start it again whenever it ends."""
+def _version(certificate: Path) -> tuple[int, int]:
+    try:
+        info = certificate.stat()
+    except OSError:
+        return 0, 0
+    return info.st_mtime_ns, info.st_ino
+
+
+async def _keep_up(home: Path, argv: tuple[str, ...]) -> None:
+    """Start the tunnel's program, and start it again whenever it ends. One that outlived its daemon is ended
+    first: it may hold the name or the port that the new one needs."""
     pause = FIRST_PAUSE_S
     while True:
         started = asyncio.get_running_loop().time()
         try:
-            null = asyncio.subprocess.DEVNULL
-            program = await asyncio.create_subprocess_exec(*way.keep_up, stdin=null, stdout=null, stderr=null)
-        except OSError as error:
-            log.warning("%s can't be started: %s", way.keep_up[0], error.strerror)
-        else:
-            try:
-                code = await program.wait()
-            finally:
-                if program.returncode is None:
-                    with suppress(ProcessLookupError):
-                        program.terminate()
-            log.warning("%s ended with %s; starting it again", way.keep_up[0], code)
+            if await asyncio.to_thread(tunnel.end_left_over, home):
+                await _run(home, argv)
+            else:
+                log.warning("a tunnel of an earlier run can't be ended, so none is started")
+        except Exception as error:
+            log.warning("%s can't be kept running: %s: %s", argv[0], type(error).__name__, error)
         ran = asyncio.get_running_loop().time() - started
         pause = FIRST_PAUSE_S if ran > LONGEST_PAUSE_S else min(pause * 2, LONGEST_PAUSE_S)
         await asyncio.sleep(pause)
+
+
+async def _run(home: Path, argv: tuple[str, ...]) -> None:
+    """One run of the tunnel's program, from its start to its end."""
+    null = asyncio.subprocess.DEVNULL
+    program = await asyncio.create_subprocess_exec(
+        *argv, stdin=null, stdout=null, stderr=null, preexec_fn=tunnel.dying_with_us()
+    )
+    try:
+        tunnel.note(home, program.pid)
+        code = await program.wait()
+    finally:
+        if program.returncode is None:
+            await _ended(program)
+        tunnel.forget(home)
+    log.warning("%s ended with %s; starting it again", argv[0], code)
+
+
+async def _ended(program: asyncio.subprocess.Process) -> None:
+    with suppress(ProcessLookupError):
+        program.terminate()
+        try:
+            await asyncio.wait_for(program.wait(), tunnel.KINDLY_S)
+        except TimeoutError:
+            program.kill()
+            await program.wait()

@@ -38,6 +38,7 @@ from yourcall.links.reconcile import Reconcile
 from yourcall.links.screen.mirror import Mirror
 from yourcall.links.send import Sender
 from yourcall.model.prompts import Refused
+from yourcall.reach.way import Way
 from yourcall.reach.way import read as read_way
 from yourcall.server.api.uploads import Uploads
 from yourcall.server.app import make_app
@@ -66,6 +67,9 @@ class Listening(msgspec.Struct, frozen=True):
     version: str
     started_at: float
     wished_port: int = 0
+    # As they were given to `up`, so that a restart gives them again.
+    bind: str = ""
+    public_url: str = ""
 
 
 class AlreadyRunning(Exception):
@@ -97,8 +101,16 @@ def run(
     config = config if isinstance(config, Refused) else with_environment(config, os.environ)
     if isinstance(config, Refused):
         raise BadConfig(config.reason)
-    said = {"port": port, "bind": bind, "public_url": public_url}
-    server = replace(config.server, **{name: value for name, value in said.items() if value is not None})
+    way = read_way(home)
+    if way and way.port:  # others were told this port
+        if port not in (None, 0, way.port):
+            raise BadConfig(
+                f"Phones reach this machine by {way.way}, which leads to port {way.port}, not {port}. Leave --port"
+                " out, or take that way down first: yourcall reach --undo"
+            )
+        port = way.port
+    given = {"port": port, "bind": bind, "public_url": public_url}
+    server = replace(config.server, **{name: value for name, value in given.items() if value is not None})
     config = replace(config, server=server)
     if server.public_url and not _whole(server.public_url):
         raise BadConfig(f"public_url is {server.public_url!r}: it takes a whole address, https://desk.example.net")
@@ -108,7 +120,7 @@ def run(
         store = Store.open(home / "yourcall.db")
         try:
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-                whole = runner.run(_serve(home, store, config, announce))
+                whole = runner.run(_serve(home, store, config, announce, way, (bind or "", public_url or "")))
         finally:
             store.close()
     return 0 if whole else 1
@@ -122,11 +134,19 @@ def _whole(url: str) -> bool:
         return False
 
 
-async def _serve(home: Path, store: Store, config: Config, announce: Callable[[Listening], None]) -> bool:
-    """Until it is stopped; False if it stopped itself, because nothing could be written any more."""
-    way = read_way(home)
+async def _serve(
+    home: Path,
+    store: Store,
+    config: Config,
+    announce: Callable[[Listening], None],
+    way: Way | None,
+    given: tuple[str, str],
+) -> bool:
+    """Until it is stopped; False if it stopped itself, because nothing could be written any more. `given`: the
+    address to bind and the public URL as they came with the command."""
     bind, port = config.server.bind, config.server.port
-    public_url = config.server.public_url or (way.url if way else "")
+    # What `yourcall reach` set up last is what a phone is sent to; the daemon answers to the other name as well.
+    public_url = (way.url if way else "") or config.server.public_url
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # who says nohup means it
@@ -135,9 +155,11 @@ async def _serve(home: Path, store: Store, config: Config, announce: Callable[[L
     tcp, unix = bind_tcp(bind, port), bind_unix(home, "api.sock")
     actual = tcp.getsockname()[1]
     url = public_url or f"http://{'[' + bind + ']' if ':' in bind else bind}:{actual}"
-    hosts, devices = hosts_for(bind, actual, public_url), Devices(store)
+    hosts, devices = hosts_for(bind, actual, config.server.public_url), Devices(store)
     if way:
-        hosts |= {way.host}
+        hosts |= way.hosts
+        if way.port not in (0, actual):
+            log.warning("%s leads to port %d, which another program has; phones reach that one", way.way, way.port)
     talks = Conversations(AGENTS.get)
     changes = Changes(
         lambda session, before, file: talks.page(session, "", before=before, after=None, file=file, limit=500)
@@ -177,7 +199,7 @@ async def _serve(home: Path, store: Store, config: Config, announce: Callable[[L
     if way:
         from yourcall.daemon.reached import open_way  # loads what makes certificates; most starts don't need it
 
-        more, reaching = open_way(home, way, remote)
+        more, reaching = open_way(home, way, remote, actual)
         listeners += more
     await daemon.started.take_over()
     await daemon.upkeep.let_go_of_the_dead()
@@ -198,7 +220,7 @@ async def _serve(home: Path, store: Store, config: Config, announce: Callable[[L
         sweeping += [tasks.create_task(work) for work in reaching]
         for each, _ in listeners:
             await each.listening.wait()
-        where = Listening(os.getpid(), actual, url, __version__, time.time(), port)
+        where = Listening(os.getpid(), actual, url, __version__, time.time(), port, *given)
         private_files.write(home / "daemon.json", msgspec.json.encode(where))
         ours = {home / name: (home / name).stat().st_ino for name in OURS}
         log.info("listening on %s", url)

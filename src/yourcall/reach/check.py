@@ -1,4 +1,4 @@
-"""Try an address as a phone would: its name, its certificate, the app, the door and the live feed.
+"""Try an address as a phone would: its name, its certificate, the app, the door, the live feed, notifications.
 
 Rule: a step that fails says what to do about it, and the steps behind it are not tried.
 """
@@ -16,6 +16,8 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 PATIENCE_S = 15.0  # of a tunnel that was just told about us
+# As in server/, which this layer does not import.
+LIVE, SERVICE_WORKER, ASKED_AS = "/api/live", "/sw.js", "Yourcall-Asked-As"
 
 
 class Step(NamedTuple):
@@ -24,12 +26,13 @@ class Step(NamedTuple):
     detail: str
 
 
-def check(url: str, authority: Path | None = None) -> list[Step]:
-    """From the outside in; the last step is the first that failed, or all are fine."""
-    return list(_steps(url, authority))
+def check(url: str, authority: Path | None = None, *, push_key: bool = True) -> list[Step]:
+    """From the outside in; the last step is the first that failed, or all are fine. `push_key`: has the daemon a
+    key for notifications? That is asked of the daemon itself, for strangers are not told."""
+    return list(_steps(url, authority, push_key))
 
 
-def _steps(url: str, authority: Path | None) -> Iterator[Step]:
+def _steps(url: str, authority: Path | None, push_key: bool) -> Iterator[Step]:
     parts = urlsplit(url)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
     try:
@@ -56,42 +59,69 @@ def _steps(url: str, authority: Path | None) -> Iterator[Step]:
         return
     yield Step("certificate", True, "valid for this name")
     try:
-        status, body = _get(host, port, trust, "/", {})
-        if status == 421:
-            yield Step(
-                "app", False, "yourcall doesn't know this name: pass on the Host header as the browser sent it."
-            )
-            return
-        if status != 200 or b"yourcall" not in body:
-            yield Step("app", False, f"Something else answers there (status {status}).")
-            return
-        yield Step("app", True, "the phone app is served")
-        status, _ = _get(host, port, trust, "/api/prompts", {})
-        if status != 401:
-            yield Step("door", False, f"A stranger gets status {status} instead of 401.")
-            return
-        yield Step("door", True, "closed to strangers")
-        key = base64.b64encode(os.urandom(16)).decode()
-        upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
-        status, _ = _get(
-            host, port, trust, "/api/live", {**upgrade, "Sec-WebSocket-Key": key, "Origin": url.rstrip("/")}
-        )
+        yield from _through(url, host, port, trust, push_key)
     except (OSError, HTTPException) as error:
         yield Step("app", False, f"The connection broke ({error}).")
+
+
+def _through(url: str, host: str, port: int, trust: ssl.SSLContext, push_key: bool) -> Iterator[Step]:
+    """What yourcall itself answers over this address."""
+    app = _get(host, port, trust, "/", {})
+    if app.status == 421:
+        yield Step(
+            "host", False, "yourcall doesn't know this name: pass on the Host header as the browser sent it."
+        )
         return
-    # Refused for want of a key, but by the feed: a proxy that drops the upgrade gets an ordinary 404 or 426.
-    passed = status in (101, 401, 403)
-    detail = (
-        "passes WebSockets" if passed else f"WebSockets don't pass (status {status}): forward Upgrade headers."
-    )
-    yield Step("live feed", passed, detail)
+    if app.status != 200 or b"yourcall" not in app.body:
+        yield Step("app", False, f"Something else answers there (status {app.status}).")
+        return
+    yield Step("app", True, "the phone app is served")
+    # The feed without an upgrade: the daemon says so, and by which name it was asked.
+    plain = _get(host, port, trust, LIVE, {})
+    if plain.status != 426:
+        yield Step("host", False, f"Something on the way answers for yourcall (status {plain.status}).")
+        return
+    name = plain.headers.get(ASKED_AS.lower(), "")
+    if name != urlsplit(url).netloc.lower():
+        yield Step(
+            "host", False, f"yourcall is asked as {name!r}: pass on the Host header as the browser sent it."
+        )
+        return
+    yield Step("host", True, "the name arrives as the browser sent it")
+    stranger = _get(host, port, trust, "/api/prompts", {})
+    if stranger.status != 401:
+        yield Step("door", False, f"A stranger gets status {stranger.status} instead of 401.")
+        return
+    yield Step("door", True, "closed to strangers")
+    key = base64.b64encode(os.urandom(16)).decode()
+    upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
+    feed = _get(host, port, trust, LIVE, {**upgrade, "Sec-WebSocket-Key": key, "Origin": url.rstrip("/")})
+    if feed.status != 401:  # the feed itself, which wants a key; without the upgrade it said 426
+        yield Step("live feed", False, f"WebSockets don't pass (status {feed.status}): forward Upgrade headers.")
+        return
+    yield Step("live feed", True, "passes WebSockets")
+    worker = _get(host, port, trust, SERVICE_WORKER, {})
+    if worker.status != 200 or "javascript" not in worker.headers.get("content-type", ""):
+        detail = f"The app's service worker is not served (status {worker.status}): was the app built?"
+        yield Step("notifications", False, detail)
+    elif not push_key:
+        yield Step("notifications", False, "yourcall has no key to sign them with; run: yourcall doctor")
+    else:
+        yield Step("notifications", True, "the service worker and the key for them are there")
 
 
-def _get(host: str, port: int, trust: ssl.SSLContext, path: str, headers: dict[str, str]) -> tuple[int, bytes]:
+class Reply(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+def _get(host: str, port: int, trust: ssl.SSLContext, path: str, headers: dict[str, str]) -> Reply:
     connection: HTTPConnection = HTTPSConnection(host, port, timeout=PATIENCE_S, context=trust)
     try:
         connection.request("GET", path, headers=headers)
         reply: HTTPResponse = connection.getresponse()
-        return reply.status, b"" if reply.status == 101 else reply.read(200_000)
+        body = b"" if reply.status == 101 else reply.read(200_000)
+        return Reply(reply.status, {name.lower(): value for name, value in reply.getheaders()}, body)
     finally:
         connection.close()

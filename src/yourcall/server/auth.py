@@ -33,6 +33,8 @@ COOKIE = "yourcall"
 # Where a request's Caller is kept for the routes behind the gate.
 CALLER = "yourcall.caller"
 
+# The name by which a request asked for us, in the reply to one that should have been a WebSocket.
+ASKED_AS = "Yourcall-Asked-As"
 # Where the listener keeps how it is told that the sender of a request is known, and by which name.
 KNOWN = "yourcall.known"
 # Where a connection keeps who is at its other end.
@@ -142,6 +144,11 @@ class Gate:
         wrong = _wrong_host(headers, hosts) or _wrong_origin(scope, headers, hosts)
         if wrong is not None:
             return wrong
+        if scope["type"] == "http" and scope["path"] in self._feeds:
+            # Said before anybody is asked who they are: `yourcall reach` sees by it what a proxy passes on. The
+            # name is one of ours, for any other was refused above.
+            name = headers["host"].lower()
+            return Refusal(426, "Open this as a WebSocket.", {"Upgrade": "websocket", ASKED_AS: name})
         reading = scope["type"] == "http" and scope["method"] in _READING
         if scope["type"] == "http" and (("GET" if reading else scope["method"]), scope["path"]) in self._open:
             return NOBODY

@@ -157,18 +157,32 @@ def _start(place: Instance, port: int | None, bind: str | None, public_url: str 
     child.returncode = 0
 
 
-def restart(place: Instance, unit: Path) -> None:
-    """Start it again with the settings as they are now; as the service, if there is one. What waits is kept."""
+def restart(place: Instance, unit: Path, between: Callable[[], None] | None = None) -> None:
+    """Start it again with the settings as they are now, and the options that `up` had; as the service, if there is
+    one. `between` is done while it does not run. What waits is kept."""
     note = read_daemon_file(place.home)
     was_running = stop(place.home)
+    if between is not None:
+        between()
     if was_running and unit.exists() and sys.platform != "darwin":
         with suppress(OSError, subprocess.TimeoutExpired):
             line = ["systemctl", "--user", "restart", unit.name]
             subprocess.run(line, capture_output=True, timeout=30, check=False)
         if wait_until(lambda: _answers(place.home), START_PATIENCE):
             return
+    from yourcall.reach import way
+
+    current = way.read(place.home)
     port = note.get("port") if was_running else place.port
-    _start(place, port if isinstance(port, int) else None, None, None)
+    if current is not None and current.port:
+        port = None  # the way says which; while another program had that one, it was on another
+    bind, public_url = (note.get(name) if was_running else None for name in ("bind", "public_url"))
+    _start(
+        place,
+        port if isinstance(port, int) else None,
+        bind if isinstance(bind, str) and bind else None,
+        public_url if isinstance(public_url, str) and public_url else None,
+    )
 
 
 def _last_words(said: IO[bytes], home: Path) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -46,17 +47,28 @@ def is_first_time(home: Path) -> bool:
     "guide", epilog="\b\nExamples:\n  yourcall guide\n  yourcall guide --yes     for scripts: every step\n"
 )
 @click.option("--yes", "-y", is_flag=True, help="Take every step that needs nobody, without asking.")
+@click.option(
+    "--name", help="The name (or address) of this machine that the phone will open, if you know a better."
+)
 @pass_place
-def command(place: Instance, yes: bool) -> None:
+def command(place: Instance, yes: bool, name: str | None) -> None:
     """Set yourcall up, step by step: connect agents, start it, let a phone in, answer a first prompt."""
-    walk(place, yes=yes)
+    walk(place, yes=yes, name=name)
 
 
-def walk(place: Instance, *, yes: bool) -> None:
+def walk(place: Instance, *, yes: bool, name: str | None = None) -> None:
+    try:
+        _walk(place, yes=yes, name=name)
+    except click.Abort:  # Ctrl-C at a question
+        click.echo(f"\nGo on whenever you like: {place.command('guide')}", err=True)
+        raise
+
+
+def _walk(place: Instance, *, yes: bool, name: str | None) -> None:
     click.echo(style("yourcall: your coding agents ask, you answer from anywhere.", bold=True))
     click.echo("Each step shows what it would change, and can be skipped, repeated and undone.\n")
     skipped: list[Step] = []
-    for number, step in enumerate(_steps(place), 1):
+    for number, step in enumerate(_steps(place, name), 1):
         click.echo(style(f"{number}. {step.title}", bold=True))
         if yes and not step.unattended:
             click.echo(f"   Later, with a person there: {place.command(shlex.join(step.words))}\n")
@@ -67,7 +79,7 @@ def walk(place: Instance, *, yes: bool) -> None:
             continue
         words = [*step.words, "--yes"] if yes and step.words[0] in ("setup", "service", "reach") else step.words
         click.echo(f"   $ {place.command(shlex.join(words))}")
-        ended = subprocess.run([*program(), "--home", str(place.home), *words], check=False).returncode
+        ended = _run([*program(), "--home", str(place.home), *words])
         if ended == 0 and step.undo:
             click.echo(f"   Undo it with: {place.command(step.undo)}")
         elif ended != 0:
@@ -84,11 +96,21 @@ def walk(place: Instance, *, yes: bool) -> None:
     click.echo("Start an agent as you always do; when it asks, your phone rings.")
 
 
-def _steps(place: Instance) -> Iterator[Step]:
+def _run(argv: list[str]) -> int:
+    """A step. Ctrl-C is meant for it alone, though the terminal sends it to both of us: it ends the step, and the
+    guide goes on. (Not ignored: a child inherits that, and could not be interrupted either.)"""
+    before = signal.signal(signal.SIGINT, lambda _number, _frame: None)
+    try:
+        return subprocess.run(argv, check=False).returncode
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _steps(place: Instance, name: str | None) -> Iterator[Step]:
     """The steps, each made when its turn comes: a later one depends on what the earlier ones did."""
-    for name in _agents():
-        title = f"Connect {name}"
-        yield Step(title, f"{name} is on this machine. Connect it?", ("setup", name), f"setup {name} --undo")
+    for agent in _agents():
+        title = f"Connect {agent}"
+        yield Step(title, f"{agent} is on this machine. Connect it?", ("setup", agent), f"setup {agent} --undo")
     if not _runs(place):
         if is_cached(Path(sys.prefix)) or not _has_service():
             yield Step("Start yourcall", "Start it in the background?", ("up", "--detach"), "down")
@@ -99,7 +121,8 @@ def _steps(place: Instance) -> Iterator[Step]:
         return  # nothing below works without it
     if way.read(place.home) is None:
         why = "Let phones in your own network reach this machine?"
-        yield Step("Reach it from the phone", why, ("reach", "lan"), "reach --undo", unattended=False)
+        reach = ("reach", "lan", *(("--name", name) if name else ()))
+        yield Step("Reach it from the phone", why, reach, "reach --undo", unattended=False)
     current = way.read(place.home)
     if current is not None and current.tls_port:
         why = "Show the page on which the phone gets the certificate to trust? (Ctrl-C when it has it)"

@@ -7,24 +7,26 @@ it fails, the missing part is named, and `--undo` takes the way down.
 from __future__ import annotations
 
 import json
+import socket
 import sys
 from typing import Any
 
 import click
 
-from yourcall.cli.client import may
+from yourcall.cli.client import get, may
 from yourcall.cli.commands import daemon, service
 from yourcall.cli.instance import Instance, Problem, pass_place
 from yourcall.cli.terminal.render import safe, style
+from yourcall.model.prompts import Refused
 from yourcall.reach import plans, way
 from yourcall.reach.check import Step, check
-from yourcall.reach.plans import CannotReach, Plan
+from yourcall.reach.plan import CannotReach, Plan, Wish
 
 WAYS: dict[str, str] = {
     "lan": "phones in your own network; nobody else takes part",
-    "tailscale": "phones in your tailnet, by `tailscale serve`",
+    "tailscale": "phones in your tailnet; from anywhere with --funnel",
     "cloudflared": "from anywhere, by a named tunnel of Cloudflare's",
-    "ssh": "from anywhere, by a web server of yours",
+    "ssh": "from anywhere, by a web server of yours (Caddy or nginx)",
     "proxy": "your own reverse proxy: checked, nothing is changed",
 }
 
@@ -40,7 +42,7 @@ Examples:
   yourcall reach                         what there is, and how it stands
   yourcall reach lan                     at home, without anybody else
   yourcall reach tailscale --yes
-  yourcall reach ssh me@server.example.net --name call.example.net
+  yourcall reach ssh me@server.example.net --name call.example.net --site caddy
   yourcall reach proxy --name desk.example.net
   yourcall reach --status --json
   yourcall reach --undo
@@ -49,7 +51,16 @@ Examples:
 @click.argument("chosen", metavar="[WAY]", required=False)
 @click.argument("target", metavar="[USER@SERVER]", required=False)
 @click.option("--name", help="The name (or address) that the phone will open.")
-@click.option("--port", type=click.IntRange(1, 65535), help="lan: the port for phones; else the server's port.")
+@click.option(
+    "--port", type=click.IntRange(1, 65535), help="lan: the port for phones. ssh: the server's ssh port."
+)
+@click.option("--funnel", is_flag=True, help="tailscale: for phones outside of your tailnet, too.")
+@click.option(
+    "--site", type=click.Choice(["caddy", "nginx"]), help="ssh: add a site to this web server on the server."
+)
+@click.option("--site-file", metavar="PATH", help="ssh: the file on the server that gets the site.")
+@click.option("--certificate", metavar="PATH", help="ssh: the site's certificate; Caddy gets one by itself.")
+@click.option("--key", metavar="PATH", help="ssh: the certificate's key, on the server.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 @click.option(
     "--status", is_flag=True, help="Check the way that is set up. Exits with 1 if phones don't get through."
@@ -57,13 +68,20 @@ Examples:
 @click.option("--undo", is_flag=True, help="Take the way down again.")
 @click.option("--trust", is_flag=True, help="lan: show the page on which a phone gets the certificate to trust.")
 @click.option("--json", "as_json", is_flag=True, help="Print the status as an object.")
+@click.pass_context
 @pass_place
 def command(
     place: Instance,
+    ctx: click.Context,
     chosen: str | None,
     target: str | None,
     name: str | None,
     port: int | None,
+    funnel: bool,
+    site: str | None,
+    site_file: str | None,
+    certificate: str | None,
+    key: str | None,
     yes: bool,
     status: bool,
     undo: bool,
@@ -80,29 +98,41 @@ def command(
     elif chosen not in WAYS:
         raise click.UsageError(f"There is no way {chosen!r}. There are: {', '.join(WAYS)}.")
     else:
-        _set_up(place, chosen, target, name, port, yes=yes, as_json=as_json)
+        may(place.home, "reach")
+        daemon_port = _daemon_port(place)
+        wish = Wish(place.home, daemon_port, target, name, port, funnel, site, site_file, certificate, key)
+        _set_up(place, ctx, chosen, wish, yes=yes, as_json=as_json)
 
 
-def _set_up(
-    place: Instance,
-    chosen: str,
-    target: str | None,
-    name: str | None,
-    port: int | None,
-    *,
-    yes: bool,
-    as_json: bool,
-) -> None:
-    may(place.home, "reach")
+def _daemon_port(place: Instance) -> int:
+    """Where the daemon listens, or will: the port it is asked for, or any free one if another program has that."""
+    listening = daemon.standing(place.home).get("port")
+    if isinstance(listening, int):
+        return listening
+    from yourcall.daemon.config import read_config
+
+    config = read_config(place.home)
+    usual = 7717 if isinstance(config, Refused) else config.server.port
+    for port in (usual if place.port is None else place.port, 0):
+        with socket.socket() as sock:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                sock.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return int(sock.getsockname()[1])
+    raise Problem("No port is free on this machine.")
+
+
+def _set_up(place: Instance, ctx: click.Context, chosen: str, wish: Wish, *, yes: bool, as_json: bool) -> None:
     current = way.read(place.home)
     if current is not None and current.way != chosen:
         raise Problem(
             f"Phones reach this machine by {current.way} ({safe(current.url)}). Take that down first with:"
             f" {place.command('reach --undo')}"
         )
-    listening = daemon.standing(place.home)
     try:
-        plan = plans.make(chosen, place.home, int(listening.get("port") or place.port or 7717), target, name, port)
+        plan = plans.make(chosen, wish)
     except CannotReach as reason:
         raise Problem(str(reason)) from reason
     click.echo(safe(plan.text, lines=True), err=as_json)
@@ -111,27 +141,49 @@ def _set_up(
     try:
         plan.apply()
     except CannotReach as reason:
-        raise Problem(f"{reason} Nothing else was changed.") from reason
+        raise Problem(f"{reason} The way was not set up.") from reason
     way.write(place.home, plan.way)
     daemon.restart(place, service.unit_path(place.home))
-    steps = _checked(plan)
+    steps = _checked(place, plan)
     _tell(place, plan.way, steps, as_json=as_json)
-    if all(step.ok for step in steps) and not as_json:
-        if plan.way.tls_port:
-            click.echo(f"\nOn the phone, trust the certificate once: {place.command('reach lan --trust')}")
+    if as_json:
+        return
+    if plan.way.tls_port:
+        click.echo(f"\nOn the phone, trust the certificate once: {place.command('reach lan --trust')}")
+    if plan.way.tls_port or not sys.stdout.isatty():
         click.echo(f"Then pair it: {place.command('pair')}")
+        return
+    click.echo("\nLet the phone in:")
+    from yourcall.cli.commands import devices
+
+    ctx.invoke(devices.pair, as_json=False)
 
 
-def _checked(plan: Plan) -> list[Step]:
+def _checked(place: Instance, plan: Plan) -> list[Step]:
     """A tunnel takes a moment to come up, so a failed check is tried again while there is patience."""
     steps: list[Step] = []
 
     def passes() -> bool:
-        steps[:] = check(plan.way.url, plan.authority)
+        steps[:] = _steps(place, plan.way)
         return all(step.ok for step in steps)
 
     daemon.wait_until(passes, plan.patience_s)
     return steps
+
+
+def _steps(place: Instance, current: way.Way) -> list[Step]:
+    """What the daemon says of itself, and then the way from the outside in."""
+    port = daemon.standing(place.home).get("port")
+    if not isinstance(port, int):
+        return [Step("yourcall", False, f"It is not running. Start it with: {place.command('up --detach')}")]
+    if current.port not in (0, port):
+        detail = f"The way leads to port {current.port}, which another program has; yourcall is on {port}."
+        return [Step("yourcall", False, f"{detail} End that program, or: {place.command('reach --undo')}")]
+    try:
+        push_key = bool(get(place.home, "/api/push").get("key"))
+    except Problem:
+        push_key = False
+    return check(current.url, plans.authority(place.home, current), push_key=push_key)
 
 
 def _status(place: Instance, *, as_json: bool, needed: bool) -> None:
@@ -144,14 +196,14 @@ def _status(place: Instance, *, as_json: bool, needed: bool) -> None:
             for name, line in WAYS.items():
                 click.echo(f"  {style(place.command(f'reach {name}'), 'cyan')}: {line}")
         raise click.exceptions.Exit(1 if needed else 0)
-    _tell(place, current, check(current.url, plans.authority(place.home, current)), as_json=as_json)
+    _tell(place, current, _steps(place, current), as_json=as_json)
 
 
 def _tell(place: Instance, current: way.Way, steps: list[Step], *, as_json: bool) -> None:
     ok = all(step.ok for step in steps)
     if as_json:
-        told: dict[str, Any] = {"way": current.way, "url": current.url, "ok": ok}
-        click.echo(json.dumps({**told, "steps": [step._asdict() for step in steps]}, indent=2))
+        status: dict[str, Any] = {"way": current.way, "url": current.url, "ok": ok}
+        click.echo(json.dumps({**status, "steps": [step._asdict() for step in steps]}, indent=2))
     else:
         click.echo(f"{current.way}: {style(safe(current.url), 'cyan')}")
         for step in steps:
@@ -170,15 +222,23 @@ def _undo(place: Instance, yes: bool) -> None:
         click.echo("No way is set up; only this machine reaches yourcall.")
         return
     click.echo(f"Phones will no longer reach this machine at {safe(current.url)}.")
-    for words in current.undo:
-        click.echo(f"  {safe(' '.join(words))}")
+    for undo in current.undo:
+        click.echo(f"  {safe(undo.shown)}")
     if not yes and not click.confirm("Take it down?", default=True):
         raise Problem("Nothing was changed.")
-    failed = plans.take_down(current)
-    way.forget(place.home)
-    daemon.restart(place, service.unit_path(place.home))
-    for words in failed:
-        click.echo(f"This did not work; run it yourself: {safe(' '.join(words))}", err=True)
+    failed: list[way.Undo] = []
+
+    def take_down() -> None:
+        failed.extend(plans.take_down(place.home, current))
+        way.forget(place.home)
+
+    daemon.restart(place, service.unit_path(place.home), between=take_down)
+    for undo in failed:
+        click.echo(f"This did not work; run it yourself: {safe(undo.shown)}", err=True)
+    if current.stays:
+        click.echo(safe(current.stays))
+    if failed:
+        raise Problem("Not everything could be taken down; phones may still find something at that address.")
     click.echo("Only this machine reaches yourcall now.")
     if current.way == "lan":
         folder = place.home / "tls"
@@ -195,11 +255,14 @@ def _trust(place: Instance) -> None:
     from yourcall.reach.trust_page import TrustPage
 
     with TrustPage(place.home, current) as page:
-        click.echo(f"On the phone, open: {page.url}")
-        if sys.stdout.isatty():
-            click.echo(qr(page.url))
-        click.echo("Compare the fingerprint before you trust it:")
-        click.echo(f"  {page.fingerprint}")
-        click.echo("This page is served until you press Ctrl-C, for half an hour at most.")
-        sys.stdout.flush()
-        page.serve()
+        try:
+            click.echo(f"On the phone, open: {page.url}")
+            if sys.stdout.isatty():
+                click.echo(qr(page.url))
+            click.echo("Compare the fingerprint before you trust it:")
+            click.echo(f"  {page.fingerprint}")
+            click.echo("This page is served until you press Ctrl-C, for half an hour at most.")
+            sys.stdout.flush()
+            page.serve()
+        except KeyboardInterrupt:
+            click.echo("\nThe page is closed.")

@@ -28,6 +28,7 @@ from yourcall.cli.terminal.render import safe
 from yourcall.hook.launcher import launcher_path
 from yourcall.links.private_tmux import server
 from yourcall.model.prompts import Refused
+from yourcall.reach import plans, way
 from yourcall.system.settings_file import read
 from yourcall.system.sockets import short_folder
 
@@ -65,6 +66,7 @@ OURS = (
     "push.pem",
     "workspaces.json",
     "reach.json",
+    "reach.pid",
     "tls",
     "cloudflared.yml",
     "open.html",
@@ -108,10 +110,14 @@ def command(place: Instance, ctx: click.Context, yes: bool, keep_home: bool) -> 
     if not running and (holder := _holder(home)):
         raise Problem(f"yourcall runs (process {holder}), but nothing reaches it. End it first: kill {holder}")
     files, foreign = ([], []) if keep_home else contents(home)
+    reached = way.read(home)
     plan = [f"take our hooks out of {path}" for _, _, path in settings]
     plan += [f"take our block out of {path}" for path in blocks]
     plan += [f"stop the service and remove {unit}"] if unit.exists() else []
     plan += ["stop yourcall"] if running else []
+    if reached is not None:
+        plan += [f"take down {reached.way}, by which phones reach {reached.url}"]
+        plan += [f"run {undo.shown}" for undo in reached.undo]
     plan += [f"remove {home}: {', '.join(path.name for path in files)}"] if files else []
     if not plan:
         click.echo(f"There is nothing of yourcall to undo here (home: {home}).{_package()}")
@@ -131,6 +137,8 @@ def command(place: Instance, ctx: click.Context, yes: bool, keep_home: bool) -> 
     if running:
         stop(home, force=True)
         click.echo("Stopped yourcall.")
+    if reached is not None:
+        _take_down(home, reached)
     for folder in [] if keep_home else _elsewhere(home):
         _remove(folder)
     if files:
@@ -141,6 +149,14 @@ def command(place: Instance, ctx: click.Context, yes: bool, keep_home: bool) -> 
         if not foreign:
             click.echo(f"Removed {home}." if _removed(home) else f"Emptied {home}.")
     click.echo(f"Done: nothing of yourcall is left but the program itself.{_package()}")
+
+
+def _take_down(home: Path, reached: way.Way) -> None:
+    for undo in plans.take_down(home, reached):
+        click.echo(f"This did not work; run it yourself: {safe(undo.shown)}", err=True)
+    way.forget(home)
+    if reached.stays:
+        click.echo(safe(reached.stays))
 
 
 def _package() -> str:
