@@ -10,8 +10,11 @@ FAST := tests/conformance tests/core tests/daemon/rules tests/docs tests/machine
 help:            ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 20
 
-run: .venv/.made web ## start yourcall here, in this terminal (Ctrl-C ends it)
-	@$(BIN)/yourcall up
+# A home that holds no database was never used.
+FIRST_TIME = [ -t 0 ] && [ -t 1 ] && [ ! -e "$${YOURCALL_HOME:-$$HOME/.yourcall}/yourcall.db" ]
+
+run: .venv/.made web ## the first time a guide; then start yourcall here, in this terminal (Ctrl-C ends it)
+	@if $(FIRST_TIME); then $(BIN)/yourcall guide; else $(BIN)/yourcall up; fi
 
 demo: .venv/.made ## answer a prompt of a scripted agent, without any agent installed
 	@$(BIN)/yourcall demo
@@ -55,7 +58,7 @@ bench: .venv/.made ## every speed and size we claim, side by side, in one table
 	$(BIN)/python -m bench
 
 soak: .venv/.made ## the long races and the wide version matrix (half an hour)
-	@tools/need.sh $(TEST_PROGRAMS) caddy sshd
+	@tools/need.sh $(TEST_PROGRAMS) caddy sshd certutil
 	@$(BIN)/python tools/fetch_clis.py claude codex gemini copilot claude-agent-acp codex-acp opencode qwen kilo
 	YOURCALL_SOAK=1 YOURCALL_REQUIRE_REAL=1 $(BIN)/pytest -m soak
 

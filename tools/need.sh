@@ -7,6 +7,7 @@ for program in "$@"; do
   command -v "$program" >/dev/null 2>&1 && continue
   case $program in
     rg) missing="$missing ripgrep" ;; # whose package has another name
+    certutil) missing="$missing libnss3-tools" ;;
     sshd) missing="$missing openssh-server" ;;
     *) missing="$missing $program" ;;
   esac

@@ -82,7 +82,7 @@ def signed(script: str) -> str:
 class Chromium:
     """`with Chromium(folder) as browser: page = browser.page(url)`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, env: dict[str, str] | None = None) -> None:
         program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
         assert program, "no Chromium here; see: tools/need.sh chromium"
         self._process = subprocess.Popen(
@@ -91,6 +91,7 @@ class Chromium:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
+            env={**os.environ, **(env or {})},
         )
         port = folder / "DevToolsActivePort"
         address = until(lambda: port.exists() and port.read_text().split(), what="Chromium")

@@ -190,3 +190,20 @@ def test_each_way_to_install_brings_the_app(way: str, wheel: Path, tmp_path: Pat
         assert asked.returncode != 0
         assert "uv tool install yourcall" in asked.stderr
         assert not (tmp_path / ".config").exists()
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+def test_a_newcomer_answers_on_a_second_device_within_three_minutes(wheel: Path, tmp_path: Path) -> None:
+    """One command by uvx; the phone is a Chromium that trusts what the guide's page gave it, and nothing else."""
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "tools"], check=True)
+    subprocess.run([tmp_path / "tools" / "bin" / "pip", "install", "-q", "uv"], check=True, capture_output=True)
+    words = [ROOT / "tools" / "newcomer.py", wheel, "--uvx", tmp_path / "tools" / "bin" / "uvx"]
+    done = subprocess.run([sys.executable, *words], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads(done.stdout)
+    print(report)
+    assert report["seconds"] <= 180
+    assert report["commands"] <= 2
+    assert report["packages"] <= 35
+    assert report["megabytes"] <= 70

@@ -19,7 +19,8 @@ NAME = "call.example.net"
 @pytest.mark.parametrize("must_exist", [True, False], ids=["Caddyfile", "file of its own"])
 def test_a_site_is_put_in_once_and_taken_out_whole(tmp_path: Path, must_exist: bool) -> None:
     file = tmp_path / "sites file"
-    other = "callxexample.net {\n  respond hi\n}\n# yourcall callxexample.net begin\nx\n# yourcall callxexample.net end"
+    name = "callxexample.net"  # which the dots of our name must not match
+    other = f"{name} {{\n  respond hi\n}}\n# yourcall {name} begin\nx\n# yourcall {name} end"
     before = f"{other}\n" if must_exist else None
     if before is not None:
         file.write_text(before)
