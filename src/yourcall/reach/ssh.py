@@ -85,7 +85,7 @@ def _site(wish: Wish, name: str, there: int) -> Site:
     file = wish.site_file or "/etc/caddy/Caddyfile"
     block = "".join(f"{line}\n" for line in (f"https://{name} {{", *(f"    {line}" for line in lines), "}"))
     how = f"--adapter caddyfile --config {shlex.quote(file)}"
-    return Site(file, block, f"caddy validate {how}", f"caddy reload {how}", must_exist=True)
+    return Site(file, block, f"$run caddy validate {how}", f"$run caddy reload {how}", must_exist=True)
 
 
 def _nginx(wish: Wish, host: str, port: int, there: int) -> Site:
