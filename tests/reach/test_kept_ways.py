@@ -97,6 +97,7 @@ def test_every_name_of_the_certificate_is_answered(yc: Yourcall) -> None:
     assert yc.ended() == 0  # `reach` has started another one
 
 
+@pytest.mark.soak
 def test_the_phone_is_sent_to_the_way_and_the_name_in_the_settings_works_as_well(yc: Yourcall) -> None:
     (yc.home / "config.toml").write_text('[server]\npublic_url = "https://old.example.net"\n')
     port, told = lan(yc)
@@ -107,6 +108,7 @@ def test_the_phone_is_sent_to_the_way_and_the_name_in_the_settings_works_as_well
     assert yc.run("pair", "--json").json["url"].startswith("https://old.example.net/#pair=")
 
 
+@pytest.mark.soak
 def test_a_restart_keeps_the_options_of_up(yc: Yourcall) -> None:
     started = yc.run("up", "--detach", "--port", "0", "--bind", "127.0.0.2", "--public-url", "https://up.example")
     assert started.code == 0, started
