@@ -18,7 +18,7 @@ class Action(Struct, frozen=True):
     """`tool` is the agent's own name for it. `unboxed`: it asks to leave the agent's sandbox. `deep`: it reads
     what lies below its paths, too. `deletes`: those of its paths that are gone afterwards. `any_shell`: nobody
     says which shell runs the command; else it is bash or zsh. `only`: patterns of the files that a search
-    opens, hidden ones too."""
+    opens, hidden ones too; `types`: names of types that it is limited to."""
 
     tool: str
     kind: ActionKind = "other"
@@ -31,6 +31,7 @@ class Action(Struct, frozen=True):
     deletes: tuple[str, ...] = ()
     any_shell: bool = False
     only: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
 
 
 class FileChange(Struct, frozen=True):

@@ -49,7 +49,7 @@ def parts(asked: Action) -> tuple[Part, ...] | Unread:
             )
             refs = tuple(Ref(path, "sweep" if asked.deep and use == "read" else use) for path in named)
             refs += tuple(Ref(path, "delete") for path in asked.deletes)
-            refs += tuple(tool_searched(named, asked.only))
+            refs += tuple(tool_searched(named, asked.only, asked.types)) if asked.deep and use == "read" else ()
             effects: frozenset[Effect] = frozenset(
                 {"read"} if use == "read" else {"unknown"} if not refs else set()
             )

@@ -185,7 +185,7 @@ def test_a_projects_own_settings_of_npm_are_asked_about(project: Project) -> Non
 @pytest.mark.parametrize("line", ["!?env", "!*env", "!*v", "!.e\\nv", "!/.e[n]v", "!x/*", "!\\.env"])
 @pytest.mark.parametrize("file", [".gitignore", ".ignore", ".rgignore"])
 def test_a_pattern_in_an_ignore_file_may_bring_secrets_back(project: Project, line: str, file: str) -> None:
-    (project.shop / ".ignore").write_text("!keep.txt\n")
+    (project.shop / ".ignore").write_text("secrets.json\n!keep.txt\n")
     assert project.bash("rg KEY") == "allow"
     (project.shop / file).write_text(f".env\n{line}\n")
     assert project.bash("rg KEY") != "allow"

@@ -61,10 +61,11 @@ def asked(request: bytes) -> Action | None:
             return Action(tool, "fetch", hosts=_host(fields))
         case _ if kind != "other":
             only = (text_of(fields, "glob"),) if tool == "Grep" and text_of(fields, "glob") else ()
+            types = (text_of(fields, "type"),) if tool == "Grep" and text_of(fields, "type") else ()
             named = _paths(tool, fields)
             if not named and tool in _ONE_FILE:
                 return Action(tool)  # which file it reads, nobody can tell
-            return Action(tool, kind, paths=named, deep=tool == "Grep", only=only)
+            return Action(tool, kind, paths=named, deep=tool == "Grep", only=only, types=types)
         case _:
             return Action(tool)
 

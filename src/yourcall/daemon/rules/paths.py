@@ -15,10 +15,10 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from yourcall.daemon.rules.patterns import Looks, matching, name_pattern
+from yourcall.daemon.rules.searched_files import MOST_SEARCHED, secrets_below, text_of
 from yourcall.model.prompts import Prompt
 from yourcall.rules.effects.known_files import LONGEST, reserved_path, secrets_in
 from yourcall.rules.effects.parts import NOWHERE, Facts, Part, Ref, inside
-from yourcall.rules.effects.searches import IF_LIFTED, SEARCH_MARKS, SKIPPED_FILE, SKIPPED_FOLDER
 from yourcall.rules.rule import RequestContext, exactly, is_project
 
 # To follow one takes 20 µs, and an agent waits: a command that names more is for a person to read.
@@ -30,8 +30,6 @@ _ANCHORED = re.compile(r"(?:[^*?\[#^~]*/)?\./[^/]*[*?\[#^~]")
 # Entries of folders that one decision looks at, for all of its paths together; to look at them takes less than
 # twenty milliseconds, and everybody else waits for that long.
 MOST_LOOKED = 3_000
-# Of an ignore file; longer ones are nobody's.
-MOST_LINES = 20_000
 # Of a `package.json`; longer ones are nobody's.
 MOST_READ = 1_000_000
 # A name with one of these is cut there, or read as quoted.
@@ -77,7 +75,7 @@ def facts_of(parts: Iterable[Part], cwd: str, root: str, home: str) -> Facts:
     resolved: dict[Ref, tuple[str, ...]] = {}
     named: dict[Ref, tuple[str, ...]] = {}
     starts = _starts(cwd)
-    left, looks = MOST_PATHS, Looks(MOST_LOOKED)
+    left, looks = MOST_PATHS, Looks(MOST_LOOKED, MOST_SEARCHED)
     for ref in sorted(
         refs, key=lambda ref: (ref.path or "", ref.use, ref.glob)
     ):  # always the same ones, if not all
@@ -136,7 +134,7 @@ def _followed(ref: Ref, cwd: str, home: str, looks: Looks) -> tuple[str, ...]:
             # A shell that leaves out what finds nothing has the folder itself searched.
             ends = [os.path.realpath(each) for each in found] or [os.path.realpath(cwd)]
         if ref.use == "search":
-            secrets = _secrets_below(ends, ref.names, looks)
+            secrets = secrets_below(ends, ref.names, looks)
             return () if secrets is None else (*ends, *secrets)
         if ref.use in ("found", "split"):
             below = [_files_below(end, ref.names, ref.use == "split", looks) for end in ends]
@@ -210,74 +208,6 @@ def _files_below(folder: str, names: tuple[str, ...], plain: bool, looks: Looks)
     return tuple(found)
 
 
-def _secrets_below(folders: list[str], names: tuple[str, ...], looks: Looks) -> tuple[str, ...] | None:
-    """The first file of secrets that a search limited to these names opens; None if there is too much to look at.
-    Links are not followed, as the search does not follow them. What git keeps for itself has names of its own."""
-    lifted = [each for folder in folders for each in _lifted(folder)] if IF_LIFTED in names else ["*"]
-    if not lifted:
-        return ()
-    brought = [name_pattern(each) for each in lifted]
-    wanted = [name_pattern(each) for each in names if not each.startswith(SEARCH_MARKS)]
-    skipped = _left_out(names, SKIPPED_FOLDER), _left_out(names, SKIPPED_FILE)
-    todo = [(folder, False) for folder in folders]
-    while todo:
-        here, back = todo.pop()
-        try:
-            entries = os.scandir(here)
-        except (FileNotFoundError, NotADirectoryError, PermissionError):
-            continue
-        with entries:
-            secret = secrets_in(here)
-            for entry in entries:
-                looks.left -= 1
-                if looks.left < 0:
-                    return None
-                if entry.is_dir(follow_symlinks=False):
-                    if entry.name != ".git" and not any(each.fullmatch(entry.name) for each in skipped[0]):
-                        todo.append((entry.path, back or _called_so(brought, entry.name)))
-                elif (
-                    secret(entry.name)
-                    and (back or _called_so(brought, entry.name))
-                    and not entry.is_symlink()
-                    and (not wanted or any(each.fullmatch(entry.name) for each in wanted))
-                    and not any(each.fullmatch(entry.name) for each in skipped[1])
-                ):
-                    return (entry.path,)
-    return ()
-
-
-def _called_so(patterns: list[re.Pattern[str]], name: str) -> bool:
-    return any(each.fullmatch(name) for each in patterns)
-
-
-def _lifted(folder: str) -> list[str]:
-    """What the ignore files here, and in the folders around it up to the repository's, bring back (`!.env`): the
-    names of files, or of folders that they lie in."""
-    found: list[str] = []
-    for here in (folder, *map(str, Path(folder).parents)):
-        for name in (".gitignore", ".ignore", ".rgignore"):
-            try:
-                with open(os.path.join(here, name), errors="replace") as file:
-                    text = file.read(MOST_LINES + 1)
-            except OSError:
-                continue
-            if len(text) > MOST_LINES:
-                return ["*"]
-            lines = text.removeprefix("\ufeff").splitlines()
-            brought = (line[1:].strip().rstrip("/") for line in lines if line.startswith("!"))
-            found += [each.rpartition("/")[2] or "*" for each in brought]
-        if os.path.lexists(os.path.join(here, ".git")):
-            break
-    return list(dict.fromkeys(found))
-
-
-def _left_out(names: tuple[str, ...], mark: str) -> list[re.Pattern[str]]:
-    """What is left out for sure: of a pattern's signs only `*` is believed."""
-    told = [each.removeprefix(mark) for each in names if each.startswith(mark)]
-    plain = [each for each in told if not re.search(r"[?\[\]\\]", each)]
-    return [re.compile(".*".join(map(re.escape, each.split("*"))), re.DOTALL) for each in plain]
-
-
 def _chooses(folder: str, names: tuple[str, ...], home: str) -> bool:
     """Is one of these files here, or in a folder around it? `package.json#x`: and it speaks of x."""
     own = os.path.join(os.path.realpath(home), ".npmrc")  # the user's settings, and no project's
@@ -291,13 +221,9 @@ def _chooses(folder: str, names: tuple[str, ...], home: str) -> bool:
 
 
 def _speaks_of(path: str, word: str) -> bool:
-    try:
-        with open(path, "rb") as file:
-            text = file.read(MOST_READ + 1)
-    except OSError:
-        return True
+    text = text_of(path, MOST_READ)
     # Escaped, it would be the same key to who reads the file.
-    return len(text) > MOST_READ or word.encode() in text or b"\\u" in text
+    return text is None or word in text or "\\u" in text
 
 
 def _odd_repository(folder: str) -> bool:

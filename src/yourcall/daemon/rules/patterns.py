@@ -18,10 +18,11 @@ _BRACKETS = re.compile(r"\[.*\]")
 
 
 class Looks:
-    """How many entries of folders one decision may still look at."""
+    """How many entries of folders one decision may still look at; and how many of them for searches."""
 
-    def __init__(self, left: int) -> None:
+    def __init__(self, left: int, searched: int = 0) -> None:
         self.left = left
+        self.searched = Looks(searched) if searched else self
 
 
 def matching(path: str, start: str, looks: Looks) -> list[str] | None:

@@ -278,7 +278,7 @@ class _Parts:
                 refs += refs_of(files, "sweep" if name in _SWEEPS and sweeps(name, args) else "read", places)
                 stuck = [each for value in known for each in options.file_values(name, value)]
                 refs += [named(each, "read", place) for each in stuck for place in places]
-                refs += searched(name, args, places)
+                refs += searched(name, args, places, fed=bool(source))
                 if name == "diff":
                     refs += folders_compared(args, places)
             case _ if name in table.ONE_FILE:

@@ -2,7 +2,7 @@
 
 Rule: a search that opens a file of secrets reads secrets, although nobody named that file. Only the disk tells, so
 each folder becomes a `search` reference, and the edge looks at the names below it. `rg` by itself opens neither
-hidden nor ignored files, and counts only with an option that makes it open them.
+hidden nor ignored files; the edge leaves those out that it is sure of.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import pairwise
 from yourcall.rules.effects import git_options, options
 from yourcall.rules.effects.arguments import under
 from yourcall.rules.effects.parts import Ref
-from yourcall.rules.effects.piping import walked
+from yourcall.rules.effects.piping import Walked, walked
 from yourcall.rules.shell.items import Places
 from yourcall.rules.shell.words import Word
 
@@ -26,13 +26,41 @@ _AG_UNFILTERED = frozenset({"u", "U", "a", "t", "--hidden", "--unrestricted", "-
 _HERE = Word(".", ".")
 # Excluded names are told apart from wanted ones by what stands in front of them.
 SKIPPED_FOLDER, SKIPPED_FILE = "skip folder:", "skip file:"
-# It counts only where an ignore file of the project brings such a file back (`!.env`).
-IF_LIFTED = "skip unless lifted:"
-SEARCH_MARKS = (SKIPPED_FOLDER, SKIPPED_FILE, IF_LIFTED)
+# What begins with a dot, and what an ignore file names, is left out; unless one of them brings it back (`!.env`).
+HIDDEN_OUT, IGNORED_OUT = "skip hidden:", "skip ignored:"
+SEARCH_MARKS = (SKIPPED_FOLDER, SKIPPED_FILE, HIDDEN_OUT, IGNORED_OUT)
+
+# The names that a type of files stands for to rg, or more; any name for all other types.
+_TYPES: dict[str, tuple[str, ...]] = {
+    "py": ("*.py", "*.pyi", "*.pyw"),
+    "js": ("*.js", "*.cjs", "*.mjs", "*.jsx", "*.vue"),
+    "ts": ("*.ts", "*.cts", "*.mts", "*.tsx"),
+    "rust": ("*.rs",),
+    "go": ("*.go",),
+    "java": ("*.java", "*.jsp", "*.jspx", "*.properties"),
+    **dict.fromkeys(("c", "h"), ("*.c", "*.h", "*.hpp", "*.in", "*.cats")),
+    "cpp": ("*.c", "*.cpp", "*.cxx", "*.cc", "*.h", "*.hpp", "*.hxx", "*.hh", "*.in", "*.inl"),
+    **dict.fromkeys(("md", "markdown"), ("*.markdown", "*.md", "*.mdown", "*.mdwn", "*.mkd", "*.mkdn", "*.mdx")),
+    "html": ("*.htm", "*.html", "*.ejs"),
+    "css": ("*.css", "*.scss"),
+    "ruby": ("*.gemspec", "*.rb", "*.rbw", "*.ru"),
+    "php": ("*.php", "*.php3", "*.php4", "*.php5", "*.php7", "*.php8", "*.phtml"),
+    **dict.fromkeys(("cs", "csharp"), ("*.cs",)),
+    "swift": ("*.swift",),
+    "kotlin": ("*.kt", "*.kts"),
+    "scala": ("*.scala", "*.sbt"),
+    "lua": ("*.lua",),
+    "rst": ("*.rst",),
+    "sql": ("*.sql", "*.psql"),
+    "json": ("*.json", "*.jsonl", "*.lock", "*.sarif"),
+    "yaml": ("*.yaml", "*.yml"),
+    "toml": ("*.toml", "*.lock"),
+}
 
 
-def searched(name: str, args: list[Word], places: Places) -> list[Ref]:
-    """The folders it searches, once for each pattern of file names it is limited to."""
+def searched(name: str, args: list[Word], places: Places, fed: bool = False) -> list[Ref]:
+    """The folders it searches, once for each pattern of file names it is limited to. `fed`: it reads what another
+    command writes, and rg then searches that, unless a folder is named."""
     known = options.of(name)
     if known is None or (name not in _GREPS and name not in ("rg", "ag")):
         return []
@@ -41,15 +69,11 @@ def searched(name: str, args: list[Word], places: Places) -> list[Ref]:
     wanted: list[str] = []
     skipped: list[str] = []
     if name == "ag":
-        if not said & _AG_UNFILTERED:
-            return []
+        skipped = [] if said & _AG_UNFILTERED else [HIDDEN_OUT, IGNORED_OUT]
     elif name == "rg":
-        wanted = [each for each in taken.given(*_GLOBS) if not each.startswith("!")]
-        lifted = said & _UNFILTERED or any(each.startswith(_LIFTS) for each in said)
-        if "--files" in said:
+        if "--files" in said or "--type-list" in said:
             return []  # it prints names only
-        if not lifted and not wanted:
-            skipped = [IF_LIFTED]
+        wanted, skipped = _filtered(taken)
     else:
         if not said & _RECURSIVE:
             return []
@@ -61,7 +85,38 @@ def searched(name: str, args: list[Word], places: Places) -> list[Ref]:
     starts = plain if given else plain[1:]
     if not given and plain and plain[0].glob:
         starts = plain  # of several files that it finds, the first one is the pattern
+    if not starts and fed and name in ("rg", "ag"):
+        return []
     return _refs(starts or [_HERE], wanted, skipped, places)
+
+
+def _filtered(taken: Walked) -> tuple[list[str], list[str]]:
+    """The names that rg's options limit it to, and what it leaves out."""
+    said = taken.said
+    globs = [word for name, word in taken.values if name in _GLOBS]
+    wanted = [word.value or "" for word in globs if not (word.value or "").startswith("!")]
+    if wanted:
+        return wanted, []  # of these it opens hidden and ignored ones too
+    skipped = _dropped([(word.value or "")[1:] for word in globs if not word.glob])
+    if "--type-add" in said:
+        return [], skipped
+    wanted, typed = _of_types(taken.given("t", "--type"))
+    lifted = said & _UNFILTERED or any(each.startswith(_LIFTS) for each in said)
+    return wanted, [*skipped, *([] if lifted else typed)]
+
+
+def _dropped(patterns: list[str]) -> list[str]:
+    """`-g '!x'`: what is called so is left out, a folder too."""
+    plain = [each.rstrip("/") for each in patterns if "{" not in each]
+    return [mark + each for each in plain for mark in (SKIPPED_FILE, SKIPPED_FOLDER)]
+
+
+def _of_types(types: list[str]) -> tuple[list[str], list[str]]:
+    """The names that are opened for these types. Of a type, hidden files are opened as well."""
+    if not types:
+        return [], [HIDDEN_OUT, IGNORED_OUT]
+    known = all(each in _TYPES for each in types)
+    return [name for each in types for name in _TYPES[each]] if known else [], [IGNORED_OUT]
 
 
 def git_searched(verb: str, args: list[Word], places: Places) -> list[Ref]:
@@ -138,10 +193,14 @@ def _value_of(word: str, names: tuple[str, ...]) -> str:
     return tail if name in names else ""
 
 
-def tool_searched(folders: tuple[str, ...], patterns: tuple[str, ...]) -> list[Ref]:
-    """An agent's own search that is limited to these files, hidden and ignored ones too."""
+def tool_searched(folders: tuple[str, ...], patterns: tuple[str, ...], types: tuple[str, ...]) -> list[Ref]:
+    """An agent's own search (Claude's Grep is rg, told to open hidden files). Limited to these patterns, it opens
+    ignored ones too."""
     cut = [each for pattern in patterns for each in _cut(pattern)]
-    return _refs([Word(each, each) for each in folders], cut, [], (".",)) if cut else []
+    wanted = [each for each in cut if not each.startswith("!")]
+    skipped = [] if wanted else [IGNORED_OUT, *_dropped([each[1:] for each in cut])]
+    wanted = wanted or _of_types(list(types))[0]
+    return _refs([Word(each, each) for each in folders], wanted, skipped, (".",))
 
 
 def _cut(pattern: str) -> list[str]:
