@@ -17,8 +17,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec.structs import replace
+
+from yourcall.agents.claude.action import asked
 from yourcall.agents.claude.agent import CLAUDE
 from yourcall.daemon.rules.book import Rulebook
+from yourcall.model.action import Action
 from yourcall.model.prompts import Option, Prompt, Question, Tool
 
 
@@ -53,6 +57,16 @@ SHELLS = {
     "zsh": ("zsh", "-f", "-c"),
     "zsh, extended": ("zsh", "-f", "-o", "extendedglob", "-o", "nullglob", "-c"),
 }
+# They run a command only of an agent that does not say which shell it has; rules then believe less of it.
+PLAIN_SHELLS = {"dash": ("dash", "-c"), "busybox": ("busybox", "sh", "-c")}
+
+
+def _unsaid(request: bytes) -> Action | None:
+    action = asked(request)
+    return None if action is None else replace(action, any_shell=True)
+
+
+UNSAID = replace(CLAUDE, name="unsaid", action=_unsaid)
 
 
 class _Empty:
@@ -88,7 +102,7 @@ class World:
             folder.mkdir(parents=True)
             (folder / "rules.toml").write_text(rules)
             self._books[name] = Rulebook(
-                folder, _Empty(), {"claude": CLAUDE}.get, lambda: 0, lambda _: str(self.shop)
+                folder, _Empty(), {"claude": CLAUDE, "unsaid": UNSAID}.get, lambda: 0, lambda _: str(self.shop)
             )
 
     def _programs(self) -> None:
@@ -122,6 +136,8 @@ class World:
         (self.shop / "key.txt").symlink_to(self.home / ".ssh" / "id_ed25519")
         (self.shop / "lib" / "key.py").symlink_to(self.home / ".ssh" / "id_ed25519")
         (self.shop / ".env").write_text(f"A={SECRET}\n")
+        for name in ("server.key", ".secrets.yml", "lib/prod.tfvars"):  # no ignore file names them
+            (self.shop / name).write_text(f"A: {SECRET}\n")
         (self.shop / "list").write_text(f"{self.home}/.ssh/id_ed25519\n")
         (self.shop / "d1" / "dev").mkdir(parents=True)
         (self.shop / "d1" / "dev" / "null").symlink_to(self.home / ".ssh" / "id_ed25519")
@@ -130,6 +146,8 @@ class World:
         (self.shop / ".yarnrc").write_text("yarn-path evil\n")
         (self.shop / "package.json").write_text('{"scripts": {}}\n')
         self._repositories()
+        (self.shop / "src" / "deep" / ".ignore").write_text("!.env\n")
+        (self.shop / "src" / "deep" / ".env").write_text(f"A={SECRET}\n")
         (self.shop / "src" / ".env").write_text(f"A={SECRET}\n")  # not what git knows: that is shown by git
         self.before = self._seen()
 
@@ -162,10 +180,12 @@ class World:
                         found[entry.path] = (stat.st_size, stat.st_mtime_ns, link)
         return found
 
-    def allowed(self, rules: str, command: str) -> bool:
-        """What the daemon would answer to Claude Code's request, from its bytes on."""
+    def allowed(self, rules: str, command: str, any_shell: bool = False) -> bool:
+        """What the daemon would answer to Claude Code's request, from its bytes on; or to that of an agent which
+        does not say which shell it has."""
         request = json.dumps({"tool_name": "Bash", "tool_input": {"command": command}}).encode()
-        prompt = Prompt("p", "permission", "claude", "s", str(self.shop), command, 1.0, tool=Tool("Bash"),
+        agent = "unsaid" if any_shell else "claude"
+        prompt = Prompt("p", "permission", agent, "s", str(self.shop), command, 1.0, tool=Tool("Bash"),
                         questions=(QUESTION,))  # fmt: skip
         home, os.environ["HOME"] = os.environ.get("HOME", ""), str(self.home)
         try:
@@ -181,7 +201,7 @@ class World:
             "PATH": str(self.bin), "HOME": str(self.home), "SEEN": str(seen), "LC_ALL": "C.UTF-8",
             "GIT_CONFIG_NOSYSTEM": "1", "GIT_OPTIONAL_LOCKS": "0", "GIT_PAGER": "cat",
         }  # fmt: skip
-        program, *rest = SHELLS[shell]
+        program, *rest = {**SHELLS, **PLAIN_SHELLS}[shell]
         # It ends what it started, all of it, if that waits for something.
         found = [shutil.which("timeout") or "timeout", "-k", "1", "5", shutil.which(program) or program]
         done = subprocess.run(
@@ -273,7 +293,10 @@ class Walk:
                 f"echo '{fed}' | xargs -I NOPE {count} {reader} {name}", f"echo '{fed}' | xargs -I NOPE {count} find .",
                 f"echo '{fed}' | xargs {count} -I NOPE {reader}", f"printf '%s\\n' '{fed}' | xargs {reader} {name}",
                 f"ls | xargs {count} {reader}", f"echo {name} | xargs -I X -n 9 {reader} X", f"ls {name} | xargs {reader}",
-                f"rg text {name} {other}", "rg text ./-* -*", f"rg text {self._one(['./-*', '-*', '[-]*', '*', './*'])} -*",
+                f"rg text {name} {other}", "rg text ./-* -*", f"busybox grep -r PRIVATE {name}", f"busybox {reader} {name} {other}",
+                f"rg PRIVATE {self._one(['-tyaml', '-tall', '-tpy', '-Tpy', 'src', '-g !server.key', '-i', '-l'])} {name}",
+                f"cat a.py | rg PRIVATE {self._one(['', '.', '< /dev/null', '-'])}", f"sed {self._one(['s/a/y/w', 'p', 'w'])} -e p {name}",
+                f"file {self._one(['-p', '-b', '-L'])} {name}", f"git stash show {self._one(['-p', '--include-untracked', '-u'])}", f"rg text {self._one(['./-*', '-*', '[-]*', '*', './*'])} -*",
                 f"git grep {self._one(['-*', '-O*', '?O*', '[-]O*', '*'])} text", f"git -C d {self._one(GIT)} {name}",
                 f"git -C d diff {self._one(['', 'HEAD', '--cached'])}", f"cd d && git {self._one(GIT)}", "git -C d log -p -1",
                 f"git -C out/common {self._one(GIT)}", f"mv out/common {name}; git -C {name} status",

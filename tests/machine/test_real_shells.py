@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from shell_walk import SHELLS, Walk, World, trespass
+from shell_walk import PLAIN_SHELLS, SHELLS, Walk, World, trespass
 
 SEED = int(os.environ.get("YOURCALL_WALK_SEED", "16"))
 
@@ -27,7 +27,8 @@ def walk(world: World, seed: int, many: int) -> int:
         if not world.allowed(rules, command):
             continue
         allowed += 1
-        for shell in (shells[number % 2], shells[2 + number % 2]):
+        plain = [list(PLAIN_SHELLS)[number % 2]] if world.allowed(rules, command, any_shell=True) else []
+        for shell in (shells[number % 2], shells[2 + number % 2], *plain):
             ran = world.run(shell, command)
             wrong = trespass(rules, ran, world)
             assert not wrong, (

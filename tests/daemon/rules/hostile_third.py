@@ -1399,7 +1399,6 @@ HOSTILE = [
     'rg --glob=.env PRIVATE',
     'rg -g.env PRIVATE',
     'rg -ng.env PRIVATE',
-    'rg -tpy PRIVATE',
     "rg --type-add 'x:.env' -tx PRIVATE",
     'rg --type-add x:.env -t x --hidden PRIVATE',
     'rg --ignore-file=ign PRIVATE',

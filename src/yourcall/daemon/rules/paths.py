@@ -110,6 +110,8 @@ def _followed(ref: Ref, cwd: str, home: str, looks: Looks) -> tuple[str, ...]:
     whole = os.path.join(cwd, path)
     if not whole.startswith("/") or len(whole) > LONGEST:
         return ()  # nobody says which folder it is in, or no system opens it
+    if ref.use == "dashed":
+        return () if os.path.lexists(whole) else (whole,)
     if ref.use == "remote" and any(os.path.lexists(each) for each in (whole, whole.rstrip("/") + ".git")):
         return ()
     plain = os.path.normpath(whole)

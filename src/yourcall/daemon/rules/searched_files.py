@@ -168,7 +168,7 @@ def _around(folder: str) -> _Ignored:
 
 
 def _within(rules: _Ignored, folder: str, marks: frozenset[str], at: str | None) -> _Ignored:
-    """The same with what lies in this folder. In a repository of its own, what git ignores around it is no matter."""
+    """The same with what lies in this folder. In a repository of its own, the outer one does not count."""
     if ".git" in marks:
         rules = replace(rules, git=(), in_git=True)
         lines = _lines_of(os.path.join(folder, ".git/info/exclude"))

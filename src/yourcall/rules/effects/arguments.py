@@ -69,6 +69,14 @@ def dashed_files(args: list[Word]) -> bool:
     return "--" in values and any(value.startswith("-") for value in values[values.index("--") + 1 :])
 
 
+def options_behind(args: list[Word], places: Places) -> list[Ref]:
+    """Options behind the first file: on BSD and with POSIXLY_CORRECT they are files themselves."""
+    values = [word.value or "" for word in args]
+    first = next((at for at, value in enumerate(values) if value and not value.startswith("-")), len(values))
+    behind = {value for value in values[first:] if value.startswith("-") and value not in ("-", "--")}
+    return [Ref(under(place, value), "dashed") for value in sorted(behind) for place in places]
+
+
 def found_refs(args: list[Word], places: Places) -> list[Ref]:
     """Where the files lie that `find` hands on."""
     return [

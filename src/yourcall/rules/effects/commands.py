@@ -17,6 +17,7 @@ from yourcall.rules.effects.arguments import (
     host_of,
     named,
     names_tell,
+    options_behind,
     ref_of,
     refs_of,
     says,
@@ -177,6 +178,8 @@ class _Parts:
             picks = [Ref(under(place, "."), "tools", names=_choosers(name)) for place in places]
             self._note(words, text, {"read"}, picks, [], places)
             return
+        if name in table.READERS or name in table.WRITERS:
+            refs += options_behind(args, places)
         match name:
             case "cd":
                 ways = args[1:] if values[:1] == ["--"] else args
@@ -398,6 +401,8 @@ class _Parts:
         if not inner or inner[0].value is None or _ASSIGNMENT.match(inner[0].value):
             effects.add("unknown")
         else:
+            if name == "busybox" and inner[0].value not in table.BUSYBOX:
+                effects.add("unknown")
             passed = source if name != "xargs" else ()
             self._simple(inner, " ".join(word.text for word in inner), places, depth + 1, passed)
         # At a terminal, what it wraps writes there.

@@ -35,6 +35,8 @@ def writes(name: str, args: list[Word], effects: set[Effect], refs: list[Ref], p
         effects.add("unknown")
     if name == "ln" and any(".." in (word.value or "") for word in args):
         effects.add("unknown")  # a link's target is meant from where the link lies
+    if name == "split" and any(each.use == "dashed" for each in refs):
+        effects.add("unknown")  # it may be the beginning of the names that are written
     if name == "split" and len(_plain(_without_sizes(args))) > 1:
         effects.add("unknown")  # it makes names of a beginning: `.mcp.jso` and then, among others, an `n`
     if name == "chmod" and any(_SETUID.search(word.value or "") for word in args):

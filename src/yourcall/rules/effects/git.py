@@ -51,9 +51,26 @@ def effects(said: list[str]) -> Effects:
             found |= {"write_outside"}
     if any("::" in word for word in rest) and name in _NETWORK | {"remote", "submodule"}:
         found |= {"unknown"}  # ext::sh -c … is an address to git
+    if name in _SHOWS and _shows_stashed(rest):
+        found |= {"unknown"}
     if name in _RUNNING and _has(rest, _RUNNING[name]):
         found |= {"unknown"}
     return frozenset(found)
+
+
+_SHOWS = words(
+    "log show diff diff-tree diff-index rev-list whatchanged reflog shortlog grep cat-file ls-tree format-patch"
+)
+_UNTRACKED = re.compile(r"stash.*\^\{?[/3-9]", re.DOTALL)
+
+
+def _shows_stashed(rest: list[str]) -> bool:
+    """The third parent of a stash holds the files that git did not know: a `.env`, say."""
+    everything = _has(rest, "", "--all", "--reflog", "--glob")
+    patches = any(
+        re.fullmatch(r"-[a-zA-Z]*[pu]\w*|--patch|--patch-with-[a-z]+|-U[0-9]*|--unified.*", each) for each in rest
+    )
+    return (everything and patches) or any(_UNTRACKED.search(each) for each in rest)
 
 
 def _short_for(word: str, option: str) -> bool:
@@ -134,6 +151,8 @@ def _of(name: str, rest: list[str]) -> set[Effect]:
             verb = rest[0] if rest else "push"  # not behind an option: `git stash -m list` stashes
             if verb not in ("list", "show") and _has(rest, "ua", "--include-untracked", "--all"):
                 return {"write_inside", "delete"}  # files that git does not know go, a project's own rules too
+            if verb == "show" and _has(rest, "u", "--include-untracked", "--only-untracked"):
+                return {"read", "unknown"}  # an earlier `git stash -u` took the `.env` along
             return (
                 {"read"}
                 if verb in ("list", "show")

@@ -165,13 +165,15 @@ _RESERVED_NAMES = _any_of(
     \.aiexclude \.aider[^/]* \.claude \.claude\.json \.claude-plugin \.codex \.gemini \.agents? \.cursor
     \.opencode \.qwen \.kilo(?:code)? \.kiro \.windsurf \.amazonq \.continue \.junie \.trae \.roo \.cline
     \.factory \.augment \.devin \.aiassistant \.goose \.crush \.copilot \.openhands \.rovodev \.warp \.zencoder
-    \.tabnine \.cody \.mcp\.json \.?(?:opencode|kilo|crush)\.jsonc?
+    \.tabnine \.cody \.augment-guidelines \.mcp\.json \.?(?:opencode|kilo|crush)\.jsonc?
 
     \.vscode \.vs \.zed \.idea \.run \.fleet \.helix \.nvim \.vim \.nova \.settings \.bsp \.bloop \.metals
     [^/]*\.code-workspace [^/]*\.sublime-project \.ycm_extra_conf\.py \.dir-locals(?:-2)?\.el \.exrc
     \.[nlg]?vimrc \.nvim\.lua \.?pylintrc(?:\.toml)? \.flake8 \.rubocop\.ya?ml \.solargraph\.yml
     \.eslintrc(?:\.[a-z]+)? eslint\.config\.[a-z]+ \.prettierrc(?:\.[a-z0-9]+)? prettier\.config\.[a-z]+
     \.stylelintrc(?:\.[a-z]+)? stylelint\.config\.[a-z]+ build\.rs
+    rust-analyzer\.toml hie\.yaml \.?mypy\.ini \.php-cs-fixer[^/]*\.php svelte\.config\.[a-z]+
+    tailwind\.config\.[a-z]+ \.formatter\.exs
 
     \.husky \.huskyrc(?:\.[a-z]+)? \.lefthook \.?lefthook(?:-local)?\.(?:ya?ml|toml|json) \.git-?hooks \.hooks
     \.pre-commit-(?:config|hooks)\.ya?ml \.overcommit\.yml \.lintstagedrc(?:\.[a-z]+)? lint-staged\.config\.[a-z]+

@@ -322,7 +322,7 @@ OPTIONS: dict[str, str] = {
     "pstree": "-aAcghGlnNpsStTuUZ -H= -C= --arguments --show-pids",
     "arch": "",
     "date": "-uRjn -d= -I? -r= -v= --date= --iso-8601? --rfc-email --rfc-3339= --reference= --utc --universal",
-    "file": "-bcdhiIklLNnprsEv0 -e= -F= -P= --brief --mime --mime-type --mime-encoding --dereference "
+    "file": "-bcdhiIklLNnrsEv0 -e= -F= -P= --brief --mime --mime-type --mime-encoding --dereference "
         "--no-dereference --keep-going --separator= --extension --print0 --apple --raw --special-files "
         "--list --no-pad",
     "sort": "-bcCdfghiMmnRrsuVz -k= -S= -t= --ignore-leading-blanks --check? --dictionary-order "

@@ -38,7 +38,8 @@ EFFECTS: tuple[Effect, ...] = get_args(Effect)
 # the project, with all that lies below; that may be files that are obeyed there. `found`: files below it are
 # handed to a program one by one; `split`: and their names are cut at blanks first. `expand`: a pattern that only
 # becomes words. `tools`: the version of a tool is asked for here, which a project may choose. `search`: files
-# below it are opened, and one of them may hold secrets.
+# below it are opened, and one of them may hold secrets. `dashed`: an option behind a file; a program that takes
+# options first takes it for another file, if there is one of that name.
 Use = Literal[
     "read",
     "sweep",
@@ -56,8 +57,9 @@ Use = Literal[
     "expand",
     "tools",
     "search",
+    "dashed",
 ]
-STANDS = ("stand", "repo", "remote", "expand", "tools", "search")
+STANDS = ("stand", "repo", "remote", "expand", "tools", "search", "dashed")
 Effects = frozenset[Effect]
 NOTHING: Effects = frozenset()
 UNKNOWN: Effects = frozenset({"unknown"})
@@ -195,7 +197,7 @@ def _is_text(ref: Ref, texts: frozenset[str]) -> bool:
 
 def _lost(use: Use) -> set[Effect]:
     match use:
-        case "read" | "sweep" | "enter" | "found" | "split" | "expand" | "tools" | "search":
+        case "read" | "sweep" | "enter" | "found" | "split" | "expand" | "tools" | "search" | "dashed":
             return {"unknown"}
         case "write" | "merge" | "carry" | "stand" | "repo" | "remote":
             return {"write_outside", "unknown"}
@@ -207,7 +209,7 @@ def _of_path(ref: Ref, path: str, facts: Facts) -> set[Effect]:
     ours = inside(path, facts.root)
     secret: set[Effect] = {"secrets"} if secret_path(path) or secret_path(ref.path or "") else set()
     match ref.use:
-        case "remote" | "merge" | "carry" | "expand" | "tools":
+        case "remote" | "merge" | "carry" | "expand" | "tools" | "dashed":
             return set()
         case "search":
             return secret

@@ -48,8 +48,12 @@ def sed(args: list[Word], effects: set[Effect], refs: list[Ref], places: Places)
         if value in ("-e", "--expression"):
             scripts.append(args[at + 1].value if at + 1 < len(args) else None)
             at += 1
+            if files:
+                effects.add("unknown")  # to a sed that takes options first, the word before it is the script
         elif value is not None and value.startswith("--expression="):
             scripts.append(value.partition("=")[2])
+            if files:
+                effects.add("unknown")
         elif value is not None and value.startswith("-") and len(value) > 1:
             if re.fullmatch(r"-[nErsuz]+|--(quiet|silent|regexp-extended|null-data|separate|posix|debug)", value):
                 pass

@@ -222,4 +222,11 @@ WRAPPERS: dict[str, tuple[str, str]] = {
     "caffeinate": ("-d -i -m -s -u", "-t -w"),
     "busybox": ("", ""),
 }
+# What busybox does as the programs of these names do. Its others have options of their own: its `grep -r` follows
+# every link below a folder, and what its `sed`, `awk`, `find` and `xargs` know differs by how it was built.
+BUSYBOX = words(
+    "cat head tail wc cut tr rev nl fold paste tac sort md5sum sha1sum sha256sum sha512sum cksum echo true "
+    "false sleep seq basename dirname pwd uname whoami id ls stat du df realpath readlink cmp od sh ash rm "
+    "mkdir touch"
+)
 SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash"})
