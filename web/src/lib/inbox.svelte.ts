@@ -243,8 +243,10 @@ class Inbox {
     const card = this.find(prompt.id);
     if (card) return this.update(card, prompt);
     if (DONE.has(prompt.state)) return;
-    // Below all that blocks as much: only what blocks less moves down for it.
-    const above = this.cards.findLastIndex((other) => other.prompt.rank <= prompt.rank) + 1;
+    // Below all that blocks as much: only what blocks less moves down for it. With a finger near, nothing moves: it
+    // waits below everything until nobody is about to tap.
+    const near = aloud && idleFor() < NOBODY_IS_NEAR;
+    const above = near ? this.cards.length : this.cards.findLastIndex((other) => other.prompt.rank <= prompt.rank) + 1;
     const fresh = this.adopt(prompt);
     const before = this.cards.slice(0, above);
     fresh.compact = before.length - 1 - before.findLastIndex((other) => other.prompt.session_id !== prompt.session_id) >= this.whole;
