@@ -1431,7 +1431,6 @@ HOSTILE = [
     'rg --colors --pre=evil x',
     'rg --sort --pre=evil x',
     'rg -uu PRIVATE src',
-    "rg -uu --glob '!.env' PRIVATE src",
     'ag --unrestricted x',
     'ag --all-types x',
     'ag -p ign x',
