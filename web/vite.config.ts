@@ -70,5 +70,6 @@ export default defineConfig({
       output: { codeSplitting: { groups: [{ name: "app", test: (id: string) => !LAZY.test(id), entriesAware: false }] } },
     },
   },
-  test: { include: ["tests/**/*.test.ts"], environment: "node" },
+  // With VERDICTS, prompts from the daemon's own tests are shown (tests/browser/test_phone_verdict.py).
+  test: { include: [process.env["VERDICTS"] ? "tests/verdicts.shared.ts" : "tests/**/*.test.ts"], environment: "node" },
 } as import("vitest/config").ViteUserConfig);

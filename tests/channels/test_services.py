@@ -31,6 +31,7 @@ from yourcall.core.taps import hash_of
 from yourcall.model.prompts import Option, Prompt, Question, Refused
 
 URL = "http://desk.example.net"
+UNREAD = "⚠ yourcall knows this only from the screen: read it with care."
 WHSEC = "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQ="
 
 
@@ -456,7 +457,8 @@ def test_a_notification_on_a_linux_desktop(tmp_path: Path, bin_dir: Path) -> Non
 
     uvloop.run(go())
     sent, closed = _calls(tmp_path)
-    text = "--help; $(touch x) `y` &lt;b&gt;bold&lt;/b&gt; &amp; more\nIt can only be answered at the desk."
+    text = f"{UNREAD}\n--help; $(touch x) `y` &lt;b&gt;bold&lt;/b&gt; &amp; more"
+    text += "\nIt can only be answered at the desk."
     assert sent == [
         "notify-send", "--print-id", "--app-name=yourcall", "--urgency=normal", "--",
         "Claude asks for permission in shop", text,
@@ -473,7 +475,7 @@ def test_a_notification_on_a_mac(tmp_path: Path, bin_dir: Path) -> None:
     script, words = call[1:7], call[7:]
     assert script[0::2] == ["-e"] * 3
     assert not any("touch" in line for line in script), "what an agent wrote is no part of the script"
-    assert words == ["Claude asks for permission in shop", '" & (do shell script "touch x") & "']
+    assert words == ["Claude asks for permission in shop", f'{UNREAD}\n" & (do shell script "touch x") & "']
 
 
 def test_without_a_desktop_nobody_is_told_there(bin_dir: Path) -> None:
@@ -534,7 +536,7 @@ def test_everything_else_goes_through_apprise(lives: Lives) -> None:
             assert await channel.send("0", loud) == Sent()
             said = json.loads(service.seen[1].body)["message"]
             assert not re.search(r"@everyone|<!|<@|@U1", said)
-            assert said.replace("\u200b", "") == "echo @everyone <!channel> <@U1> a@b.c"
+            assert said.replace("\u200b", "") == f"{UNREAD}\necho @everyone <!channel> <@U1> a@b.c"
             service.faults.append(500)
             assert await channel.send("0", shown) == Later("Apprise could not deliver it")
             wrong = await channel.send("1", shown)

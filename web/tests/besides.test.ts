@@ -6,7 +6,7 @@ import type { ActionView, PromptView } from "../src/lib/types";
 
 const ACTION: ActionView = {
   kind: "other", tool: "", command: "", shell: "", background: false, purpose: "", paths: [], changes: [],
-  url: "", host: "", server: "", name: "", unboxed: false, more: [],
+  url: "", host: "", server: "", name: "", unboxed: false, more: [], command_field: "", patch: false,
 };
 const field = (name: string, value: string) => ({ name, value });
 const asks = (action: Partial<ActionView> | null, more: object = {}): PromptView => {

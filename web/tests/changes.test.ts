@@ -40,12 +40,12 @@ test("what takes too long to compare is shown whole", () => {
 });
 
 test("changes are drawn from the action; a patch over several files is its body", () => {
-  const asks = (kind: string, changes: object[], input: object = {}): PromptView => ({ action: { kind, changes }, tool: { name: "any", input } }) as unknown as PromptView;
+  const asks = (kind: string, changes: object[], patch = false): PromptView => ({ action: { kind, changes, patch } }) as unknown as PromptView;
   const edit = { path: "/p/a", change: "edit", old: "x", new: "y", diff: "", to: "", note: "Every occurrence in the file." };
   expect(changesOf(asks("write", [edit]))).toEqual([{ path: "/p/a", note: edit.note, rows: rowsOf("x", "y") }]);
   expect(changesOf(asks("write", [{ ...edit, change: "write", old: "", new: "x" }]))?.[0]?.rows).toHaveLength(1);
   expect(changesOf(asks("write", [{ ...edit, diff: "@@ -1 +1 @@" }]))).toBeNull();
-  expect(changesOf(asks("write", [edit], { changes: [] }))).toBeNull();
+  expect(changesOf(asks("write", [edit], true))).toBeNull();
   expect(changesOf(asks("command", []))).toBeNull();
 });
 

@@ -23,12 +23,15 @@ from yourcall.core.prompt_version import digest_of, version_of
 from yourcall.core.redact import masked, masked_json, masked_prompt
 from yourcall.core.safety import chosen
 from yourcall.core.taps import offered
-from yourcall.model.prompts import Kind, Moment, Prompt, PromptState
+from yourcall.model.prompts import Kind, Moment, Prompt, PromptState, Risk
 from yourcall.rules.fully_shown import needed
 
 # What a lock screen shows at most; channels that have more room look into `prompts`.
 LONGEST_TITLE = 120
 LONGEST_TEXT = 1_500
+
+# Stands before the sentence that says why a yes is risky.
+MARK = "⚠"
 
 WORDS: dict[Kind, str] = {
     "permission": "asks for permission",
@@ -59,11 +62,12 @@ def notice(
     shown = tuple(_bare(prompt) if titles_only else masked_prompt(prompt) for prompt in prompts)
     risk = assessed(first, body).risk if first.state == "open" and len(prompts) == 1 else None
     back = came_back(first) if first.state == "open" and len(prompts) == 1 else ""
+    words = () if titles_only else (back, _text(shown))
     made = Notice(
         id=name,
         kind=first.kind,
         title=_short(_title(prompts), LONGEST_TITLE),
-        text="" if titles_only else _short("\n".join(filter(None, (back, _text(shown)))), LONGEST_TEXT),
+        text=_short("\n".join(filter(None, (warned(risk), *words))), LONGEST_TEXT),
         standing=standing(prompts),
         outcome=outcome(first, titles_only) if len(prompts) == 1 else "",
         agent=first.agent,
@@ -88,6 +92,11 @@ def notice(
         made = replace(made, partly=bool(buttons))
         buttons = [replace(button, label="Deny") for button in buttons if button.effect == "deny"][:1]
     return replace(made, buttons=tuple(buttons))
+
+
+def warned(risk: Risk | None) -> str:
+    """The verdict as a line of its own, before any word of the agent's; empty for what is harmless."""
+    return f"{MARK} {risk.reason}" if risk is not None and risk.level != "low" else ""
 
 
 def face(made: Notice) -> str:

@@ -58,7 +58,7 @@ class Ntfy:
 
     async def send(self, target: str, notice: Notice) -> Carried:
         headers = {**self._headers, "Content-Type": "application/json"}
-        content = msgspec.json.encode(self._message(notice))
+        content = msgspec.json.encode(self.message(notice))
         reply = await request(self._world, "POST", f"{self._server}/", content=content, headers=headers)
         if isinstance(reply, Struct):
             return reply
@@ -82,7 +82,7 @@ class Ntfy:
         # A server that does not know this leaves the notification where it is; that is all one can do.
         return Sent() if reply.status_code in (404, 405) else trouble(reply) or Sent()
 
-    def _message(self, notice: Notice) -> dict[str, Any]:
+    def message(self, notice: Notice) -> dict[str, Any]:
         message: dict[str, Any] = {
             "topic": self._settings.topic,
             "sequence_id": notice.id,

@@ -18,7 +18,7 @@ from yourcall.cli.client import PATIENCE, call, get, refusal
 from yourcall.cli.instance import Instance, Problem, default_home
 from yourcall.cli.terminal.render import safe
 from yourcall.cli.terminal.sheet import answer_command
-from yourcall.cli.views import Prompt, Question, read
+from yourcall.cli.views import Judged, Prompt, Question, read
 
 COMPLETES = 1.0  # whoever presses Tab waits no longer than this
 
@@ -46,6 +46,15 @@ def fetch_raw(home: Path, prefix: str, timeout: float = PATIENCE) -> Any:
 
 def fetch(home: Path, prefix: str) -> Prompt:
     return read(fetch_raw(home, prefix), Prompt)
+
+
+def judged(home: Path, prompt_id: str, edited: str) -> Judged:
+    """The daemon's verdict on this input, as JSON text, instead of the tool's own."""
+    path = f"/api/prompts/{quote(prompt_id, safe='')}/risk"
+    reply = call(home, "POST", path, body=f'{{"input": {edited}}}')
+    if reply.status != 200:
+        raise refusal(reply)
+    return read(reply.data, Judged)
 
 
 def understood(prompt: Prompt, typed: Typed, place: Instance) -> dict[str, str]:

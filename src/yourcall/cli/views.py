@@ -85,6 +85,7 @@ class Action(Struct, frozen=True):
     server: str = ""
     name: str = ""
     more: tuple[InputField, ...] = ()
+    command_field: str = ""
 
 
 class Prompt(Struct, frozen=True):
@@ -122,6 +123,15 @@ class Prompt(Struct, frozen=True):
         return self.action.command if self.action is not None else ""
 
     @property
+    def editable_command(self) -> str:
+        """The command as a person may edit it; empty where no field of the tool's input is the command itself."""
+        return self.command if self.action is not None and self.action.command_field else ""
+
+    def with_command(self, command: str) -> dict[str, Any]:
+        """The tool's input with another command in it."""
+        return {**self.fields, self.action.command_field: command} if self.action is not None else {}
+
+    @property
     def fields(self) -> dict[str, Any]:
         """What the tool gets, as it was sent."""
         given = self.tool.input if self.tool is not None else None
@@ -146,6 +156,13 @@ class Session(Struct, frozen=True):
     version: str = ""
     note: str = ""
     seen_at: float = 0.0
+
+
+class Judged(Struct, frozen=True):
+    """The daemon's verdict on an edited input. `confirm`: by option, why it needs a confirmation."""
+
+    risk: Risk
+    confirm: dict[str, str] = {}
 
 
 class Result(Struct, frozen=True):

@@ -62,7 +62,9 @@ class ActionView(Struct, frozen=True):
     the one that is no POSIX shell. `purpose`: what
     the agent says it is for. `paths`: every file it names. `url`, `host`: where it connects to. `server`, `name`:
     an MCP server and its tool. `unboxed`: it leaves the agent's sandbox. `more`: the fields of the input that
-    nothing else here tells.
+    nothing else here tells. `command_field`: the field of the input that is the command, word for word; an
+    edited command goes there. `patch`: the changes are one patch; the prompt's body shows all of it, with what
+    is asked besides.
     """
 
     kind: Literal["command", "read", "write", "fetch", "search", "mcp", "other"]
@@ -79,3 +81,5 @@ class ActionView(Struct, frozen=True):
     name: str = ""
     unboxed: bool = False
     more: tuple[InputField, ...] = ()
+    command_field: str = ""
+    patch: bool = False

@@ -4,7 +4,6 @@
 import { diffWordsWithSpace, structuredPatch } from "diff";
 import { rowPieces } from "./textRows";
 import type { PromptView } from "./types";
-import { fieldsOf } from "./words";
 
 export interface Part {
   text: string;
@@ -31,9 +30,8 @@ const LONGEST_LINE = 2000;
 /** The changes a tool would make, or null for a tool that edits no part of a file. */
 export function changesOf(prompt: PromptView): Change[] | null {
   const { action } = prompt;
-  // Of a patch over several files the body is the whole, with what is asked besides.
-  if (action?.kind !== "write" || !action.changes.length || action.changes.some((each) => each.diff || each.change === "delete")) return null;
-  if ("changes" in fieldsOf(prompt)) return null;
+  // Of a patch the body is the whole, with what is asked besides.
+  if (action?.kind !== "write" || action.patch || !action.changes.length || action.changes.some((each) => each.diff || each.change === "delete")) return null;
   return action.changes.map((each) => ({ path: each.path, rows: rowsOf(each.old, each.new), note: each.note }));
 }
 

@@ -8,9 +8,8 @@ export type Effect = Option["effect"];
 export const ALLOWS: ReadonlySet<Effect> = new Set(["allow_once", "allow_session", "allow_always"]);
 export const REFUSES: ReadonlySet<Effect> = new Set(["deny", "stop"]);
 
-/** What the daemon wants confirmed, a yes that lasts, or one to what `risk` warns of, is held and not tapped; a no never is. */
-export const needsHold = (option: Option, risk: string): boolean =>
-  !REFUSES.has(option.effect) && (option.confirm || option.effect === "allow_always" || risk !== "");
+/** What the daemon wants confirmed, or what `risk` warns of, is held and not tapped; a no never is. */
+export const needsHold = (option: Option, risk: string): boolean => !REFUSES.has(option.effect) && (option.confirm || risk !== "");
 
 export interface Filled {
   picks: Record<string, string[]>;

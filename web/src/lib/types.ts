@@ -19,7 +19,7 @@ export interface Action {
   subagent: string;
 }
 
-/** What a permission would do, in the same words for every agent. `tool` is the agent's own name for it, to be shown. `command`: what a shell would be given; `shell` names the one that is no POSIX shell. `purpose`: what the agent says it is for. `paths`: every file it names. `url`, `host`: where it connects to. `server`, `name`: an MCP server and its tool. `unboxed`: it leaves the agent's sandbox. `more`: the fields of the input that nothing else here tells. */
+/** What a permission would do, in the same words for every agent. `tool` is the agent's own name for it, to be shown. `command`: what a shell would be given; `shell` names the one that is no POSIX shell. `purpose`: what the agent says it is for. `paths`: every file it names. `url`, `host`: where it connects to. `server`, `name`: an MCP server and its tool. `unboxed`: it leaves the agent's sandbox. `more`: the fields of the input that nothing else here tells. `command_field`: the field of the input that is the command, word for word; an edited command goes there. `patch`: the changes are one patch; the prompt's body shows all of it, with what is asked besides. */
 export interface ActionView {
   kind: "command" | "fetch" | "mcp" | "other" | "read" | "search" | "write";
   tool: string;
@@ -35,6 +35,8 @@ export interface ActionView {
   name: string;
   unboxed: boolean;
   more: InputField[];
+  command_field: string;
+  patch: boolean;
 }
 
 export interface AnswerReply {

@@ -30,16 +30,14 @@ export function fieldsOf(prompt: PromptView): Fields {
   return typeof input === "object" && input !== null && !Array.isArray(input) ? (input as Fields) : {};
 }
 
-export function textOf(fields: Fields, ...names: string[]): string {
-  for (const name of names) {
-    const value = fields[name];
-    if (typeof value === "string" && value) return value;
-  }
-  return "";
-}
-
 /** The command that a permission would run; empty if it runs none. */
 export const commandOf = (prompt: PromptView): string => prompt.action?.command ?? "";
+
+/** The command as a person may edit it; empty where no field of the tool's input is the command itself. */
+export const editableCommand = (prompt: PromptView): string => (prompt.action?.command_field ? commandOf(prompt) : "");
+
+/** The tool's input with another command in it. */
+export const withCommand = (prompt: PromptView, command: string): Fields => ({ ...fieldsOf(prompt), [prompt.action?.command_field ?? ""]: command });
 
 /** Why a yes is risky, as the daemon judged it; empty if nothing speaks for it. */
 export const warning = (prompt: PromptView): string => (prompt.risk.level === "low" ? "" : prompt.risk.reason);
@@ -151,7 +149,7 @@ export const unseenWords = (unseen: number, total: number): string =>
 
 /** What a permission is for, without the agent's name: the heading over a command or a change. */
 export function what(prompt: PromptView): string {
-  if (commandOf(prompt)) return fieldsOf(prompt)["run_in_background"] === true ? "Run a command in the background" : "Run a command";
+  if (commandOf(prompt)) return prompt.action?.background ? "Run a command in the background" : "Run a command";
   if (prompt.kind === "plan") return "Plan";
   return sentence(prompt);
 }

@@ -21,6 +21,7 @@ Fields = Mapping[str, object]
 # How a tool of an MCP server is named: `mcp__server__tool`, or with single underscores.
 MCP = "mcp_"
 
+_COMMANDS = ("command", "cmd")
 _PATHS = ("file_path", "notebook_path", "path", "filePath")
 _BY_COMMAND = frozenset({"command", "cmd", "description", "timeout", "run_in_background"})
 _BY_CHANGE = frozenset(
@@ -63,6 +64,8 @@ def action(tool: str, fields: Fields, kinds: Mapping[str, CallKind], cwd: str = 
         host=text_of(fields, "host") or _host(url),
         unboxed=fields.get("dangerouslyDisableSandbox") is True,
         more=_more(fields, told, cwd),
+        command_field=next((name for name in _COMMANDS if command and fields.get(name) == command), ""),
+        patch=kind == "write" and "changes" in fields,
     )
 
 

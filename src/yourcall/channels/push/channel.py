@@ -21,6 +21,7 @@ from msgspec import Meta, Struct
 
 from yourcall.channels.channel import Abilities, Carried, Channel, Failed, Gone, Later, Notice, Rung, Sent, World
 from yourcall.channels.http import cut, request, trouble
+from yourcall.channels.notice import warned
 from yourcall.model.prompts import Refused
 
 if TYPE_CHECKING:
@@ -209,7 +210,9 @@ def fitting(word: dict[str, Any]) -> dict[str, Any]:
     from yourcall.channels.push.encryption import LONGEST_TEXT as ROOM
 
     short = {"text": cut(str(word["text"]), LONGEST_TEXT // 4)}
-    steps: list[dict[str, Any]] = [{}, short, {"buttons": []}, {"text": "", "title": "An agent waits for you"}]
+    # The verdict is short and ours: it fits, whatever the agent wrote.
+    bare = {"text": warned(word["risk"]), "title": "An agent waits for you"}
+    steps: list[dict[str, Any]] = [{}, short, {"buttons": []}, bare]
     for less in steps:
         word = {**word, **less}
         if len(msgspec.json.encode(word)) <= ROOM:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from yourcall.channels.buttons import PARTLY
 from yourcall.channels.channel import Notice
-from yourcall.channels.notice import WORDS, visible
+from yourcall.channels.notice import WORDS, visible, warned
 from yourcall.channels.telegram.api import LONGEST_TEXT
 from yourcall.channels.telegram.draft import Draft, paged
 from yourcall.core.safety import LASTS
@@ -91,6 +91,8 @@ def compose(spans: Sequence[Span]) -> Message:
 def told(notice: Notice, draft: Draft | None = None) -> tuple[Message, list[File]]:
     """The message for a notice, and the files that hold what it has no room for."""
     spans = _heading(notice)
+    if notice.standing == "open" and (warning := warned(notice.risk)):
+        spans += [Span("\n"), Span(warning, "bold")]
     files: list[File] = []
     if len(notice.prompts) > 1:
         for number, prompt in enumerate(notice.prompts, 1):

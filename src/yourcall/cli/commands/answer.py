@@ -6,6 +6,7 @@ Rule: exit 0 means *confirmed* and nothing less; an answer that may have been gi
 from __future__ import annotations
 
 import json
+import sys
 import time
 from pathlib import Path
 from typing import Any, NoReturn
@@ -14,10 +15,11 @@ import click
 
 from yourcall.cli.client import Interrupted, Reply, call, get, refusal
 from yourcall.cli.instance import Instance, Problem, pass_place
-from yourcall.cli.requests import Typed, complete_id, complete_option, fetch, understood
+from yourcall.cli.requests import Typed, complete_id, complete_option, fetch, judged, understood
 from yourcall.cli.terminal.render import clock, safe, span, style
 from yourcall.cli.views import Moment, Prompt, Result, read
 from yourcall.core.identity import desk_word
+from yourcall.server.choosing import EFFECT_WORDS
 
 # The word of a verdict -> the exit code that scripts rely on: never changed, only added to.
 EXIT_CODES = {
@@ -61,7 +63,7 @@ Examples:
 @click.option("--input", "edited", metavar="JSON", help="Allow with this input instead; - reads it from stdin.")
 @click.option("--set", "sets", metavar="Q=OPT[,OPT]", multiple=True, help="Answer one of several questions.")
 @click.option("--set-text", "texts", metavar="Q=TEXT", multiple=True, help="Answer one of several in free text.")
-@click.option("--sure", is_flag=True, help="Say it twice, for a prompt that a rule put on hold.")
+@click.option("--sure", is_flag=True, help="Confirm what needs it: a rule's hold, a risky yes, one that lasts.")
 @click.option("--wait", type=click.FloatRange(0), metavar="S", help="Stay this long for proof.  [default: 10]")
 @click.option("--no-wait", is_flag=True, help="Hand it over and leave.")
 @click.option("--json", "as_json", is_flag=True, help="Print the daemon's reply.")
@@ -82,7 +84,8 @@ def command(
 ) -> None:
     """Answer the prompt ID (its first letters are enough) with OPTION: an option's id, its label, or a word
     such as allow or deny. Where you may choose several: o1,o4. Where several questions are asked: QUESTION=OPTION
-    for each. Says what became of it: confirmed, too late (and who was first), bounced, unsure."""
+    for each. In a terminal it asks before it sends a risky yes or one that lasts; --sure says yes to that. Says
+    what became of it: confirmed, too late (and who was first), bounced, unsure."""
     if no_wait and wait is not None:
         raise click.UsageError("--wait and --no-wait contradict each other; give one of them.")
     if not words and text is None and not sets and not texts:
@@ -90,6 +93,8 @@ def command(
     patience = 0.0 if no_wait else 10.0 if wait is None else wait
     prompt = fetch(place.home, prompt_id)
     request = understood(prompt, Typed(words, question, text, edited, sets, texts), place)
+    if not sure and prompt.state == "open" and sys.stdin.isatty() and sys.stderr.isatty():
+        sure = _confirmed(place, prompt, request)
     request |= {"sure": "true"} if sure else {}
     began = time.monotonic()
     try:
@@ -107,6 +112,40 @@ def command(
         good = EXIT_CODES.get(result.result) in (0, 6)
         click.echo(style(line, "green" if result.result == "confirmed" else "") if good else line, err=not good)
     raise click.exceptions.Exit(EXIT_CODES.get(result.result, 5))
+
+
+def _confirmed(place: Instance, prompt: Prompt, request: dict[str, str]) -> bool:
+    """Ask the person for what the inbox and the phone ask for, too; nothing is sent without a yes. A script is not
+    asked: it was written in advance, and names what it means."""
+    why = due(place.home, prompt, request)
+    if not why:
+        return False
+    try:
+        if click.confirm(f"{safe(why)} Send it?", err=True):
+            return True
+    except click.Abort:
+        click.echo(err=True)
+    raise Problem("Nothing was sent.", 2)
+
+
+def due(home: Path, prompt: Prompt, request: dict[str, str]) -> str:
+    """Why this answer needs a confirmation, as the daemon judged it; empty if it needs none. A word that may mean
+    several options counts for each of them."""
+    given: dict[str, Any] = {name: json.loads(request[name]) for name in ("option", "choices") if name in request}
+    named = [given["option"]] if "option" in given else []
+    named += [word for picks in given.get("choices", {}).values() for word in picks]
+    words = {part.strip().casefold() for word in named for part in (word, *word.split(","))}
+    meant = [
+        option
+        for question in prompt.questions
+        for option in question.options
+        if words & {option.id.casefold(), " ".join(option.label.casefold().split()), option.effect}
+        or any(EFFECT_WORDS.get(word) == option.effect for word in words)
+    ]
+    reasons = {option.id: option.confirm_reason for option in meant if option.confirm}
+    if "input" in request and meant:
+        reasons = judged(home, prompt.id, request["input"]).confirm
+    return next((reasons[option.id] for option in meant if option.id in reasons), "")
 
 
 def give(home: Path, prompt_id: str, request: dict[str, str], patience: float) -> tuple[Reply, Result]:

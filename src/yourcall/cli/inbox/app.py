@@ -212,6 +212,19 @@ class Inbox(App[Pane]):
         self._book.told(message.prompt_id, message.result)
         self._draw_all()
 
+    def on_edit_judged(self, message: feed.EditJudged) -> None:
+        """The daemon has judged an edited command: the person hears its reason before they say yes to it."""
+        prompt = self._open()
+        if message.prompt_id not in self._book.prompts:
+            return
+        if prompt is None or prompt.id != message.prompt_id or self.query_one(TextField).display:
+            self._book.notes[message.prompt_id] = "Not sent: something else was done before it was judged."
+        elif message.judged is None:
+            self._book.notes[prompt.id] = f"Not sent: it could not be judged. {message.problem}"
+        else:
+            self._offer(prompt, form.edited(prompt, message.command, message.judged))
+        self._draw_card()
+
     def on_looked(self, message: feed.Looked) -> None:
         self._screens = {message.session_id: (message.screen, message.problem)}
         prompt = self._book.here()
@@ -382,8 +395,7 @@ class Inbox(App[Pane]):
     def _edit(self) -> None:
         """Another command than the one that was asked for."""
         prompt = self._open()
-        yes = prompt is not None and any(o.effect == "allow_once" for q in prompt.questions for o in q.options)
-        if prompt is not None and yes and prompt.fields.get("command") == prompt.command != "":
+        if prompt is not None and form.edits(prompt) is not None:
             self._type(prompt.id, "", "Allow this command instead", "Enter goes on", prompt.command)
 
     def _type(self, prompt_id: str, question_id: str, title: str, ends: str, text: str) -> None:
@@ -406,7 +418,10 @@ class Inbox(App[Pane]):
             self._draw_card()
             return
         if not message.question_id:
-            self._offer(prompt, form.edited(prompt, message.text))
+            if message.text.strip():
+                self._book.notes[prompt.id] = "The edited command is being judged…"
+                feed.judge(self._place.home, prompt, message.text, self.post_message)
+                self._draw_card()
             return
         draft = self._book.draft(prompt)
         draft.texts[message.question_id] = message.text

@@ -19,7 +19,8 @@ from yourcall.cli.client import get, live
 from yourcall.cli.commands.answer import give
 from yourcall.cli.commands.watch import FIRST_RETRY, LONGEST_RETRY
 from yourcall.cli.instance import Problem
-from yourcall.cli.views import Prompt, Result, Session, read
+from yourcall.cli.requests import judged
+from yourcall.cli.views import Judged, Prompt, Result, Session, read
 
 # Twice a second looks alive; a look costs the daemon a capture of half a millisecond.
 LOOK_S = 0.5
@@ -61,6 +62,14 @@ class OutcomeReceived(Message):
     def __init__(self, prompt_id: str, result: Result) -> None:
         super().__init__()
         self.prompt_id, self.result = prompt_id, result
+
+
+class EditJudged(Message):
+    """What the daemon says of an edited command, or why it says nothing."""
+
+    def __init__(self, prompt_id: str, command: str, judged: Judged | None, problem: str = "") -> None:
+        super().__init__()
+        self.prompt_id, self.command, self.judged, self.problem = prompt_id, command, judged, problem
 
 
 class Looked(Message):
@@ -123,6 +132,20 @@ def answer(home: Path, prompt_id: str, fields: dict[str, str], post: Post) -> No
         post(OutcomeReceived(prompt_id, result))
 
     threading.Thread(target=run, name="inbox-answer", daemon=True).start()
+
+
+def judge(home: Path, prompt: Prompt, command: str, post: Post) -> None:
+    """Ask the daemon how risky this command is instead of the prompt's own."""
+
+    def run() -> None:
+        try:
+            verdict = judged(home, prompt.id, json.dumps(prompt.with_command(command)))
+        except Problem as problem:
+            post(EditJudged(prompt.id, command, None, problem.message))
+        else:
+            post(EditJudged(prompt.id, command, verdict))
+
+    threading.Thread(target=run, name="inbox-judge", daemon=True).start()
 
 
 class FeedReader:

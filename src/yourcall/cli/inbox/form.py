@@ -9,7 +9,7 @@ import json
 import re
 from dataclasses import dataclass, field
 
-from yourcall.cli.views import Option, Prompt, Question
+from yourcall.cli.views import Judged, Option, Prompt, Question
 
 REFUSES = frozenset({"deny", "stop"})
 ALLOWS = frozenset({"allow_once", "allow_session", "allow_always"})
@@ -88,17 +88,25 @@ def decide(prompt: Prompt, draft: Draft, question: Question, option: Option) -> 
     return Ready(option.label, _fields(choices, texts), twice(option, prompt.warning))
 
 
-def edited(prompt: Prompt, command: str) -> Ready | None:
-    """Another command than the one that was asked for, allowed once."""
-    question, fields = decision(prompt), prompt.fields
-    option = next((o for o in question.options if o.effect == "allow_once"), None) if question else None
-    if question is None or option is None or not command.strip():
+def edited(prompt: Prompt, command: str, judged: Judged) -> Ready | None:
+    """Another command than the one that was asked for, allowed once. `judged`: what the daemon says of it."""
+    found = edits(prompt)
+    if found is None or not command.strip():
         return None
+    question, option = found
     given = {
         "choices": json.dumps({question.id: [option.id]}),
-        "input": json.dumps({**fields, "command": command}),
+        "input": json.dumps(prompt.with_command(command)),
     }
-    return Ready(f"{option.label} `{command}`", given, "It is not what was asked for.")
+    why = judged.confirm.get(option.id) or (judged.risk.reason if judged.risk.level != "low" else "")
+    return Ready(f"{option.label} `{command}`", given, why or "It is not what was asked for.")
+
+
+def edits(prompt: Prompt) -> tuple[Question, Option] | None:
+    """The yes that another command may go with."""
+    question = decision(prompt)
+    option = next((o for o in question.options if o.effect == "allow_once"), None) if question else None
+    return (question, option) if question is not None and option is not None and prompt.editable_command else None
 
 
 def submit(prompt: Prompt, draft: Draft) -> Ready | None:

@@ -213,14 +213,12 @@ _SECRET_SETTING = re.compile(r"extraheader|token|passw|smtppass|secret", re.IGNO
 
 
 def _config_read(first: str, rest: list[str]) -> set[Effect]:
-    """One setting by its name is nobody's secret; all of them are the user's own files, too."""
-    wide = first in ("-l", "--list", "--get-regexp", "list") and "--local" not in rest
-    wide = (
-        wide
-        or bool({"--global", "--system"} & set(rest))
-        or (first == "get" and _has(rest, "", "--regexp", "--url"))
-    )
+    """One setting by its name is nobody's secret. A list of them is: headers and addresses hold tokens, of the
+    project's file as well as of the user's own."""
+    by_pattern = first == "get" and _has(rest, "", "--regexp", "--url")
+    several = first in ("-l", "--list", "--get-regexp", "list") or by_pattern
+    wide = (several and "--local" not in rest) or by_pattern or bool({"--global", "--system"} & set(rest))
     found: set[Effect] = {"read", "read_outside"} if wide else {"read"}
-    if any(_SECRET_SETTING.search(word) for word in rest):
+    if (several and "--name-only" not in rest) or any(_SECRET_SETTING.search(word) for word in rest):
         found.add("secrets")
     return found

@@ -12,7 +12,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from yourcall.core.safety import too_late
+from yourcall.agents.assess import assessed
+from yourcall.core.safety import confirmation, too_late
 from yourcall.model.prompts import Answer, Kind, Prompt, Question, Refused, Verdict, VerdictWord
 from yourcall.server.auth import Caller
 from yourcall.server.choosing import find, several
@@ -37,9 +38,12 @@ SAID_S = 1.0
 MOST_BEGUN = 100
 
 
-class Choice(Struct, frozen=True):
+class Choice(Struct, frozen=True, omit_defaults=True):
+    """`confirm`: why to ask the person once more before this one is sent; left out if there is no need."""
+
     value: str
     label: str
+    confirm: str = ""
 
 
 class TextInput(Struct, frozen=True, omit_defaults=True):
@@ -110,7 +114,9 @@ def interactive(prompt: Prompt, bodies: Bodies, place: int = 0) -> InteractivePr
     """This question of the prompt."""
     question = prompt.questions[place] if place < len(prompt.questions) else None
     form = len(prompt.questions) > 1
-    given = tool_input(bodies.body(prompt.request)) if prompt.tool is not None else None
+    body = bodies.body(prompt.request)
+    given = tool_input(body) if prompt.tool is not None else None
+    risk = assessed(prompt, body).risk
     asked = question.text if question is not None and (form or prompt.kind != "permission") else ""
     return InteractivePrompt(
         request_id=request_ids(prompt)[place],
@@ -119,7 +125,7 @@ def interactive(prompt: Prompt, bodies: Bodies, place: int = 0) -> InteractivePr
         description="\n\n".join(dict.fromkeys(part for part in (asked, prompt.body) if part)),
         tool_name=prompt.tool.name if prompt.tool is not None else None,
         tool_input=None if given is None or bytes(given) == b"null" else given,
-        options=tuple(Choice(option.id, option.label) for option in question.options) or None
+        options=tuple(Choice(o.id, o.label, confirmation(o, risk)) for o in question.options) or None
         if question is not None
         else None,
         text_input=_field(question),

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from yourcall.agents.assess import assessed
 from yourcall.agents.screen_spec import key_named
 from yourcall.core.option_keys import mixed
-from yourcall.model.prompts import Option, Prompt, Question, Refused
+from yourcall.core.safety import confirmation
+from yourcall.model.prompts import Option, Prompt, Question, Refused, Risk
 from yourcall.server.choosing import find
 from yourcall.server.contracts.rpc.views import preview, prompt_type, target
 from yourcall.server.contracts.rpc.wire import PtyOption, PtyPermission
@@ -48,13 +50,14 @@ class Dialog:
     def shown(self, bodies: Bodies) -> PtyPermission:
         prompt, question = self.prompt, self.question
         several = len(prompt.questions) > 1 or prompt.kind != "permission"
+        risk = assessed(prompt, bodies.body(prompt.request)).risk
         return PtyPermission(
             type=prompt_type(prompt, bodies),
             target=target(prompt, bodies),
             description=question.text if question is not None and several else prompt.title,
             preview=preview(prompt, bodies),
             options=tuple(
-                PtyOption(key, option.label, option.description or None, self._marked(place, option))
+                PtyOption(key, option.label, _about(option, risk), self._marked(place, option))
                 for place, (key, option) in enumerate(zip(self._keys(), self._options(), strict=True))
             ),
             session_id=prompt.session_id,
@@ -150,3 +153,8 @@ class Dialog:
         if self.question is not None and not refuses:
             return Moved()
         return DialogAnswer(dict(self._choices), dict(self._texts))
+
+
+def _about(option: Option, risk: Risk) -> str | None:
+    """What it does, and why it takes a confirmation elsewhere: this contract has no place for one."""
+    return " ".join(filter(None, (option.description, confirmation(option, risk)))) or None
