@@ -510,12 +510,9 @@ def test_a_cleared_session_goes_on_under_another_id(driven: Driven) -> None:
     ready = driven.next(first, "ready")
     assert "push" in ready["body"]
     assert driven.post(first, "send", text="/clear", as_command=True)[1]["result"] == "sent"
-    # Its new id is told with the next turn, or before; it is reached by both. What is said at that very moment may
-    # meet the pause of the old one, which is over: then it was not taken, and that is said.
+    # Its new id is told with the next turn, or before; it is reached by both, also at that very moment.
     words = driven.model.script("more", [TOUCH], [text("Made it.")])
-    until(
-        lambda: driven.post(first, "send", text=words)[1]["result"] in ("sent", "confirmed"), what="its readiness"
-    )
+    assert driven.post(first, "send", text=words)[1]["result"] in ("sent", "confirmed")
     (second,) = until(
         lambda: [s["id"] for s in driven.yourcall.http("GET", "/api/sessions")[1] if s["id"] != first],
         what="another id",

@@ -93,6 +93,7 @@ class Running:
         self.turn = asyncio.Lock()
         self.known: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.over = asyncio.Event()
+        self.former: set[str] = set()  # ids it went by: a word to one of them may still be on its way
         self.gave_up = ""
         self.asked: dict[str, asyncio.Future[RequestDone]] = {}
         self.unwritten: dict[str, list[AnyEvent]] = {}  # prompts whose answer is not on record as written yet
@@ -242,7 +243,10 @@ class StdioSessions:
     async def _heard(self, running: Running, line: bytes) -> None:
         """One line, and all that follows from it."""
         talk, piped = running.talk, running.piped
+        before = talk.session_id
         spoke = talk.hear(line, time.time())
+        if before and talk.session_id != before:
+            running.former.add(before)
         if not running.known.done() and self._taken(running):
             running.gave_up = f"it calls its session {talk.session_id}, and another one that runs has this name"
             talk.session_id = ""  # which is the other one's: nothing of this one is told
@@ -375,7 +379,7 @@ class StdioSessions:
 
     async def send(self, session: Session, text: str, as_command: bool = False) -> Verdict:
         """Tell it something while it works, or run one of its commands."""
-        running = self._of(session.id)
+        running = self._of(session.id, session.pid)
         if running is None:
             return Verdict("refused", "This session was not started by yourcall, or it has ended.")
         done: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -409,7 +413,7 @@ class StdioSessions:
 
     async def stop(self, session: Session) -> Verdict:
         """End the session and all that it runs."""
-        running = self._of(session.id)
+        running = self._of(session.id, session.pid)
         if running is None:
             ended = session.state == "ended"
             why = "This session has already ended." if ended else "yourcall didn't start this session."
@@ -429,11 +433,11 @@ class StdioSessions:
         )
 
     def speaking(self, session: Session) -> Speaking | None:
-        running = self._of(session.id)
+        running = self._of(session.id, session.pid)
         return running.talk.speaking if running else None
 
     async def _ask(self, session: Session, what: str, value: str) -> Verdict:
-        running = self._of(session.id)
+        running = self._of(session.id, session.pid)
         if running is None:
             return Verdict("refused", "This session was not started by yourcall, or it has ended.")
         async with running.turn:
@@ -462,8 +466,14 @@ class StdioSessions:
         named = new.talk.session_id
         return bool(named) and any(each.talk.session_id == named for each in self._running if each is not new)
 
-    def _of(self, session_id: str) -> Running | None:
-        return next((each for each in self._running if each.talk.session_id == session_id), None)
+    def _of(self, session_id: str, pid: int = 0) -> Running | None:
+        """The one that goes by this id; else the one that did until now (`/clear` gives another), if it is that
+        very process."""
+        for each in self._running:
+            if each.talk.session_id == session_id:
+                return each
+        same = (each for each in self._running if session_id in each.former and pid in (0, each.piped.pid))
+        return next(same, None)
 
     # --- what may be started --------------------------------------------------------------------------------
 
