@@ -51,10 +51,9 @@ from yourcall.server.views import LARGE
 # A reply that fits in one packet is not made smaller.
 SMALLEST_PACKED = 1400
 
-ASSETS = Path(__file__).parent / "assets"
-
-# The app as tools/build_app.py makes it; where it was not built, the small page beside it does.
-BUILT = ASSETS / "app"
+# The app as tools/build_app.py makes it.
+BUILT = Path(__file__).parent / "assets" / "app"
+UNBUILT = "The phone app isn't built. In yourcall's source folder, run `make web`, then start yourcall again.\n"
 
 # Said by us: the machine's own table knows some of these, or none.
 KINDS = {
@@ -66,6 +65,9 @@ KINDS = {
     ".txt": "text/plain",
     ".webmanifest": "application/manifest+json",
 }
+
+
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def _nothing() -> None:
@@ -94,7 +96,7 @@ def make_app(
 ) -> ASGIApp:
     """`devices` must be the same object for both apps: a code is made on one and used on the other."""
 
-    def endpoint(route: Route) -> Callable[[Request], Awaitable[Response]]:
+    def endpoint(route: Route) -> Endpoint:
         async def run(request: Request) -> Response:
             no = _not_allowed(route, request)
             if no is not None:
@@ -111,11 +113,11 @@ def make_app(
         return run
 
     offered = [route for route in ROUTES if local or route.key != "local"]
-    pages = {} if local else page_files()
+    pages = {} if local else page()
     app = Starlette(
         routes=[
             *(StarletteRoute(route.path, endpoint(route), methods=[route.method]) for route in offered),
-            *(StarletteRoute(path, _page(file), methods=["GET"]) for path, file in pages.items()),
+            *(StarletteRoute(path, serve, methods=["GET"]) for path, serve in pages.items()),
             WebSocketRoute(LIVE, _scoped("read", live(desk, devices, conversations, rules))),
             WebSocketRoute(INTERACTIVE, _scoped("read", feed.feed(desk, devices, ties))),
             *(
@@ -166,18 +168,26 @@ def _scoped(
     return run
 
 
+def page(folder: Path = BUILT) -> dict[str, Endpoint]:
+    """The app by the paths it is served at; where it was not built, a sentence that says how."""
+    return {path: _page(file) for path, file in page_files(folder).items()} or {"/": _unbuilt}
+
+
 @cache
-def page_files(folder: Path | None = None) -> dict[str, Path]:
-    """The files of the page by the path they are served at. Looked up, never joined: no path leads elsewhere."""
-    root = folder or (BUILT if (BUILT / "index.html").is_file() else ASSETS)
-    found = [file for file in (root.rglob("*") if root == BUILT else root.glob("*")) if file.suffix in KINDS]
-    files = {f"/{file.relative_to(root).as_posix()}": file for file in found}
-    if "/index.html" in files:
-        files["/"] = files.pop("/index.html")
-    return files
+def page_files(folder: Path = BUILT) -> dict[str, Path]:
+    """The files of the app by their paths. Looked up, never joined: no path leads elsewhere."""
+    if not (folder / "index.html").is_file():
+        return {}
+    found = [file for file in folder.rglob("*") if file.suffix in KINDS]
+    files = {f"/{file.relative_to(folder).as_posix()}": file for file in found}
+    return {"/": files.pop("/index.html"), **files}
 
 
-def _page(file: Path) -> Callable[[Request], Awaitable[Response]]:
+async def _unbuilt(_request: Request) -> Response:
+    return Response(UNBUILT, 503, {"Cache-Control": "no-cache"}, media_type="text/plain")
+
+
+def _page(file: Path) -> Endpoint:
     # Read now, a few hundred kB in all: an upgrade under a running daemon must not mix two versions of the app.
     packed = file.with_name(f"{file.name}.gz")
     plain, small = file.read_bytes(), packed.read_bytes() if packed.is_file() else None

@@ -1,6 +1,6 @@
 // The key of this browser: made when it is paired, kept in its own IndexedDB, and used to sign each request.
 // Rule: the private half cannot be read by anybody, this page included; there is no token and no cookie.
-// The page, the phone app and its service worker share this file.
+// The phone app and its service worker share this file.
 
 const NAME = "yourcall";
 const STORE = "key";
