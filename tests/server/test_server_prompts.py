@@ -94,6 +94,18 @@ def test_closed_prompts_are_history_and_come_in_pages(house: House) -> None:
             assert wrong.partition("=")[0] in got.json()["error"]
 
 
+def test_the_status_counts_what_is_listed(house: House) -> None:
+    for number in range(4):
+        house.ask(f"p{number}", at=float(number))
+    house.post(DialogClosed(9.0, "p3", "busy"))
+    with house.http(house.token()) as phone:
+        phone.post("/api/prompts/p0/answer", json={"option": "allow"})
+        listed = [each["state"] for each in phone.get("/api/prompts").json()]
+        status = phone.get("/api/status").json()
+        assert status["prompts"] == {state: listed.count(state) for state in set(listed)}
+        assert status["sessions"] == len(phone.get("/api/sessions").json())
+
+
 def test_the_beginning_of_an_id_will_do_if_it_is_unique(house: House) -> None:
     for name in ("abc1", "abc2", "xyz", "xyz1"):
         house.ask(name)

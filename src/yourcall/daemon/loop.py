@@ -23,6 +23,7 @@ from yourcall.model.prompts import Answer, Prompt, Verdict
 from yourcall.store.facts import Encoded, encode
 from yourcall.store.problem import StoreProblem
 from yourcall.store.sqlite import Change, Fact, Store
+from yourcall.system.turnstile import Turnstile
 
 T = TypeVar("T")
 
@@ -118,6 +119,7 @@ class Loop:
         self._turns: deque[_Turn] = deque()
         self._ahead: Exception | None = None  # why the state is not what is on disk
         self._perform = perform
+        self._turnstile = Turnstile()
         self._failed = failed
         prompts, sessions = store.live()
         self.state.take(Step(prompts=tuple(prompts), sessions=tuple(sessions)))
@@ -146,6 +148,8 @@ class Loop:
         if facts:
             # No await between step and record: facts reach the log in the order in which they were decided.
             await self._record(facts, urgent)
+            # Those that one commit has written go on one after the other, with other people's requests in between.
+            await self._turnstile.turn()
         for command in done.commands:
             self._perform(command)
         if urgent and done.commands:

@@ -15,7 +15,6 @@ import secrets
 import socket
 import struct
 import time
-from collections import deque
 from collections.abc import Awaitable
 from pathlib import Path
 from typing import Protocol
@@ -28,6 +27,7 @@ from yourcall.model.events import AnswerNotWritten, AnswerWritten, AnyEvent, Dia
 from yourcall.system.connections import BACKLOG, Crowd, Guest, peer_of, share
 from yourcall.system.peer import boot_seconds, peer_pid
 from yourcall.system.sockets import bind_unix
+from yourcall.system.turnstile import Turnstile
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +39,7 @@ LARGEST_ENV = 64 * 1024
 LARGEST_PAYLOAD = 32 * 1024 * 1024
 RULED_S = 2.0  # so long a hook waits for the rules (`DAEMON_S` in hook/ruling.py)
 MOST_CONNECTIONS = 2_000  # a hook has one; of those that have not greeted us yet, the oldest makes room
+AT_ONCE = 16  # looks at the processes behind a connection in one turn of the loop; each takes 0.3 ms
 HOLDER_BACK_S = 3.0  # a hook tries to reconnect every half second; after this it is not coming back
 
 
@@ -54,29 +55,6 @@ class HookSink(Protocol):
     async def agent_died(self, prompt_id: str) -> None: ...
 
 
-class Turnstile:
-    """Lets one through in each turn of the event loop, in the order in which they came: a crowd of hooks that come
-    at once is served between other people's requests, not before them."""
-
-    def __init__(self) -> None:
-        self._waiting: deque[asyncio.Future[None]] = deque()
-
-    async def turn(self) -> None:
-        loop = asyncio.get_running_loop()
-        mine = loop.create_future()
-        self._waiting.append(mine)
-        if len(self._waiting) == 1:
-            self._next()
-        await mine
-
-    def _next(self) -> None:
-        while self._waiting and self._waiting[0].done():
-            self._waiting.popleft()  # let through, or gone
-        if self._waiting:
-            self._waiting[0].set_result(None)
-            asyncio.get_running_loop().call_soon(self._next)
-
-
 class Hooks:
     """All hook connections that are open, and the requests they hold."""
 
@@ -89,7 +67,7 @@ class Hooks:
         self._handed: set[tuple[str, str]] = set()  # (prompt, answer): once handed over, never "not handed over"
         self._crowd = Crowd(share(MOST_CONNECTIONS, 2))
         self._tasks: set[asyncio.Task[None]] = set()
-        self._turnstile = Turnstile()
+        self._door, self._turnstile = Turnstile(AT_ONCE), Turnstile()
 
     async def serve(self, home: Path) -> asyncio.AbstractServer:
         def protocol() -> asyncio.StreamReaderProtocol:
@@ -171,7 +149,8 @@ class Hooks:
                 await writer.wait_closed()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, guest: Guest) -> None:
-        callers = callers_of(writer)  # now: a hook that only informs is gone in a moment
+        await self._door.turn()
+        callers = callers_of(writer)  # before it is heard: a hook that only informs is gone in a moment
         async with asyncio.timeout(GREETING_S):
             agent, call = await _greeting(reader, self._informing)
         call = replace(call, callers=callers)

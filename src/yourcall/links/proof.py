@@ -27,6 +27,7 @@ from yourcall.links.transcripts import MOST_AT_ONCE, Tail
 from yourcall.model.events import AnyEvent, CallBound, CallSettled, DialogClosed, DialogStillOpen, SessionEnded
 from yourcall.model.prompts import Prompt
 from yourcall.model.sessions import Session
+from yourcall.system.turnstile import Turnstile
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +40,7 @@ IGNORED_S = 3.0  # a dialog that is still the same this long after the agent rea
 RECORD_S = 2.0  # a finished call is in the transcript about 0.2 s later; after this we go by the hook alone
 LAST_LOOK_S = 0.3
 ABSENT_S = 10.0  # a session that is not known for so long ended before its prompt was told of
+AT_ONCE = 8  # a look takes 0.3 ms; 200 prompts that came together would look together
 PRESSED_S = 1.0  # who pressed a key has told by then what became of it
 
 
@@ -60,8 +62,12 @@ def _around(call: CallSeen, prompt: Prompt) -> bool:
 class PromptWatch:
     """One prompt under observation. `nudge()` makes it look now."""
 
-    def __init__(self, teller: EventSink, agent: Agent, prompt_id: str) -> None:
+    def __init__(
+        self, teller: EventSink, agent: Agent, prompt_id: str, turnstile: Turnstile | None = None
+    ) -> None:
+        """`turnstile`: of a crowd of prompts that are looked after, a few look in each turn of the loop."""
         self._teller = teller
+        self._turnstile = turnstile or Turnstile(AT_ONCE)
         self._agent = agent
         self._id = prompt_id
         self._wake = asyncio.Event()
@@ -89,6 +95,7 @@ class PromptWatch:
                 pass
 
     async def _looked(self) -> Prompt | None:
+        await self._turnstile.turn()
         try:
             return await self.look()
         except Exception:  # not the last look for that: nobody else would see how it ends
@@ -160,6 +167,8 @@ class PromptWatch:
 
     def _bind(self, prompt: Prompt) -> str:
         """The oldest call alike that no other prompt has, and that was not over before this prompt opened."""
+        if not self._calls:
+            return ""
         taken = {p.call_id for p in self._teller.state.of_session(prompt.session_id) if p.id != prompt.id}
         ends = {call_id: result.at for call_id, result in self._results.items()}
         calls = [
@@ -259,6 +268,7 @@ class PromptWatches:
     def __init__(self, teller: EventSink, agent_of: Callable[[str], Agent | None]) -> None:
         self._teller = teller
         self._agent_of = agent_of
+        self._turnstile = Turnstile(AT_ONCE)
         self._running: dict[str, PromptWatch] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -269,7 +279,7 @@ class PromptWatches:
         if prompt.id in self._running:
             self._running[prompt.id].nudge()
         elif agent is not None and unsettled(prompt):
-            watch = self._running[prompt.id] = PromptWatch(self._teller, agent, prompt.id)
+            watch = self._running[prompt.id] = PromptWatch(self._teller, agent, prompt.id, self._turnstile)
             task = asyncio.create_task(self._run(prompt.id, watch))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)

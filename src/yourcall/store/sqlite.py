@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
@@ -52,6 +53,8 @@ _NOT_CLOSED = f"state NOT IN ({', '.join(repr(state) for state in sorted(CLOSED)
 # Each of these must use an index; the tests ask SQLite for the plan.
 LIVE_PROMPTS = "SELECT id, row FROM prompts WHERE live = 1 ORDER BY opened_at"
 LIVE_SESSIONS = "SELECT id, row FROM sessions WHERE live = 1 ORDER BY id"
+LIVE_STATES = "SELECT state FROM prompts WHERE live = 1 ORDER BY opened_at"
+LIVE_COUNT = "SELECT count(*) FROM sessions WHERE live = 1"
 LAST_SEQ = (
     f"SELECT max(coalesce((SELECT max(seq) FROM log WHERE seq <= {SETTINGS_FROM}), 0),"  # noqa: S608
     " coalesce((SELECT value FROM meta WHERE key = 'seq'), 0))"
@@ -161,6 +164,10 @@ class Store:
     def live(self) -> tuple[list[Prompt], list[Session]]:
         """What a restarted daemon must know: prompts that are not settled, sessions that are not over."""
         return self._decoded(PROMPT, LIVE_PROMPTS), self._decoded(SESSION, LIVE_SESSIONS)
+
+    def counts(self) -> tuple[dict[str, int], int]:
+        """How many prompts `live` has in each state, and how many sessions: without reading a row of them."""
+        return Counter(state for (state,) in self._rows(LIVE_STATES)), self._rows(LIVE_COUNT)[0][0]
 
     def prompt(self, prompt_id: str) -> Prompt | None:
         return next(iter(self._decoded(PROMPT, ONE_PROMPT, prompt_id)), None)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections import Counter
 from collections.abc import Mapping
 
 import msgspec
@@ -159,13 +158,11 @@ async def read_log(call: Call) -> Reply | Refusal:
 
 
 async def status(call: Call) -> Reply | Refusal:
-    prompts, sessions = call.desk.store.live()
-    waiting = Counter(prompt.state for prompt in prompts if prompt.state not in CLOSED)
+    states, sessions = call.desk.store.counts()
+    waiting = {state: count for state, count in states.items() if state not in CLOSED}
     paused = call.rules is not None and call.rules.paused
     store = call.desk.store
-    return Reply(
-        Status(__version__, store.last_seq, dict(waiting), len(sessions), paused, head_view(store.head()))
-    )
+    return Reply(Status(__version__, store.last_seq, waiting, sessions, paused, head_view(store.head())))
 
 
 def find_prompt(store: Rows, name: str) -> Prompt | Refusal:

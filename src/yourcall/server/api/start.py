@@ -102,7 +102,7 @@ async def give(
     verdict, _ = await desk.answer(waiting.id, answer, TAKEN_S)
     if verdict.result == "bounced" or (verdict.result, verdict.by) == ("too_late", "agent"):
         # The pause was over (it was cleared, or woke by itself) and nothing was written: said as to one at work.
-        return await voice.send(session, text)
+        return await voice.send(session, text, False)
     return verdict
 
 

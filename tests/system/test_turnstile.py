@@ -1,11 +1,11 @@
-"""Hooks that come all at once are taken one in each turn of the event loop."""
+"""A crowd that comes at once is served a few in each turn of the event loop."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
 
-from yourcall.links.hooks import Turnstile
+from yourcall.system.turnstile import Turnstile
 
 
 def test_others_run_between_any_two_that_wait() -> None:
@@ -56,3 +56,24 @@ def test_one_alone_does_not_wait_at_all() -> None:
         raise AssertionError("it waited")
 
     asyncio.run(run())
+
+
+def test_a_few_may_pass_in_each_turn() -> None:
+    async def run() -> list[int]:
+        turnstile, passed, sizes = Turnstile(4), list[int](), list[int]()
+
+        async def hook(number: int) -> None:
+            await turnstile.turn()
+            passed.append(number)
+
+        hooks = [asyncio.ensure_future(hook(number)) for number in range(20)]
+        while not all(each.done() for each in hooks):
+            before = len(passed)
+            await asyncio.sleep(0)
+            sizes.append(len(passed) - before)
+        assert passed == list(range(20))
+        return sizes
+
+    sizes = asyncio.run(run())
+    assert max(sizes) == 4
+    assert sum(sizes) == 20
