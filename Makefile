@@ -5,7 +5,7 @@ BIN := .venv/bin
 # What the tests drive, besides the agents.
 TEST_PROGRAMS := tmux npm chromium git zsh dash busybox rg nginx
 # The tests that start no daemon and no agent; half of them are readings of screens.
-FAST := tests/conformance tests/core tests/daemon/rules tests/docs tests/machine tests/rules tests/server tests/store
+FAST := tests/conformance tests/core tests/daemon/rules tests/docs tests/machine tests/rules tests/server tests/store tests/system
 
 help:            ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 20

@@ -232,6 +232,21 @@ def test_a_command_is_allowed_as_edited(desk: Desk) -> None:
     }
 
 
+def test_a_command_that_was_edited_into_a_risky_one_says_why(desk: Desk) -> None:
+    _, held = desk.asks("Bash", command="npm test", description="Run")
+    pane = desk.inbox()
+    shown(pane, "a  Allow")
+    pane.key("e")
+    shown(pane, "Allow this command instead")
+    pane.text("; rm -rf /srv/x")
+    pane.key("Enter")
+    shown(pane, "It deletes files, or work.", "Press y for yes")
+    pane.key("n")
+    pane.wait_until(lambda screen: "Press y for yes" not in screen)
+    assert held.process.poll() is None
+    assert [p["state"] for p in desk.yc.prompts()] == ["open"]
+
+
 def test_several_questions_with_marks_and_words(desk: Desk) -> None:
     _, held = desk.asks("AskUserQuestion", questions=COLOURS)
     pane = desk.inbox()
