@@ -856,9 +856,11 @@ export interface RequestsChoice {
   effect: "allow_always" | "allow_once" | "allow_session" | "choose" | "deny" | "reply" | "stop";
 }
 
+/** `confirm`: why to ask the person once more before this one is sent; left out if there is no need. */
 export interface ConvertChoice {
   value: string;
   label: string;
+  confirm: string;
 }
 
 export type LiveNews = Hello | PromptNews | SessionNews | EntriesNews | PauseNews;
