@@ -89,11 +89,67 @@ def test_what_was_not_on_the_screen_is_not_allowed_by_a_tap(yc: Yourcall, agent:
     page.sees("value_499 = read(options")
     page.touch(page.find("Hold"))
     assert state(yc, "unseenaaa2") == "open"
-    page.js("scrollTo(0, 0)")
+    page.js(f"scrollTo(0, 0); {TWO_FRAMES}")
     scroll_to_the_end(page)
     page.loses("lines not shown")
     page.tap("Allow")
     until(lambda: state(yc, "unseenaaa2") != "open", what="the answer")
+
+
+# One line of a command that is some eight screens high on a small phone.
+LONG_LINE = "echo " + " ".join(f"part-{n}" for n in range(980))
+
+
+def jump_to_the_end(page: Page) -> None:
+    page.js(f"scrollTo(0, document.body.scrollHeight); {TWO_FRAMES}")
+    page.js(f"scrollTo(0, document.body.scrollHeight); {TWO_FRAMES}")
+
+
+def test_a_long_line_is_read_only_when_all_of_it_was_on_the_screen(
+    yc: Yourcall, agent: Agent, opens: Opens
+) -> None:
+    page = opens(width=360, height=740)
+    agent.bash("oneline222", LONG_LINE)
+    page.js("location.hash = '#/p/oneline222'")
+    page.sees("not shown")
+    jump_to_the_end(page)
+    page.touch(page.find("Hold to allow", ".bar"))
+    assert state(yc, "oneline222") == "open"
+    page.js(f"scrollTo(0, 0); {TWO_FRAMES}")
+    scroll_to_the_end(page)
+    page.loses("not shown")
+    page.tap("Allow", ".bar")
+    until(lambda: state(yc, "oneline222") != "open", what="the answer")
+
+
+def test_a_row_that_is_higher_than_the_window_is_read_from_its_top_to_its_bottom(
+    yc: Yourcall, agent: Agent, opens: Opens
+) -> None:
+    """Each invisible character is shown by its number: the row is one, and several screens high."""
+    page = opens(width=360, height=740)
+    agent.bash("tallrow222", f"echo {chr(0x200B) * 390}")
+    page.js("location.hash = '#/p/tallrow222'")
+    page.sees("Not shown in full")
+    jump_to_the_end(page)
+    page.sees("Not shown in full")
+    page.js(f"scrollTo(0, 0); {TWO_FRAMES}")
+    scroll_to_the_end(page)
+    page.loses("Not shown in full")
+
+
+def test_a_plan_of_one_long_line_is_read_only_when_all_of_it_was_on_the_screen(
+    yc: Yourcall, agent: Agent, opens: Opens
+) -> None:
+    page = opens(width=360, height=740)
+    plan = " ".join(f"step-{n}" for n in range(980))
+    agent.raises("PermissionRequest", "longplan22", tool_name="ExitPlanMode", tool_input={"plan": plan})
+    page.js("location.hash = '#/p/longplan22'")
+    page.sees("not shown")
+    jump_to_the_end(page)
+    page.sees("not shown")
+    page.js(f"scrollTo(0, 0); {TWO_FRAMES}")
+    scroll_to_the_end(page)
+    page.loses("not shown")
 
 
 def test_a_hold_allows_what_it_says_was_not_shown(yc: Yourcall, agent: Agent, opens: Opens) -> None:
@@ -256,6 +312,25 @@ def test_several_are_allowed_only_after_all_were_seen(yc: Yourcall, agent: Agent
     scroll_to_the_end(page)
     page.tap("Allow 2", ".bar")
     for name in ("seenaaaaa2", "seenbbbbb2"):
+        until(lambda name=name: state(yc, name) != "open", what="the answers")
+
+
+def test_several_are_not_allowed_while_the_middle_of_a_long_line_was_not_seen(
+    yc: Yourcall, agent: Agent, opens: Opens
+) -> None:
+    page = opens(width=360, height=740)
+    agent.bash("batchlong2", LONG_LINE)
+    agent.bash("batchshrt2", "npm test")
+    page.sees("npm test")
+    page.js("location.hash = '#/batch'")
+    page.sees("not shown")
+    jump_to_the_end(page)
+    page.sees("not shown")
+    assert page.box("Allow", ".bar") is None  # there, but it takes no tap
+    page.js(f"scrollTo(0, 0); {TWO_FRAMES}")
+    scroll_to_the_end(page)
+    page.tap("Allow 2", ".bar")
+    for name in ("batchlong2", "batchshrt2"):
         until(lambda name=name: state(yc, name) != "open", what="the answers")
 
 

@@ -57,17 +57,25 @@ export function readingOf(card: Card): Reading {
   return fresh;
 }
 
-/** For what is drawn in one piece: its rows are seen in proportion to what is seen of its height. */
+// A row of what is drawn in one piece may be higher than the window: it is seen in this many parts.
+const PARTS = 20;
+
+/** For what is drawn in one piece: its rows are seen in proportion to what is seen of its height, each one whole. */
 export function watched(element: HTMLElement, what: { reading: Reading; part: string; rows: number } | undefined): { update(next: typeof what): void; destroy(): void } {
   let now = what;
   let due = false;
+  let parts = new Uint8Array(0);
   const look = (): void => {
     due = false;
     const { top, bottom, height } = element.getBoundingClientRect();
-    if (!now || !height) return;
-    const to = (Math.min(bottom, innerHeight - now.reading.inset + 1) - top) / height;
-    const from = (Math.max(top, 0) - top) / height;
-    if (to > from) now.reading.saw(now.part, Math.floor(from * now.rows), bottom <= innerHeight - now.reading.inset + 1 ? now.rows : Math.floor(to * now.rows));
+    if (!now || !height || document.hidden) return;
+    const end = innerHeight - now.reading.inset + 1;
+    const [from, to] = [(Math.max(top, 0) - top) / height, (Math.min(bottom, end) - top) / height];
+    if (to <= from) return;
+    parts.fill(1, Math.ceil(from * parts.length), bottom <= end ? parts.length : Math.floor(to * parts.length));
+    for (let row = 0; row < now.rows; row++) {
+      if (parts.subarray(row * PARTS, (row + 1) * PARTS).every(Boolean)) now.reading.saw(now.part, row, row + 1);
+    }
   };
   const soon = (): void => {
     if (!due) requestAnimationFrame(look);
@@ -76,6 +84,7 @@ export function watched(element: HTMLElement, what: { reading: Reading; part: st
   const watcher = new ResizeObserver(soon);
   const begin = (): void => {
     now?.reading.expect(now.part, now.rows);
+    if (parts.length !== (now?.rows ?? 0) * PARTS) parts = new Uint8Array((now?.rows ?? 0) * PARTS);
     soon();
   };
   watcher.observe(element);

@@ -30,3 +30,35 @@ export function textRows(text: string): TextRow[] {
   for (const line of text.split("\n")) rowPieces(line).forEach((piece, n) => out.push({ text: piece, more: n > 0 }));
   return out;
 }
+
+export interface Coloured {
+  text: string;
+  kind: string;
+}
+
+/** The same rows of a text that is in coloured parts: as many, and each with its colours. */
+export function colouredRows(parts: readonly Coloured[]): Coloured[][] {
+  const all = parts.map((part) => part.text).join("");
+  const out: Coloured[][] = [];
+  let [part, used] = [0, 0];
+  for (const line of all.split("\n")) {
+    for (const piece of rowPieces(line)) {
+      const row: Coloured[] = [];
+      let left = piece.length;
+      while (left > 0) {
+        const { text, kind } = parts[part]!;
+        const taken = text.slice(used, used + left);
+        if (taken) row.push({ text: taken, kind });
+        left -= taken.length;
+        used += taken.length;
+        if (used >= text.length) [part, used] = [part + 1, 0];
+      }
+      out.push(row);
+    }
+    // The line break itself.
+    while (part < parts.length && used >= parts[part]!.text.length) [part, used] = [part + 1, 0];
+    used++;
+    while (part < parts.length && used >= parts[part]!.text.length) [part, used] = [part + 1, 0];
+  }
+  return out;
+}

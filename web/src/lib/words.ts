@@ -145,7 +145,7 @@ export const sent = (effect: Option["effect"], label: string, agent: string): st
 
 /** What of a body was not on the screen. */
 export const unseenWords = (unseen: number, total: number): string =>
-  `${unseen.toLocaleString()} of ${total.toLocaleString()} ${total === 1 ? "line" : "lines"} not shown`;
+  total === 1 ? "Not shown in full" : `${unseen.toLocaleString()} of ${total.toLocaleString()} lines not shown`;
 
 /** What a permission is for, without the agent's name: the heading over a command or a change. */
 export function what(prompt: PromptView): string {
