@@ -100,7 +100,8 @@ def scenes(page: Page, agent: Agent, other: Agent) -> Any:
     page.sees("It follows the kite")
     time.sleep(SETTLED)
     yield "talk"
-    page.tap("Terminal", "main")
+    page.tap("More", ".thread-top")
+    page.tap("Terminal", ".sheet")
     page.sees("as it looks on your computer")
     time.sleep(SETTLED)
     yield "terminal"
@@ -137,12 +138,12 @@ def scenes(page: Page, agent: Agent, other: Agent) -> Any:
     yield "form"
     see(page, "", "prices.py")
     page.tap("Allow", "li[data-id=picbashaa2]")
-    page.sees("On its way")
+    page.sees("on its way")
     page.js("scrollTo(0, 0)")
     yield "answered"
     page.line(False)
     page.tap("Deny", "li[data-id=picdanger2]")
-    page.sees("is sent when the line is back")
+    page.sees("is sent when the connection is back")
     page.js("scrollTo(0, 0)")
     yield "offline"
     page.line(True)
@@ -189,13 +190,13 @@ def scenes(page: Page, agent: Agent, other: Agent) -> Any:
     yield "long"
     see(page, "p/pichidden2", "U+200B")
     yield "hidden"
-    see(page, "p/nobodyaaa2", "forgotten")
+    see(page, "p/nobodyaaa2", "not on record")
     yield "gone"
     see(page, "s/nobody", "ession")
     yield "gone-session"
     see(page, "devices", "Add a device")
     page.tap("Pause all rules")
-    page.sees("Nothing is decided by rule")
+    page.sees("Rules decide nothing now")
     time.sleep(SETTLED)
     yield "paused-settings"
     see(page, "", "Rules are paused")

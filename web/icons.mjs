@@ -9,7 +9,7 @@ import { join } from "node:path";
 const here = (name) => new URL(name, import.meta.url).pathname;
 const svg = readFileSync(here("public/icon.svg"), "utf8");
 // A platform cuts these to its own shape: the picture fills the square, and stays in its middle.
-const full = svg.replace('rx="116" ', "").replace(/(<path|<circle)/g, '<g transform="translate(51 51) scale(.8)">$1').replace(/(linejoin="round"\/>|fill="#37c383"\/>)/g, "$1</g>");
+const full = svg.replace('rx="116" ', "").replace(/(<path|<circle)/g, '<g transform="translate(51 51) scale(.8)">$1').replace(/(linejoin="round"\/>|fill="#f4f5f7"\/>)/g, "$1</g>");
 
 // One colour: Android uses the shape alone, in the status bar.
 const shape = (drawn) => `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="#fff" stroke-width="2" stroke-linecap="round" stroke-linejoin="round">${drawn}</svg>`;

@@ -288,7 +288,9 @@ class Page:
             if (!found) return null;
             const r = found.getBoundingClientRect();
             const over = document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2);
-            return {{ x: r.x, y: r.y, width: r.width, height: r.height, clear: found.contains(over) }};
+            return {{ x: r.x, y: r.y, width: r.width, height: r.height, clear: found.contains(over),
+                // On a wide page the list scrolls by itself.
+                side: found.closest(".list-side") !== null }};
         }})()""")
 
     def find(self, label: str, within: str = "body") -> dict[str, float]:
@@ -298,7 +300,10 @@ class Page:
             nonlocal last, since
             now = self.box(label, within)
             if now and not now["clear"]:  # outside of what is seen, or behind a bar
-                self.js(f"scrollBy(0, {now['y']} - innerHeight / 2)")
+                by = now["y"] - self.js("innerHeight") / 2
+                self.js(
+                    f"({'document.querySelector(`.list-side`)' if now['side'] else 'window'}).scrollBy(0, {by})"
+                )
             if now != last:
                 last, since = now, time.monotonic()
             return now if now and now["clear"] and time.monotonic() - since > STEADY else None

@@ -59,7 +59,7 @@ def test_an_answer_that_bounced_brings_the_card_back_with_the_reason(
     line = agent.bash("bounceaaa2", "npm test")
     page.tap("Allow")
     line.sendall(f"unwritten {answer_id(line)} busy\n".encode())
-    page.sees("It came back: the agent's dialog could not be seen to be open")
+    page.sees("Not delivered: the agent's dialog could not be seen to be open")
     assert story(yc, "bounceaaa2")["state"] == "open"
     page.tap("Deny")
     assert answered(line)["decision"]["behavior"] == "deny"
@@ -70,7 +70,7 @@ def test_answered_at_the_desk_says_so_and_takes_the_buttons_away(agent: Agent, o
     held = agent.asks("Bash", command="npm test")
     page.find("Allow")
     agent.goes_on(held, source="user_temporary")
-    page.sees("Answered at the desk at ")
+    page.sees("Answered at the computer at ")
     assert page.box("Allow") is None
     assert page.box("Deny") is None
 
@@ -294,7 +294,7 @@ def test_nothing_moves_while_a_finger_is_down_and_a_moved_button_takes_no_press(
     box = page.find("Round", "li[data-id=fingerbbb2]")
     page.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": 300, "y": 24}])
     agent.goes_on(held, source="user_temporary")
-    page.sees("Answered at the desk")
+    page.sees("Answered at the computer")
     before = page.js("performance.now()")
     until(lambda: page.js("performance.now()") > before + 500, what="half a second, in which the list could move")
     now = page.box("Round", "li[data-id=fingerbbb2]")
@@ -374,7 +374,7 @@ def test_a_list_from_before_the_answer_does_not_say_that_it_came_back(agent: Age
     page.js("window.lists.forEach((list) => list.comes())")
     page.sees("Live")
     page.sees("n its way to Claude…")
-    assert "came back" not in page.text()
+    assert "Not delivered" not in page.text()
 
 
 # A feed that opens late, as on a slow line: the page's first ones wait for the test's word.
@@ -493,7 +493,7 @@ def test_an_answer_that_did_arrive_before_the_desk_won_is_not_said_to_be_unsent(
     page.line(True)
     page.js("window.bad = false")
     page.sees("It is not known whether “Allow” arrived in time.")
-    page.sees("Answered at the desk")
+    page.sees("Answered at the computer")
     assert "was not sent" not in page.text()
 
 

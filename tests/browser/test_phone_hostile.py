@@ -120,7 +120,7 @@ def test_an_address_is_opened_only_after_it_was_named(agent: Agent, opens: Opens
 def test_letters_that_hide_are_shown_and_need_a_hold(agent: Agent, opens: Opens) -> None:
     page = opens()
     agent.bash("hiddenaaa2", "echo safe\u200b \u202etxt.exe\u2066 \x1b[8mgone\x1b[0m caf\u00e9 e\u0301")
-    text = page.sees("It holds letters that cannot be seen.")
+    text = page.sees("Contains invisible characters.")
     for name in ("U+200B", "U+202E", "U+2066", "U+001B"):
         assert name in text
     assert "café" in text

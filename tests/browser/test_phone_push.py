@@ -272,7 +272,7 @@ def test_a_test_is_sent_to_this_phone_and_shown_although_the_app_is_in_front(
         page.call("Emulation.setFocusEmulationEnabled", enabled=True)
         page.sees("Live")
         page.js("location.hash = '#/devices'")
-        page.tap("Turn on")
+        page.tap("Notifications")
         page.sees("This device is told when an agent waits.")
         page.tap("Send a test")
         page.sees("If nothing shows within a few seconds")
@@ -285,7 +285,7 @@ def test_a_test_is_sent_to_this_phone_and_shown_although_the_app_is_in_front(
         service.faults.append(403)
         page.tap("Send a test")
         page.sees("It was not sent: it said 403")
-        page.tap("Turn off")
+        page.tap("Notifications")
         page.sees("This device is not told")
 
 
@@ -295,6 +295,6 @@ def test_the_switch_says_what_it_can(worker: Worker) -> None:
     page.js("location.hash = '#/devices'")
     page.sees("Notifications")
     page.sees("This device is not told when an agent waits.")
-    page.tap("Turn on")
+    page.tap("Notifications")
     # There is no push service on this machine; the browser's own no is told.
     page.sees("The browser could not reach its push service.")

@@ -268,6 +268,23 @@ def test_the_focus_goes_to_what_became_of_the_answer(yc: Yourcall, agent: Agent,
     page.becomes("document.activeElement.className", "slot")
 
 
+def test_the_focus_stays_with_the_row_that_was_answered(yc: Yourcall, agent: Agent, opens: Opens) -> None:
+    """In the list at home, and in the dock of a session: Enter on Allow leaves the focus in that row."""
+    page = opens()
+    agent.hears("go")
+    agent.begins()
+    for name, place in (("focuslist2", "#/"), ("focusdock2", f"#/s/{agent.session_id}")):
+        agent.bash(name, f"npm run {name}")
+        page.js(f"location.hash = '{place}'")
+        row = f"li.row[data-id={name}]"
+        page.find("Allow", row)
+        page.js(f"document.querySelector('{row} .button.primary').focus()")
+        page.key("Enter", 13)
+        until(lambda name=name: state(yc, name) != "open", what="the answer")
+        page.becomes("document.activeElement.dataset.id", name)
+    page.js("location.hash = '#/'")
+
+
 def test_a_prompt_that_is_over_does_not_go_on_waiting(yc: Yourcall, agent: Agent, opens: Opens) -> None:
     page = opens()
     held = agent.asks("Bash", command="npm test")
@@ -293,7 +310,7 @@ def test_several_are_answered_together_and_a_dangerous_one_never_is(
     page.js("location.hash = '#/batch'")
     shown = page.sees("npm run batchcccc2")
     assert "rm -rf" not in page.js("document.querySelector('.batch').innerText")
-    assert "1 more waits that has to be answered on its own." in shown
+    assert "1 more needs individual review." in shown
     page.js("document.querySelector('[data-id=batchbbbb2] input').click()")
     page.tap("Allow 2", ".bar")
     for name in ("batchaaaa2", "batchcccc2"):

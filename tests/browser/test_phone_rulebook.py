@@ -132,7 +132,7 @@ def test_everything_waits_while_paused_and_one_tap_resumes(yc: Yourcall, agent: 
     assert answered(agent.bash("brakeaaaa2", "ls"))["decision"]["behavior"] == "allow"
     page.tap("Settings")
     page.tap("Pause all rules")
-    page.sees("Nothing is decided by rule")
+    page.sees("Rules decide nothing now")
     assert yc.http("GET", "/api/status")[1]["paused"] is True
     page.tap("Rules", ".list")
     page.sees("Paused by you")

@@ -32,6 +32,7 @@ AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 # What a first look costs; the promise is 110 kB, this is where we are plus some room.
 MOST_SCRIPT = 78_000
 MOST_ALL = 95_000
+MOST_REQUESTS = 12
 
 # Everything that was asked for up to now, and by whom: the page itself, or a script that had to come first.
 ASKED = 'performance.getEntriesByType("resource").map((entry) => [entry.initiatorType, entry.name])'
@@ -105,6 +106,19 @@ def test_the_first_load_is_small(yc: Yourcall, opens: Opens) -> None:
     )
     lazy = [file.name for file in files if file.name.startswith(parts)]
     assert not lazy
+
+
+def test_the_first_load_asks_for_little_and_for_each_list_once(yc: Yourcall, agent: Agent, opens: Opens) -> None:
+    page = opens()
+    agent.bash("onceaaaaa2", "npm test")
+    page.sees("npm test")
+    page.asked.clear()
+    page.reload()
+    page.sees("npm test")
+    page.sees("Live")
+    for name in ("prompts", "sessions", "devices"):
+        assert page.asked.count(f"{yc.url}/api/{name}") == 1, page.asked
+    assert len([url for url in page.asked if not url.startswith("data:")]) <= MOST_REQUESTS, page.asked
 
 
 def test_everything_that_is_bundled_is_named_with_its_licence(yc: Yourcall, opens: Opens) -> None:

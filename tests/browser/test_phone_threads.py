@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -107,16 +108,18 @@ def test_a_run_of_calls_is_one_line_and_opens(agent: Agent, opens: Opens) -> Non
 
 
 def test_all_that_waits_is_answered_above_the_composer(yc: Yourcall, agent: Agent, opens: Opens) -> None:
-    page = opens(height=1200)
+    page = opens(width=360, height=740)
     agent.says("Hello.")
     agent.begins()
     first, second = agent.bash("dockaaaaa2", "npm test"), agent.bash("dockbbbbb2", "git status")
     page.js(f"location.hash = '#/s/{agent.session_id}'")
     page.sees("2 waiting")
-    page.tap("Deny", ".dock [data-id=dockbbbbb2]")
-    assert answered(second)["decision"]["behavior"] == "deny"
+    # One at a time, whole; the next one comes below it.
+    assert page.js("document.querySelectorAll('.dock li.row').length") == 1
     page.tap("Allow", ".dock [data-id=dockaaaaa2]")
     assert answered(first)["decision"]["behavior"] == "allow"
+    page.tap("Deny", ".dock [data-id=dockbbbbb2]")
+    assert answered(second)["decision"]["behavior"] == "deny"
 
 
 def test_a_message_is_linked_to(agent: Agent, opens: Opens) -> None:
@@ -278,3 +281,40 @@ def test_a_question_in_a_thread_is_answered_in_the_list(agent: Agent, opens: Ope
     page.sees("Claude has a question")
     page.tap("Black")
     assert answered(line)["decision"]["behavior"] == "allow"
+
+
+def test_prompts_of_27_sessions_are_four_screens_and_what_blocks_more_stays_above(
+    yc: Yourcall, agent: Agent, opens: Opens
+) -> None:
+    for n in range(26):
+        agent.raises(
+            "PermissionRequest", f"many{chr(97 + n)}aaaa2", session_id=str(uuid.uuid4()),
+            tool_name="Bash", tool_input={"command": f"npm run step-{n}"},
+        )  # fmt: skip
+    agent.bash("manylast22", "npm run last")
+    until(lambda: len(yc.waiting()) == 27, what="the prompts")
+    page = opens()
+    page.sees("npm run last")
+    until(
+        lambda: page.js("document.body.scrollHeight") <= 4 * 844,
+        what="few screens",
+        show=lambda: page.js("document.body.scrollHeight"),
+    )
+    assert page.js("document.querySelectorAll('li.row [data-answer=yes]').length") == 5
+    assert page.js("document.querySelectorAll('.thread').length") == 27
+
+
+def test_a_question_of_one_session_does_not_stand_above_a_permission_of_another(
+    yc: Yourcall, agent: Agent, other: Agent, opens: Opens
+) -> None:
+    agent.bash("rankaaaaa2", "npm run first")
+    other.bash("rankbbbbb2", "npm run second")
+    agent.raises(
+        "PermissionRequest", "rankccccc2", tool_name="AskUserQuestion", tool_input={"questions": [QUESTION]}
+    )
+    until(lambda: len(yc.waiting()) == 3, what="the prompts")
+    order = [prompt["id"] for prompt in yc.http("GET", "/api/prompts")[1]]
+    page = opens()
+    page.sees("Signal red")
+    drawn = page.js("[...document.querySelectorAll('li.row')].map((row) => row.dataset.id)")
+    assert drawn == order

@@ -89,7 +89,7 @@ def test_the_brake_is_not_let_go_by_a_tap_for_what_was_there_before(
     paused(yc, page)
     page.touch(until(lambda: page.box("Resume"), what="the banner"), 0.01)
     page.tap("Settings")  # whatever the tap did is done
-    page.sees("Nothing is decided by rule")
+    page.sees("Rules decide nothing now")
     assert yc.http("GET", "/api/status")[1]["paused"] is True
 
 

@@ -292,7 +292,7 @@ def test_what_an_agent_wrote_is_text_and_nothing_else(desk: Desk) -> None:
     desk.asks("Bash", command=hostile, description="\x1b[31m[bold]hi[/bold]\n# no heading")
     desk.asks("ExitPlanMode", plan=HOSTILE_PLAN)
     pane = desk.inbox(cols=120, rows=40)
-    screen = shown(pane, "2 waiting", "It holds letters that cannot be seen")
+    screen = shown(pane, "2 waiting", "Contains invisible characters")
     assert "[red]x[/red] [link=http://x]" in screen
     assert "␛[2J␛]0;owned␇" in screen
     assert "<U+202E>gnp.exe<U+200B>" in screen

@@ -45,6 +45,7 @@ from yourcall.server.listen import bind_tcp, listener
 from yourcall.server.scopes import ALL, Scope
 from yourcall.server.signed import Signatures
 from yourcall.store.search import Search
+from yourcall.store.search_conversations import ConversationSearch
 from yourcall.store.sqlite import Store
 
 ALLOW = Option("allow", "Yes", "allow_once", "Runs it this once.", digit="1")
@@ -106,6 +107,7 @@ class House:
                     conversations=talks,
                     changes=changes,
                     search=Search(self.folder / "search.db", self.store),
+                    talk_search=ConversationSearch(self.folder / "search-conversations.db", self.store, talks),
                     rules=rules,
                     asks=asks,
                 )

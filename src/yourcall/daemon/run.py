@@ -47,6 +47,7 @@ from yourcall.server.contracts.rpc.connection import Tools
 from yourcall.server.devices import Devices
 from yourcall.server.listen import bind_tcp, hosts_for, listener
 from yourcall.store.search import Search
+from yourcall.store.search_conversations import ConversationSearch
 from yourcall.store.sqlite import Store
 from yourcall.store.workspaces import Workspaces
 from yourcall.system import private_files
@@ -193,6 +194,7 @@ async def _serve(
         ties=daemon.ties,
         changes=changes,
         search=Search(home / "search.db", store),
+        talk_search=ConversationSearch(home / "search-conversations.db", store, talks),
     )
     remote, local = app(local=False), app(local=True, stop=stop.set)
     listeners = [(listener(remote), tcp), (listener(local), unix)]

@@ -27,7 +27,7 @@ PAGE = 500
 # A path in a request is not longer than one that a file can have.
 LONGEST_ID = 8_192
 
-_NO_START = "git's log of HEAD doesn't go back to the start of this session."
+_NO_START = "No commit from before this session is known to git here."
 
 Pages = Callable[[Session, int | None, str], Awaitable[Page | Refused]]
 

@@ -127,7 +127,7 @@ def in_command(text: str) -> str:
     if len(text) > 50_000:
         return "It is too long to be read by eye."
     if hides(text):
-        return "It holds letters that cannot be seen."
+        return "Contains invisible characters."
     found = parts_of(text)
     if isinstance(found, Unread):
         return "yourcall cannot read it for certain."

@@ -32,6 +32,7 @@ from yourcall.server.live import live
 from yourcall.server.ports import (
     Changes,
     Conversations,
+    ConversationSearch,
     Mirror,
     Notifications,
     Prompts,
@@ -93,6 +94,7 @@ def make_app(
     ties: Ties | None = None,
     changes: Changes | None = None,
     search: Search | None = None,
+    talk_search: ConversationSearch | None = None,
 ) -> ASGIApp:
     """`devices` must be the same object for both apps: a code is made on one and used on the other."""
 
@@ -102,7 +104,7 @@ def make_app(
             if no is not None:
                 return no.response()
             given = (conversations, voice, starting, told, asks, mirror, uploads, rules, ties, changes, search)
-            call = Call(desk, devices, stop, request, *given)
+            call = Call(desk, devices, stop, request, *given, talk_search)
             done = await peers.refusal(ties, call.caller, route.method, route.path) or await route.run(call)
             if isinstance(done, Refusal):
                 return done.response()

@@ -135,6 +135,32 @@ class Search(Protocol):
     async def find(self, words: str, limit: int, /) -> Sequence[Hit]: ...
 
 
+class MessageHit(Protocol):
+    """A message that was found, where it stands in the record of its session, and the words in it."""
+
+    @property
+    def session(self) -> Session: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def at(self) -> float: ...
+    @property
+    def excerpt(self) -> str: ...
+
+
+class MessageHits(Protocol):
+    @property
+    def messages(self) -> Sequence[MessageHit]: ...
+    @property
+    def complete(self) -> bool: ...
+
+
+class ConversationSearch(Protocol):
+    """Full-text search over conversations."""
+
+    async def find(self, words: str, limit: int, /) -> MessageHits: ...
+
+
 class Changes(Protocol):
     """Which files a session changed, and how."""
 

@@ -18,6 +18,7 @@ from yourcall.server.devices import Devices
 from yourcall.server.ports import (
     Changes,
     Conversations,
+    ConversationSearch,
     Mirror,
     Notifications,
     Prompts,
@@ -59,6 +60,7 @@ class Call(Struct, frozen=True):
     ties: Ties | None = None
     changes: Changes | None = None
     search: Search | None = None
+    talk_search: ConversationSearch | None = None
 
     @property
     def caller(self) -> Caller:

@@ -168,6 +168,24 @@ class SearchHit(Struct, frozen=True):
     opened_at: float
 
 
+class MessageHit(Struct, frozen=True):
+    """A message that holds the words. `offset`: where it stands in the record of its session."""
+
+    session_id: str
+    agent: str
+    cwd: str
+    offset: int
+    at: float
+    excerpt: str
+
+
+class MessageHits(Struct, frozen=True):
+    """`complete`: all that is on record was searched. If not, ask again: each search reads some more of it."""
+
+    messages: tuple[MessageHit, ...]
+    complete: bool
+
+
 class WaitedView(Struct, frozen=True):
     """How long prompts of one project waited for a person on one day, in seconds. `day`: when it began."""
 

@@ -12,6 +12,8 @@ export interface Reply<T> {
   data: T;
   /** The server's own sentence when it said no. */
   error: string;
+  /** Of a list: the last change that it holds. */
+  seq: number | null;
 }
 
 // Longer than a bad mobile line needs for a few hundred bytes; then it is better to say so.
@@ -30,7 +32,8 @@ export async function call<T>(method: string, path: string, body?: unknown, pati
     throw new NoLine(String(error));
   }
   const error = (data as Partial<Problem>).error ?? "";
-  return { status: reply.status, ok: reply.ok, data: data as T, error };
+  const seq = reply.headers.get("Yourcall-Seq");
+  return { status: reply.status, ok: reply.ok, data: data as T, error, seq: seq === null ? null : Number(seq) };
 }
 
 export const get = <T>(path: string, patience = PATIENCE): Promise<Reply<T>> => call<T>("GET", path, undefined, patience);

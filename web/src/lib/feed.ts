@@ -17,8 +17,8 @@ export interface WatchRequest {
 export type LineState = "connecting" | "live" | "down" | "unpaired";
 
 export interface Listener {
-  /** What to fetch when the feed starts from nothing. */
-  snapshot(): Promise<void>;
+  /** What to fetch when the feed starts from nothing, at this number. */
+  snapshot(seq: number): Promise<void>;
   news(message: Exclude<LiveNews, { type: "hello" }>): void;
   line(state: LineState, why: string): void;
   /** Whether rules are paused, as the feed begins. */
@@ -178,7 +178,7 @@ export class Feed {
       this.pause = SHORTEST;
       clock.told(message.now);
       if (message.snapshot) {
-        await this.to.snapshot();
+        await this.to.snapshot(message.seq);
         if (mine !== this.socket) return; // it broke meanwhile: the next one begins anew
         this.seq = message.seq;
       }

@@ -70,6 +70,8 @@ const SAID_FOR = 6_000;
 // How many prompts of one session are shown whole in the list; fewer where there are many in all.
 const WHOLE = 3;
 const MANY = 8;
+// Where there are many, this many are shown whole in all: about one screen.
+const WHOLE_OF_MANY = 5;
 // Long enough to see what one has done, short enough that nobody waits for it.
 export const UNDO_FOR = 3_000;
 const RETRY = 3_000;
@@ -101,10 +103,12 @@ class Inbox {
   orphans: KeptAnswer[] = $state.raw(answers());
   private recordEnd: HeadView | null = null;
   private saidAt = 0;
+  /** The lists that were fetched before the feed opened: the last change that they hold. */
+  private early: Promise<number | null> | null = null;
   private added: (page: Page, session: string) => void = () => undefined;
   private retry = 0;
   private readonly feed = new Feed({
-    snapshot: () => this.snapshot(),
+    snapshot: (seq) => this.begin(seq),
     news: (message) => this.news(message),
     line: (state, why) => this.lineIs(state, why),
     brake: (paused) => (this.paused = paused ?? false),
@@ -133,7 +137,14 @@ class Inbox {
     this.line = "connecting";
     this.feed.start();
     // On a slow line the feed takes a while to open: what waits is shown as soon as it is known.
-    void this.snapshot(true).catch(() => undefined);
+    this.early = this.snapshot(true).catch(() => null);
+  }
+
+  /** The feed begins: what was fetched before it opened will do, if nothing has happened in between. */
+  private async begin(seq: number): Promise<void> {
+    const early = await this.early;
+    this.early = null;
+    if (early !== seq || !this.loaded) await this.snapshot();
   }
 
   find(id: string): Card | undefined {
@@ -162,14 +173,14 @@ class Inbox {
   // -- what the server tells
 
   /** The lists as they are now. `early`: only if nothing better was heard meanwhile. */
-  private async snapshot(early = false): Promise<void> {
+  private async snapshot(early = false): Promise<number | null> {
     const [prompts, sessions, devices] = await Promise.all([
       get<PromptView[]>("/api/prompts"),
       get<SessionView[]>("/api/sessions"),
       get<DeviceView[]>("/api/devices"),
     ]);
     if (!prompts.ok || !sessions.ok) throw new NoLine("no lists");
-    if (early && (this.loaded || this.line === "unpaired")) return;
+    if (early && (this.loaded || this.line === "unpaired")) return null;
     this.sessions = sessions.data;
     const own = devices.ok ? devices.data.find((device) => device.current) : undefined;
     if (own) [this.me, this.author, this.may] = [own.name, `${own.name} (${own.id})`, own.scopes];
@@ -193,6 +204,7 @@ class Inbox {
       if (now.ok) this.update(card, now.data);
       else if (now.status === 404) this.dismiss(card);
     }
+    return prompts.seq === sessions.seq && devices.ok ? prompts.seq : null;
   }
 
   /** Pull the brake, or let it go; what is wrong, in a sentence, or nothing. */
@@ -249,7 +261,9 @@ class Inbox {
     const above = near ? this.cards.length : this.cards.findLastIndex((other) => other.prompt.rank <= prompt.rank) + 1;
     const fresh = this.adopt(prompt);
     const before = this.cards.slice(0, above);
-    fresh.compact = before.length - 1 - before.findLastIndex((other) => other.prompt.session_id !== prompt.session_id) >= this.whole;
+    fresh.compact =
+      before.length - 1 - before.findLastIndex((other) => other.prompt.session_id !== prompt.session_id) >= this.whole ||
+      (this.cards.length >= MANY && this.cards.filter((other) => !other.compact).length >= WHOLE_OF_MANY);
     this.cards = [...before, fresh, ...this.cards.slice(above)];
     if (aloud && prompt.state === "open") this.say(`New in ${project(prompt.cwd)}: ${sentence(prompt)}`, "late");
   }
@@ -290,8 +304,8 @@ class Inbox {
       card.slim = false;
       card.given = null;
       const why = "history" in prompt ? bounce(prompt) : "";
-      card.note = { text: `It came back${why ? `: ${why}` : ". Answer it again."}`, tone: "bad" };
-      this.say(`It came back: ${this.short(card)}`, "bad");
+      card.note = { text: `Not delivered${why ? `: ${why}` : ". Answer again."}`, tone: "bad" };
+      this.say(`Not delivered: ${this.short(card)}`, "bad");
     }
     if (DONE.has(prompt.state) && !DONE.has(was.state)) {
       card.doneAt = Date.now();
@@ -459,17 +473,24 @@ class Inbox {
     return this.cards.length >= MANY ? 1 : WHOLE;
   }
 
-  /** Those of one session together, the first of them whole: only while nobody looks, for it moves what is there. */
+  /** Those of one session that block as much together, the first of them whole: only while nobody looks, for it moves what
+      is there. What blocks more stays above what blocks less, whosever it is. */
   private arrange(): void {
-    const bySession = grouped(this.cards, (card) => card.prompt.session_id);
-    const cards = [...bySession.values()].flat();
-    for (const group of bySession.values()) group.forEach((card, n) => (card.compact = n >= this.whole));
+    const groups = [...grouped(this.cards, (card) => `${card.prompt.rank} ${card.prompt.session_id}`).values()];
+    const cards = groups.flat();
+    let whole = 0;
+    for (const group of groups) {
+      group.forEach((card, n) => {
+        card.compact = n >= this.whole || (cards.length >= MANY && whole >= WHOLE_OF_MANY);
+        if (!card.compact) whole++;
+      });
+    }
     if (cards.some((card, n) => card !== this.cards[n])) this.cards = cards;
   }
 
   /** The lists anew, because the person asks for it. */
   async refresh(): Promise<void> {
-    await this.snapshot().catch(() => undefined);
+    await this.snapshot().catch(() => null);
   }
 
   /** Make cards small and take them away: only when nobody is about to tap where they are. */

@@ -1,5 +1,5 @@
 // Sessions as threads: what each works on, the last thing it said or did, and which of them are shown.
-// Rule: what it works on is the person's own last instruction, as its record has it; where that is not known, the folder.
+// Rule: what it works on is the first thing the person told it, as far as its record was read; else the folder. A title stays.
 
 import { SvelteMap } from "svelte/reactivity";
 import { get, part } from "./api";
@@ -7,7 +7,7 @@ import { grouped } from "./group";
 import { inbox, type Card } from "./inbox.svelte";
 import { forgets } from "./kept";
 import type { Page, SessionView } from "./types";
-import { line } from "./visible";
+import { line, unmarked } from "./visible";
 import { agentName, project } from "./words";
 
 interface Gist {
@@ -33,7 +33,7 @@ const AGAIN = 4_000;
 const LONGEST = 90;
 
 const short = (text: string): string => {
-  const first = line(text.trim().split("\n", 1)[0] ?? "").replace(/^[#>*\s-]+|\*\*|`/g, "").trim();
+  const first = line(unmarked(text.trim().split("\n", 1)[0] ?? "")).trim();
   return first.length > LONGEST ? `${first.slice(0, LONGEST - 1)}…` : first;
 };
 
@@ -67,14 +67,12 @@ class Threads {
       return reply?.ok ? reply.data.entries : [];
     };
     let entries = await page(RECENT);
-    let title = entries.map(instruction).findLast(Boolean) ?? "";
-    if (!title && !was?.title && entries.length >= RECENT) {
-      entries = await page(FARTHER);
-      title = entries.map(instruction).findLast(Boolean) ?? "";
-    }
+    let title = was?.title || "";
+    if (!title && entries.length >= RECENT) entries = await page(FARTHER);
+    title ||= entries.map(instruction).find(Boolean) ?? "";
     const said = entries.findLast((entry) => (entry.type === "assistant" && entry.text.trim()) || (entry.type === "action" && entry.title));
     const last = said?.type === "assistant" ? short(said.text) : said?.type === "action" ? short(said.title) : "";
-    this.gists.set(session.id, { title: title || was?.title || "", last, readAt: Date.now() });
+    this.gists.set(session.id, { title, last, readAt: Date.now() });
   }
 
   /** What waits, in the order of the inbox, with its session; then the sessions that need nobody, the latest first. */

@@ -282,6 +282,22 @@ export interface LogLine {
   device_id: string;
 }
 
+/** A message that holds the words. `offset`: where it stands in the record of its session. */
+export interface MessageHit {
+  session_id: string;
+  agent: string;
+  cwd: string;
+  offset: number;
+  at: number;
+  excerpt: string;
+}
+
+/** `complete`: all that is on record was searched. If not, ask again: each search reads some more of it. */
+export interface MessageHits {
+  messages: MessageHit[];
+  complete: boolean;
+}
+
 export interface ModeRequest {
   permission_mode: string;
 }

@@ -42,3 +42,6 @@ export const plain = (text: unknown): string =>
 export const line = (text: unknown): string => plain(String(text ?? "").replace(/\s*[\r\n\t]+\s*/g, " ").trim());
 
 export const hides = (text: string): boolean => pieces(text).some((piece) => piece.hidden);
+
+/** Prose without the marks of Markdown that a reader of plain text trips over. */
+export const unmarked = (text: string): string => text.replace(/^[ \t]*(?:#{1,6}|>|[*-])[ \t]+/gm, "").replace(/\*\*|__|`+/g, "");

@@ -189,7 +189,7 @@ export function standing(prompt: PromptStory | PromptView, me: string, now: numb
     case "desk": {
       const hook = history.some((moment) => moment.by === "hook" && moment.state === "desk");
       const end = prompt.closed_at ? ` at ${when(prompt.closed_at, now)}` : "";
-      const where = hook ? "by another program" : "at the desk";
+      const where = hook ? "by another program" : "at the computer";
       // A dialog that closed may have been answered or stopped: until the record tells which, say neither.
       const verb = prompt.outcome === "stopped" ? "Stopped" : how || hook ? "Answered" : "Closed";
       return { text: `${verb} ${where}${end}${how && verb === "Answered" ? `: ${how}` : ""}.`, tone: "late", step: null };

@@ -48,7 +48,15 @@ async def list_prompts(call: Call) -> Reply | Refusal:
 
 
 async def _listed(prompts: list[Prompt], shelf: StoredRows) -> Reply:
-    return Reply(await encoded(lambda: [prompt_view(prompt, shelf) for prompt in prompts], prompts, shelf))
+    as_of = _as_of(shelf)
+    return Reply(
+        await encoded(lambda: [prompt_view(prompt, shelf) for prompt in prompts], prompts, shelf), headers=as_of
+    )
+
+
+def _as_of(rows: StoredRows) -> Mapping[str, str]:
+    """Which change a list already holds: a feed that begins there need not fetch it again."""
+    return {"Yourcall-Seq": str(rows.last_seq)}
 
 
 async def show_prompt(call: Call) -> Reply | Refusal:
@@ -136,7 +144,7 @@ async def list_sessions(call: Call) -> Reply | Refusal:
             return limit
         return Reply([session_view(session) for session in call.desk.store.ended(limit)])
     sessions = sorted(call.desk.store.live()[1], key=lambda session: (-session.seen_at, session.id))
-    return Reply([session_view(session) for session in sessions])
+    return Reply([session_view(session) for session in sessions], headers=_as_of(call.desk.store))
 
 
 async def read_log(call: Call) -> Reply | Refusal:

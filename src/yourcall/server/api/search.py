@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from yourcall.server.auth import Refusal
 from yourcall.server.route import Call, Reply, rows
-from yourcall.server.wire import SearchHit
+from yourcall.server.wire import MessageHit, MessageHits, SearchHit
 
 _USUAL = 20
 _LONGEST = 400
 
 
 async def find(call: Call) -> Reply | Refusal:
-    limit = rows(call.request, _USUAL)
+    limit, words = rows(call.request, _USUAL), _words(call)
     if isinstance(limit, Refusal):
         return limit
-    words = call.request.query_params.get("words", "")
-    if not words.strip() or len(words) > _LONGEST:
-        return Refusal(400, f"`words` must hold what to look for, at most {_LONGEST} characters.")
+    if isinstance(words, Refusal):
+        return words
     if call.search is None:
         return Refusal(404, "There is no search here.")
     return Reply(
@@ -35,3 +34,30 @@ async def find(call: Call) -> Reply | Refusal:
             for hit in await call.search.find(words, limit)
         ]
     )
+
+
+async def find_messages(call: Call) -> Reply | Refusal:
+    limit, words = rows(call.request, _USUAL), _words(call)
+    if isinstance(limit, Refusal):
+        return limit
+    if isinstance(words, Refusal):
+        return words
+    if call.talk_search is None:
+        return Refusal(404, "There is no search here.")
+    hits = await call.talk_search.find(words, limit)
+    return Reply(
+        MessageHits(
+            tuple(
+                MessageHit(hit.session.id, hit.session.agent, hit.session.cwd, hit.offset, hit.at, hit.excerpt)
+                for hit in hits.messages
+            ),
+            hits.complete,
+        )
+    )
+
+
+def _words(call: Call) -> str | Refusal:
+    words = call.request.query_params.get("words", "")
+    if words.strip() and len(words) <= _LONGEST:
+        return words
+    return Refusal(400, f"`words` must hold what to look for, at most {_LONGEST} characters.")
