@@ -54,3 +54,19 @@ def test_the_lock_names_no_registry() -> None:
 @pytest.mark.parametrize("script", ["check", "test"])
 def test_its_own_checks_pass(built: None, script: str) -> None:
     run("npm", "run", "--silent", script, folder=WEB)
+
+
+# Said better elsewhere, or not English: each was on a screen once.
+NOT_SAID = (
+    "letters that cannot be seen", "at the desk", "At your desk", "git's log", "By its record", "half of them",
+    "wants to run", "sign of the agent", "Nobody can tell", "Answer this one at", "asks nothing", "What shall it",
+    "Nothing waits for you", "This one is needed", "What came of it", "Leave it as it was", "It came back",
+    "No agent has told", "Of projects", "Not here yet",
+)  # fmt: skip
+
+
+def test_the_app_says_things_in_plain_words() -> None:
+    for file in SOURCES:
+        # Comments are for those who read the source.
+        text = re.sub(r"(?m)^\s*//[^\n]*$|(?s:/\*\*.*?\*/|<!--.*?-->)", "", file.read_text())
+        assert not [phrase for phrase in NOT_SAID if phrase in text], file.name
