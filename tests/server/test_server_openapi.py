@@ -171,6 +171,8 @@ def test_replies_are_what_the_document_says(house: House) -> None:
         ("GET", "/api/sessions/{id}/changes/{file}", "/api/sessions/s1/changes/AA?against=record", None, 404),
         ("GET", "/api/search", "/api/search?words=ls", None, 200),
         ("GET", "/api/search", "/api/search", None, 400),
+        ("GET", "/api/search/conversations", "/api/search/conversations?words=ls", None, 200),
+        ("GET", "/api/search/conversations", "/api/search/conversations", None, 400),
         ("GET", "/api/stats", "/api/stats", None, 200),
         ("GET", "/api/stats", "/api/stats?days=x", None, 400),
         ("POST", "/api/sessions/{id}/send", "/api/sessions/none/send", {"text": "hello"}, 404),
