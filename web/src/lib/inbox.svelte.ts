@@ -75,6 +75,8 @@ const WHOLE_OF_MANY = 5;
 // Long enough to see what one has done, short enough that nobody waits for it.
 export const UNDO_FOR = 3_000;
 const RETRY = 3_000;
+// Lists that were asked for before the feed opened are waited for this long; a request may be lost on a bad line.
+const EARLY_FOR = 2_000;
 
 class Inbox {
   cards: Card[] = $state.raw([]);
@@ -142,7 +144,8 @@ class Inbox {
 
   /** The feed begins: what was fetched before it opened will do, if nothing has happened in between. */
   private async begin(seq: number): Promise<void> {
-    const early = await this.early;
+    const late = new Promise<null>((over) => setTimeout(() => over(null), EARLY_FOR));
+    const early = await Promise.race([this.early, late]);
     this.early = null;
     if (early !== seq || !this.loaded) await this.snapshot();
   }
