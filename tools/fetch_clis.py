@@ -40,7 +40,7 @@ PINNED = {
     "codex-acp": "0.16.0",
     "opencode": "1.18.33",
     "qwen": "0.15.10",
-    "kilo": "7.7.7",
+    "kilo": "7.7.9",
     "copilot": "1.0.102",
 }
 MACHINES = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
@@ -55,7 +55,7 @@ PACKAGES = {
     "codex-acp": ("@zed-industries/codex-acp@{version}",),
     "opencode": ("opencode-ai@{version}",),
     "qwen": ("@qwen-code/qwen-code@{version}",),
-    "kilo": ("@kilocode/cli@{version}",),
+    "kilo": ("@kilocode/cli-{native}@{version}",),  # 7.7.9 was published for its platforms only
     "copilot": ("@github/copilot@{version}",),
 }
 # Where the executable lies below node_modules, most direct first: a native program is started without its
@@ -166,6 +166,11 @@ def _npm_ci(package: str, prefix: Path, lock_file: Path) -> str:
         return f"{lock_file.name} has no hash for it"
     if unhashed := sorted(place for place, entry in packages.items() if not _is_sha512(entry.get("integrity"))):
         return f"{lock_file.name} has no hash for {unhashed[0]}"
+    for entry in packages.values():  # npm 11.19 wants an entry for each optional package, also of other platforms
+        optional: dict[str, str] = entry.get("optionalDependencies", {})
+        entry["optionalDependencies"] = {
+            each: wanted for each, wanted in optional.items() if f"node_modules/{each}" in packages
+        }
     root = {"name": root["name"], "version": root["version"], "dependencies": {name: version}}
     lock["packages"] = {"": root, **packages}
     (prefix / "package.json").write_text(json.dumps(root))

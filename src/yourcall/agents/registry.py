@@ -11,6 +11,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from yourcall import agents
+from yourcall.agents.joined import joined
 from yourcall.agents.screen_spec import ScreenSpec
 from yourcall.agents.spec import Agent, Grade
 
@@ -25,10 +26,19 @@ def _found() -> Iterator[Agent]:
             yield from import_module(f"{folder.name}.agent").AGENTS
 
 
+def _each() -> list[Agent]:
+    """One for each name, in the place of the last folder that knows it."""
+    found: dict[str, Agent] = {}
+    for agent in _found():
+        before = found.pop(agent.name, None)
+        found[agent.name] = agent if before is None else joined(before, agent)
+    return list(found.values())
+
+
 # Those that setup connects come first, then those that are reached without it, then those that yourcall starts.
 AGENTS: dict[str, Agent] = {
     agent.name: agent
-    for agent in sorted(_found(), key=lambda each: each.setup is None and 1 + (each.headless is not None))
+    for agent in sorted(_each(), key=lambda each: each.setup is None and 1 + (each.headless is not None))
 }
 SCREENS: dict[str, ScreenSpec] = {name: agent.screen for name, agent in AGENTS.items() if agent.screen}
 GRADES: dict[str, Grade] = {name: agent.grade for name, agent in AGENTS.items() if agent.grade}

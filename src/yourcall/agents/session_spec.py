@@ -52,7 +52,8 @@ class RequestDone(Struct, frozen=True):
 class Output(Struct, frozen=True):
     """What one line means: events to post in this order, lines to write back at once, and the word on a request
     of ours. `gives_up`: why this session cannot begin, or go on; its program is to be ended. `record`: lines for
-    the record that we keep of it, where the agent names none of its own."""
+    the record that we keep of it, where the agent names none of its own; where one connection carries several
+    sessions, of `record_of`. `record_anew`: they are the whole record."""
 
     events: tuple[AnyEvent, ...] = ()
     bodies: dict[str, bytes] = field(default_factory=dict[str, bytes])
@@ -60,6 +61,8 @@ class Output(Struct, frozen=True):
     done: RequestDone | None = None
     gives_up: str = ""
     record: tuple[bytes, ...] = ()
+    record_of: str = ""
+    record_anew: bool = False
 
 
 class Speaking(Struct, frozen=True):
@@ -141,10 +144,12 @@ class Conversation(Protocol):
 
 class PluginGreeting(Struct, frozen=True):
     """What is known of a plugin as it dials in. `callers`: its process and that one's parents, by the kernel's
-    word. `about`: what it tells of itself, for the agent's folder to read; only a claim."""
+    word. `about`: what it tells of itself, for the agent's folder to read; only a claim. `records`: the folder of
+    the records that we keep ourselves."""
 
     callers: tuple[Caller, ...]
     about: bytes
+    records: str = ""
 
 
 class PluginSpec(Struct, frozen=True):

@@ -77,7 +77,7 @@ class Daemon:
             for name, agent in AGENTS.items()
             if agent.server is not None
         }
-        self.plugins = Plugins(self.events, AGENTS)
+        self.plugins = Plugins(self.events, AGENTS, self.records)
         self.steered: dict[str, Steered] = {
             "stdio": self.started,
             "socket": OfItsAgent(self.servers),

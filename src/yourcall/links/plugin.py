@@ -27,6 +27,7 @@ from yourcall.core.identity import unsettled
 from yourcall.links import processes, session_ids
 from yourcall.links.event_sink import EventSink
 from yourcall.links.hooks import callers_of, is_mine
+from yourcall.links.stdio.records import Records
 from yourcall.model.events import (
     AnswerNotWritten,
     AnswerWritten,
@@ -77,8 +78,9 @@ class _Line:
 class Plugins:
     """All plugins that are connected, of every agent that has one."""
 
-    def __init__(self, teller: EventSink, agents: Mapping[str, Agent]) -> None:
-        self._teller, self._agents = teller, agents
+    def __init__(self, teller: EventSink, agents: Mapping[str, Agent], records: Records | None = None) -> None:
+        """`records`: where the conversations are kept of agents that keep none which we could read."""
+        self._teller, self._agents, self._records = teller, agents, records
         self._lines: set[_Line] = set()
         self._crowd = Crowd(share(MOST_CONNECTIONS, 2))
         self._tasks = Tasks()
@@ -127,7 +129,8 @@ class Plugins:
         if magic != MAGIC or agent is None or agent.plugin is None:
             log.warning("a plugin of %.40r is not known", name)
             return None
-        return agent.plugin.connect(PluginGreeting(callers_of(writer), about.encode()))
+        folder = str(self._records.folder) if self._records is not None else ""
+        return agent.plugin.connect(PluginGreeting(callers_of(writer), about.encode(), folder))
 
     async def _listen(self, reader: asyncio.StreamReader, line: _Line) -> None:
         self._lines.add(line)
@@ -164,6 +167,9 @@ class Plugins:
                         await self._teller.post(event, output.bodies)
                 case _:
                     await self._teller.post(event)
+        if self._records is not None and output.record_of:
+            keep = self._records.rewrite if output.record_anew else self._records.append
+            keep(output.record_of, output.record)
 
     async def _seen(self, event: SessionSeen) -> None:
         """A session spoke. Until then its process may have gone by its pid, or by the name of one that is over."""

@@ -39,6 +39,15 @@ class Records:
             self._failed.add(session_id)
             log.warning("the conversation of %s is not recorded: %s", session_id, error.strerror)
 
+    def rewrite(self, session_id: str, lines: Sequence[bytes]) -> None:
+        """The whole record, told anew: who follows it sees another file."""
+        if session_id:
+            try:
+                self._path(session_id).unlink(missing_ok=True)
+            except (OSError, ValueError):
+                return
+            self.append(session_id, lines)
+
     def prune(self, before: float) -> None:
         """Drop the records of sessions that nothing was said in since then."""
         for path in self.folder.glob("*.jsonl"):

@@ -1,0 +1,239 @@
+"""What opencode asks a person, as prompts.
+
+Rule: what a request would do is told from the tool call itself, as the model made it; `patterns` leave out
+redirects, and the screen cuts long commands without a mark.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+import msgspec
+from msgspec import Raw, Struct, field
+
+from yourcall.agents.kit import brief
+from yourcall.agents.kit.ids import derived_id
+from yourcall.agents.opencode.app import App
+from yourcall.agents.opencode.wire import Asked, Asking, Request, fields_of
+from yourcall.model.action import CallKind
+from yourcall.model.events import PromptRaised
+from yourcall.model.prompts import Kind, Option, Prompt, Question, Tool
+from yourcall.model.sessions import Session
+
+LINK = "plugin"
+DECISION = "decision"
+ONCE, ALWAYS, REJECT, DISMISS = "once", "always", "reject", "dismiss"
+MOST_QUESTIONS = 20
+MOST_OPTIONS = 100
+LONGEST_PATH = 4096
+
+TOOLS: dict[str, CallKind] = {
+    "bash": "command",
+    "edit": "write",
+    "write": "write",
+    "apply_patch": "write",
+    "multiedit": "write",
+    "read": "read",
+    "list": "read",
+    "glob": "search",
+    "grep": "search",
+    "webfetch": "fetch",
+    "task": "other",
+    "todowrite": "other",
+    "skill": "other",
+}
+
+Fields = dict[str, object]
+
+
+class Kept(Struct, frozen=True):
+    """A request as it is kept: enough to answer it, to show it, and to judge it. `permission`: what it is asked
+    for; of a question it is empty."""
+
+    id: str
+    kind: str
+    permission: str = ""
+    tool_name: str = ""
+    tool_input: Raw = field(default_factory=lambda: Raw(b"null"))
+    labels: list[list[str]] = []
+
+
+class View(Struct, frozen=True):
+    kind: Kind
+    title: str
+    body: str
+    questions: tuple[Question, ...]
+    tool: str = ""
+    input: object = None
+    cwd: str = ""
+
+
+def prompt_id(app: App, request: str) -> str:
+    """Requests have random ids, and no two of them the same one."""
+    return derived_id(app.name, request)
+
+
+def raised(
+    app: App, session: Session, asked: Asked, subagent: str, at: float
+) -> tuple[PromptRaised, dict[str, bytes]]:
+    request = asked.request
+    shown = questions(app, request) if asked.kind == "question" else permission(app, asked)
+    labels = [[choice.label for choice in each.options] for each in request.questions]
+    kept = Kept(
+        asked.id, asked.kind, request.permission, shown.tool, Raw(msgspec.json.encode(shown.input)), labels
+    )
+    body = msgspec.json.encode(kept)
+    id = prompt_id(app, asked.id)
+    prompt = Prompt(
+        id=id,
+        kind=shown.kind,
+        agent=app.name,
+        session_id=session.id,
+        cwd=shown.cwd or session.cwd,
+        title=shown.title,
+        opened_at=at,
+        body=shown.body,
+        tool=Tool(shown.tool) if shown.tool else None,
+        questions=shown.questions,
+        request=sha256(body).hexdigest(),
+        fingerprint=derived_id("request", asked.id),
+        call_id=request.tool.callID if request.tool else "",
+        subagent=subagent,
+        permission_mode=session.permission_mode,
+        link=LINK,
+        answerable=bool(shown.questions),
+    )
+    return PromptRaised(at, prompt), {prompt.request: body}
+
+
+# --- permissions ----------------------------------------------------------------------------------------------
+
+
+def permission(app: App, asked: Asked) -> View:
+    request = asked.request
+    told = fields_of(request.metadata)
+    given = fields_of(asked.call.input) if asked.call else {}
+    tool = asked.call.tool if asked.call else ""
+    question = Question(DECISION, f"May {app.title} do this?", _options(app, request), free_text=True)
+    match request.permission:
+        case "bash":
+            return _command(told, given, question)
+        case "edit":
+            return _change(request, tool, told, given, question)
+        case "doom_loop":
+            again = str(told.get("tool") or ", ".join(request.patterns))[: brief.LONGEST_TITLE]
+            body = brief.paragraphs(
+                f"{app.title} made the same call three times in a row.", _spelt(told.get("input"))
+            )
+            return View("loop", brief.line(f"The same call again: {again}"), body, (question,))
+        case "external_directory":
+            title = brief.line(f"Outside the project: {', '.join(request.patterns)}")
+            command = _text(given, "command") or _text(told, "command")
+            body = brief.paragraphs(command, "\n".join(request.patterns))
+            return View("permission", title, body, (question,), "external_directory", {**told, **given})
+        case other:
+            return _tool(other, tool, request, given or told, question)
+
+
+def _options(app: App, request: Request) -> tuple[Option, ...]:
+    once = Option(ONCE, "Allow once", "allow_once", "Does this once; the next one is asked again.")
+    covered = ", ".join(request.always)
+    wide = Option(
+        ALWAYS,
+        brief.line(f"Allow always: {covered}"),
+        app.always,
+        f"Does this, and whatever fits {covered} is not asked again, {app.lasts}.",
+    )
+    no = Option(
+        REJECT,
+        "Reject",
+        "deny",
+        "Refuses this and all else that is asked in this session, and ends the turn. If you write why,"
+        f" {app.title} reads it and goes on.",
+    )
+    return (once, wide, no) if covered else (once, no)
+
+
+def _command(told: Fields, given: Fields, question: Question) -> View:
+    command = _text(given, "command") or _text(told, "command")
+    why = _text(given, "description") or _text(told, "description")
+    where = _text(given, "workdir")
+    title = brief.line(command, "Run a command")
+    body = brief.paragraphs(command, why, f"In {where}" if where else "")
+    shown = {"command": command, "description": why, **{k: v for k, v in given.items() if k not in _SAID}}
+    cwd = where[:LONGEST_PATH] if where.startswith("/") else ""
+    return View("permission", title, body, (question,), "bash", shown, cwd)
+
+
+_SAID = frozenset({"command", "description"})
+
+
+def _change(request: Request, tool: str, told: Fields, given: Fields, question: Question) -> View:
+    file = _text(told, "filepath") or _text(given, "filePath") or ", ".join(request.patterns)
+    diff = _text(told, "diff")
+    shown: Fields = {"file_path": file, "fileDiff": diff} if diff else {"file_path": file, **given}
+    verb = "Write" if tool == "write" else "Change"
+    title = brief.line(f"{verb} {', '.join(request.patterns) or file}")
+    return View("permission", title, brief.cut(diff), (question,), tool or "edit", shown)
+
+
+_VERBS = {
+    "read": "Read",
+    "list": "List",
+    "glob": "Look for files:",
+    "grep": "Search for",
+    "webfetch": "Fetch",
+    "websearch": "Search the web:",
+    "task": "Start a sub-agent:",
+    "skill": "Use the skill",
+    "todowrite": "Change the list of tasks",
+}
+
+
+def _tool(name: str, tool: str, request: Request, given: Fields, question: Question) -> View:
+    shown = dict(given)
+    if "filePath" in shown:
+        shown["file_path"] = shown.pop("filePath")
+    what = "" if request.patterns == ["*"] else ", ".join(request.patterns)
+    verb = _VERBS.get(name)
+    title = brief.line(f"{verb} {what}".strip() if verb else f"{tool or name}: {what}".removesuffix(": "))
+    body = brief.paragraphs(what if what != title else "", _spelt(given) if given else "")
+    return View("permission", title, body, (question,), tool or name, shown)
+
+
+def _text(fields: Fields, name: str) -> str:
+    value = fields.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _spelt(value: object) -> str:
+    return "" if value is None else msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+
+
+# --- questions ------------------------------------------------------------------------------------------------
+
+
+def questions(app: App, request: Request) -> View:
+    asked = request.questions
+    title = brief.line(asked[0].question or asked[0].header if asked else "", "A question")
+    if not asked or len(asked) > MOST_QUESTIONS or any(len(each.options) > MOST_OPTIONS for each in asked):
+        return View("question", title, "This can only be answered at the desk.", ())
+    dismiss = Option(DISMISS, "Dismiss", "deny", f"Answers nothing; the turn ends, and {app.title} waits for you.")
+    every = [_question(number, each) for number, each in enumerate(asked)]
+    first = msgspec.structs.replace(every[0], options=(*every[0].options, dismiss))
+    return View("question", title, "", (first, *every[1:]))
+
+
+def _question(number: int, asked: Asking) -> Question:
+    options = tuple(
+        Option(f"o{place}", brief.line(choice.label, f"Option {place + 1}"), "choose", choice.description)
+        for place, choice in enumerate(asked.options)
+    )
+    return Question(
+        f"q{number}",
+        asked.question or asked.header,
+        options,
+        multi_select=bool(asked.multiple),
+        free_text=asked.custom is not False or not options,
+        header=asked.header,
+    )
