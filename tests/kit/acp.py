@@ -174,7 +174,7 @@ def stage(name: str, folder: Path, binary: Path) -> Stage:
                 path.mkdir()
                 project.mkdir()
                 env = {"HOME": str(path), "TERM": "xterm-256color", "LANG": "C.UTF-8", "SHELL": "/bin/bash"}
-                env |= _any_provider(name, path, model)
+                env |= any_provider(name, path, model)
                 shell = "run_shell_command" if name == "qwen" else "bash"
                 more = {"is_background": False} if name == "qwen" else {}
                 write, where = ("write_file", "file_path") if name == "qwen" else ("write", "filePath")
@@ -188,7 +188,7 @@ def stage(name: str, folder: Path, binary: Path) -> Stage:
     return Stage(name, project, model, running, spell, closing)
 
 
-def _any_provider(name: str, home: Path, model: ChatServer) -> dict[str, str]:
+def any_provider(name: str, home: Path, model: ChatServer) -> dict[str, str]:
     """How an agent for any provider is told of ours."""
     if name == "qwen":
         settings = {"security": {"auth": {"selectedType": "openai"}}, "general": {"enableAutoUpdate": False}}
