@@ -43,6 +43,7 @@ EXCEPT = {
     "hook/ruling.py": "works without the package",
     "hook/without_daemon.py": "decides without the daemon, for the one agent that asks it to",
     "rules/effects/known_files.py": "files that any agent obeys, installed or not",
+    "rules/effects/options.py": "an option of `free` is called like one",
     "rules/risk.py": "files that any agent obeys, installed or not",
     "server/contracts/rpc/wire.py": "names of a contract",
 }

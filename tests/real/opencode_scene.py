@@ -1,4 +1,4 @@
-"""What the tests of the real opencode and Kilo share: a home, a model, a yourcall that is connected, a terminal."""
+"""What the tests of the real opencode and Kilo share: a home, a model, yourcall, a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The real opencode in a terminal: what it asks comes to yourcall by id, and the answer goes back to that request."""
+"""The real opencode in a terminal: what it asks comes by id, and the answer goes back to that very request."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ const AGENTS: Record<string, string> = {
   "claude-agent-acp": "Claude Agent",
   "codex-acp": "Codex",
   qwen: "Qwen Code",
+  opencode: "opencode",
   kilo: "Kilo Code",
   acp: "ACP agent",
   demo: "The demo",

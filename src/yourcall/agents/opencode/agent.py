@@ -39,7 +39,7 @@ def _agent(app: App) -> Agent:
         title=app.title,
         grade=Grade(app.title, (show_version(app.measured),), _REACH, f"yourcall setup {app.name}"),
         setup=setup(app),
-        doctor=(partial(doctor.connection, app),),
+        doctor=(doctor.check(app),),
         programs=(app.name,),
         plugin=PluginSpec(partial(PluginConversation, app)),
     )

@@ -9,10 +9,18 @@ from yourcall.agents.kit.checkup import installed, newer, only_watched
 from yourcall.agents.opencode.app import App
 from yourcall.agents.opencode.requests import LINK
 from yourcall.agents.opencode.setup import first_start
-from yourcall.agents.setup_spec import Health, Machine, note, well
+from yourcall.agents.setup_spec import Check, Health, Machine, note, well
 
 
-def connection(app: App, machine: Machine) -> list[Health]:
+def check(app: App) -> Check:
+    def connection(machine: Machine) -> list[Health]:
+        """Installed, new enough, and with our plugin."""
+        return _connection(app, machine)
+
+    return connection
+
+
+def _connection(app: App, machine: Machine) -> list[Health]:
     if not machine.programs and not machine.changed:
         return []
     found = installed(machine, app.name, app.title) + newer(machine, app.name, app.title, app.measured)

@@ -103,13 +103,11 @@ function begin(known) {
   tell(known, stateOf(known))
 }
 
-function rest(known) {
-  if (known.state === "busy") {
-    known.state = "idle"
-    known.rest = known.last
-    tell(known, stateOf(known))
-  }
-  sweep(known)
+async function rest(known) {
+  const news = known.state === "busy"
+  if (news) Object.assign(known, { state: "idle", rest: known.last })
+  await sweep(known) // first: a session in which something is asked is not told to be ready
+  if (news && known.state === "idle") tell(known, stateOf(known))
 }
 
 // An abort leaves its request open and the dialog on the screen, and a late "allow" may still run the command. A

@@ -5,10 +5,13 @@ Rule: a part becomes an entry once it is whole; a call is told twice, when it be
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from yourcall.agents.kit import brief
 from yourcall.agents.opencode.wire import SAFE_ID, CallState, Part, PastMessage, fields_of
+from yourcall.core import line_diff
 from yourcall.model.conversation import (
     Action,
     ActionKind,
@@ -107,11 +110,19 @@ def _begun(part: Part, at: float) -> Action:
         tool=part.tool[:200],
         title=brief.line(what, part.tool),
         detail=text("description")[:LONGEST] if part.tool in ("bash", "task") else "",
-        diff=state.diff[:LONGEST],
+        diff=(state.diff or _diff(file, fields))[:LONGEST],
         paths=(file,) if file else (),
         child=_child(state),
         at=at,
     )
+
+
+def _diff(file: str, fields: Mapping[str, object]) -> str:
+    """What a change was to be, where only its input tells."""
+    old, new = fields.get("oldString", ""), fields.get("newString", fields.get("content"))
+    if not file or not isinstance(old, str) or not isinstance(new, str):
+        return ""
+    return "\n".join(line_diff.of_texts(file, old, new))
 
 
 def _over(part: Part, at: float) -> Action:
