@@ -13,6 +13,8 @@ from yourcall.model.conversation import Action as Call
 from yourcall.model.conversation import AssistantText, UserMessage
 from yourcall.model.prompts import Answer
 
+pytestmark = pytest.mark.long  # each starts node
+
 PAUSES = ("ready", "problem")
 
 
