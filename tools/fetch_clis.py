@@ -55,7 +55,7 @@ PACKAGES = {
     "codex-acp": ("@zed-industries/codex-acp@{version}",),
     "opencode": ("opencode-ai@{version}",),
     "qwen": ("@qwen-code/qwen-code@{version}",),
-    "kilo": ("@kilocode/cli-{native}@{version}",),  # 7.7.9 was published for its platforms only
+    "kilo": ("@kilocode/cli-linux-x64@{version}",),  # 7.7.9 was published for this platform only
     "copilot": ("@github/copilot@{version}",),
 }
 # Where the executable lies below node_modules, most direct first: a native program is started without its
