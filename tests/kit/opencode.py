@@ -54,18 +54,17 @@ class OpencodeHome:
         (settings / "package.json").write_text(json.dumps({"dependencies": wanted}))
         lock = {"name": app, "lockfileVersion": 3, "requires": True, "packages": {"": {"dependencies": wanted}}}
         (settings / "package-lock.json").write_text(json.dumps(lock))
-        return cls(app, home, project, binary, env)
+        made = cls(app, home, project, binary, env)
+        made.configure("snapshot", False)  # copies the project before each turn, which takes long
+        return made
 
     @property
     def plugin(self) -> Path:
         return self.path / ".config" / self.app / "plugin" / "yourcall.js"
 
-    def permissions(self, **rules: object) -> None:
-        """What it asks for, besides commands and changes."""
+    def configure(self, name: str, value: object) -> None:
         file = self.path / ".config" / self.app / f"{self.app}.json"
-        config = json.loads(file.read_text())
-        config["permission"] |= rules
-        file.write_text(json.dumps(config))
+        file.write_text(json.dumps({**json.loads(file.read_text()), name: value}))
 
 
 def _version(binary: Path) -> str:
