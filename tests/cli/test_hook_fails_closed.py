@@ -131,11 +131,11 @@ def connected(yc: Yourcall) -> socket.socket | None:
 
 @contextmanager
 def stopped(yc: Yourcall) -> Iterator[None]:
-    yc.signal(signal.SIGSTOP)
+    yc.hang()
     try:
         yield
     finally:
-        yc.signal(signal.SIGCONT)
+        yc.wake()
 
 
 @contextmanager
@@ -185,6 +185,68 @@ def test_a_deny_holds_and_nothing_else_is_said(yc: Yourcall, claude: ScriptedCla
         assert rules_say(yc, claude, "npm test") == ("", "")
         assert time.monotonic() - before < 4 * GRANTED_S
         assert trouble is well or rules_say(yc, claude, "ls")[0] in ("", "allow")
+
+
+@contextmanager
+def just_stopped(yc: Yourcall) -> Iterator[None]:
+    """It hangs, but not for as long that its heartbeat would tell."""
+    yc.signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        yc.wake()
+
+
+def test_a_daemon_that_began_to_hang_a_moment_ago_passes_no_deny(yc: Yourcall, claude: ScriptedClaude) -> None:
+    with just_stopped(yc):
+        assert rules_say(yc, claude, "rm x") == ("deny", "Never.")
+        assert rules_say(yc, claude, "git push origin main")[0] == "ask"
+
+
+def test_a_clock_that_was_set_back_does_not_keep_a_hung_daemon_awake(yc: Yourcall, claude: ScriptedClaude) -> None:
+    with just_stopped(yc):
+        os.utime(yc.home / "heartbeat", (time.time() + 3600,) * 2)
+        began = time.monotonic()
+        assert rules_say(yc, claude, "rm x") == ("deny", "Never.")
+        assert time.monotonic() - began < GRANTED_S
+
+
+def test_a_daemon_without_a_heartbeat_is_asked(yc: Yourcall, claude: ScriptedClaude) -> None:
+    """One of before there was a heartbeat, beside hooks that were written anew."""
+    (yc.home / "heartbeat").unlink()
+    assert rules_say(yc, claude, "ls")[0] == "allow"
+    yc.signal(signal.SIGSTOP)
+    assert rules_say(yc, claude, "rm x") == ("deny", "Never.")
+
+
+HEADLESS = {"CLAUDE_CODE_ENTRYPOINT": "sdk-cli", "CLAUDE_CODE_SESSION_ATTENDED": "0"}
+SLOWER, MORE_S = 1.5, 0.5  # what counts as the same time; a busy machine gets three tries
+
+
+@pytest.mark.parametrize("rules", [None, RULES], ids=["no rules", "rules"])
+@pytest.mark.parametrize("event", ["Rules", "PreToolUse", "PermissionRequest"])
+def test_a_daemon_that_hangs_takes_no_more_time_than_one_that_is_down(
+    yc: Yourcall, claude: ScriptedClaude, event: str, rules: str | None
+) -> None:
+    (yc.home / "rules.toml").unlink()
+    if rules is not None:
+        (yc.home / "rules.toml").write_text(rules)
+
+    def call() -> float:
+        began = time.monotonic()
+        assert rules_say(yc, claude, "npm test", event=event, **HEADLESS) == ("", "")
+        return time.monotonic() - began
+
+    def quickest() -> float:
+        return min(call() for _ in range(3))
+
+    with stopped(yc):
+        hung = quickest()
+        if event != "PermissionRequest" and rules is not None:
+            assert rules_say(yc, claude, "rm x", event=event, **HEADLESS) == ("deny", "Never.")
+    yc.kill()
+    down = quickest()
+    assert hung <= SLOWER * down + MORE_S, (hung, down)
 
 
 @pytest.mark.parametrize("trouble", [idle_tcp, silent_hooks], ids=lambda each: each.__name__)

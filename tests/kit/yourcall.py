@@ -12,6 +12,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import time
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection
@@ -23,6 +24,7 @@ from kit.poll import PATIENCE_S, until
 if TYPE_CHECKING:
     from kit.claude import ClaudeHome
 
+HUNG_S = 2.1  # a little longer than `HUNG_S` in hook/hook.py
 COMMAND = Path(sys.executable).with_name("yourcall")
 
 
@@ -128,6 +130,19 @@ class Yourcall:
     def signal(self, number: int) -> None:
         assert self._process is not None
         self._process.send_signal(number)
+
+    def hang(self) -> None:
+        """Let it stand still, for as long as it takes until hooks know that it does."""
+        self.signal(signal.SIGSTOP)
+        beat = self.home / "heartbeat"
+        until(lambda: time.time() - beat.stat().st_mtime > HUNG_S, what="its heart to have stopped")
+
+    def wake(self) -> None:
+        """Let it go on, and be seen to."""
+        woken = time.time()
+        self.signal(signal.SIGCONT)
+        beat = self.home / "heartbeat"
+        until(lambda: beat.stat().st_mtime >= woken, what="its heart to beat")
 
     def run(self, *words: str, timeout: float = 150, typed: str | None = None) -> Said:
         """One command. An answer's proof is waited for longer than a person would: the machine may be busy."""

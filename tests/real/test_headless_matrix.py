@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, get_args
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 TOUCH = tool("Bash", command="touch marker", description="Make the marker")
 STATES = ("up", "down", "hung", "killed")
 SETUPS: dict[str, tuple[str, ...]] = {"plain": (), "ask": ("--ask", "Bash"), "rules": ("--rules",)}
+SETUPS |= {f"{name}, ruled": words for name, words in SETUPS.items()}  # with a rules file, too
 MODES = ("manual", "acceptEdits", "plan", "auto", "bypassPermissions", "dontAsk")
 STARTS = {mode: ("--permission-mode", mode) for mode in MODES} | {
     "allowed": ("--permission-mode", "manual", "--allowedTools", "Bash")
 }
 AS_ROOT = {"IS_SANDBOX": "1"}  # else `bypassPermissions` is refused to root
-RULED_S = 2.0  # so long a hung daemon may keep a tool that rules are asked about (`hook.py`)
 SLOWER, MORE_S = 1.5, 0.7  # what counts as the same time; a busy machine gets three tries
 
 
@@ -51,12 +51,12 @@ class Stage:
             said = self.yourcall.run("setup", "claude", "--yes", "--cli", str(binary), *SETUPS[setup])
             assert said.code == 0, said
             self.settings = home.settings.read_text()
-            if setup == "rules":
+            if setup.endswith("ruled"):
                 (self.yourcall.home / "rules.toml").write_text('[no-rm]\ndo = "deny"\ncommand = "rm"\n')
             if state == "down":
                 self.yourcall.stop()
             if state == "hung":
-                self.yourcall.signal(signal.SIGSTOP)
+                self.yourcall.hang()
         except BaseException:
             self.yourcall.stop()
             raise
@@ -98,10 +98,6 @@ class Stage:
             self.yourcall.start()
         return run
 
-    def allowance(self, alone: float) -> float:
-        ruled = 2 * RULED_S if self.setup == "rules" and self.state == "hung" else 0
-        return SLOWER * alone + MORE_S + ruled
-
 
 Make = Callable[..., Stage]
 
@@ -119,6 +115,10 @@ def stage(tmp_path: Path, claude_bin: Path, model: ModelServer) -> Iterator[Make
         each.close()
 
 
+def as_quick(with_us: float, without: float) -> bool:
+    return with_us <= SLOWER * without + MORE_S
+
+
 def compare(alone: Stage, beside: Stage, way: Way, start: str) -> None:
     """The same outcome in the same time, or nearly: the shortest of up to three runs counts."""
     times: list[tuple[float, float]] = []
@@ -129,7 +129,7 @@ def compare(alone: Stage, beside: Stage, way: Way, start: str) -> None:
         with_us = beside.run(way, start, pauses=beside.state == "killed")
         assert with_us.outcome == without.outcome, (way, start, with_us, without)
         times.append((without.seconds, with_us.seconds))
-        if with_us.seconds <= beside.allowance(without.seconds):
+        if as_quick(with_us.seconds, without.seconds):
             return
     raise AssertionError(f"{way} {start}: slower beside yourcall ({beside.state}, {beside.setup}): {times}")
 
@@ -141,6 +141,11 @@ def test_a_run_without_a_dialog_ends_as_without_us(stage: Make, state: str) -> N
     asking = stage(state, "ask")
     for start in ("acceptEdits", "allowed"):
         compare(alone, asking, "-p", start)
+
+
+@pytest.mark.parametrize("setup", ["rules", "ask, ruled"])
+def test_a_daemon_that_hangs_makes_no_run_slower_rules_or_not(stage: Make, setup: str) -> None:
+    compare(stage("none"), stage("hung", setup), "-p", "acceptEdits")
 
 
 def test_an_sdks_host_is_asked_as_without_us(stage: Make) -> None:
@@ -162,14 +167,16 @@ def test_every_way_in_every_mode(stage: Make, state: str, setup: str, way: Way) 
         compare(alone, beside, way, start)
 
 
-def at_the_desk(stage: Stage, ptys: Ptys, mode: str) -> str:
-    """What a person in the terminal gets: a dialog, or the end of the turn with or without the call."""
+def at_the_desk(stage: Stage, ptys: Ptys, mode: str) -> tuple[str, float]:
+    """What a person in the terminal gets, and after how long: a dialog, or the end of the turn with or without the
+    call."""
     home = stage.home()
     claude = start_claude(ptys, stage.binary, home, stage.model, args=STARTS[mode], env=AS_ROOT)
     if mode == "bypassPermissions":
         until(lambda: claude.terminal.shows("Yes, I accept"), what="the warning of this mode")
         claude.press("Down", "Enter")
     claude.say("DO touch")
+    began = time.monotonic()
     if stage.state == "killed":
         stage.yourcall.kill()
     marker = home.project / "marker"
@@ -180,6 +187,7 @@ def at_the_desk(stage: Stage, ptys: Ptys, mode: str) -> str:
         return ("ran" if marker.exists() else "denied") if claude.terminal.shows("Done.") else ""
 
     found = until(seen, what=f"a dialog or an end in {mode}")
+    seconds = time.monotonic() - began
     if found == "dialog":
         claude.wait_dialog()
         claude.press("Escape")  # every dialog has it; not all have digits
@@ -187,7 +195,7 @@ def at_the_desk(stage: Stage, ptys: Ptys, mode: str) -> str:
     claude.kill()
     if stage.state == "killed":
         stage.yourcall.start()
-    return found
+    return found, seconds
 
 
 @pytest.mark.soak
@@ -198,8 +206,13 @@ def test_a_terminal_in_every_mode(stage: Make, ptys: Ptys, state: str, setup: st
     """In a terminal `--ask` asks, which is what it is for; else all is as without us, and the desk answers."""
     alone, beside = stage("none"), stage(state, setup)
     for mode in STARTS:
-        wanted = "dialog" if setup == "ask" else at_the_desk(alone, ptys, mode)
-        assert at_the_desk(beside, ptys, mode) == wanted, mode
+        times: list[tuple[float, float]] = []
+        while not times or not as_quick(times[-1][1], times[-1][0]):
+            assert len(times) < 3, f"{mode}: slower beside yourcall ({state}, {setup}): {times}"
+            wanted, without = at_the_desk(alone, ptys, mode)
+            found, with_us = at_the_desk(beside, ptys, mode)
+            assert found == ("dialog" if "--ask" in SETUPS[setup] else wanted), mode
+            times.append((without, with_us))
 
 
 def hold(stage: Stage) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -49,7 +48,7 @@ class Stage:
         if state == "down":
             self.yourcall.stop()
         if state == "hung":
-            self.yourcall.signal(signal.SIGSTOP)
+            self.yourcall.hang()
 
     def close(self) -> None:
         if self.yourcall is not None:

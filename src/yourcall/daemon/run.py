@@ -27,6 +27,7 @@ from msgspec.structs import replace
 from yourcall import __version__
 from yourcall.agents.registry import AGENTS
 from yourcall.channels.context import ChannelContext
+from yourcall.daemon import heartbeat
 from yourcall.daemon.config import Config, read_config, with_environment
 from yourcall.daemon.logs import start_logging
 from yourcall.daemon.notify import Notifier
@@ -57,7 +58,7 @@ from yourcall.system.sockets import bind_unix
 log = logging.getLogger(__name__)
 
 # What lies in the home as long as the daemon runs.
-OURS = ("daemon.json", "api.sock", "hook.sock", "plugin.sock")
+OURS = ("daemon.json", "api.sock", "hook.sock", "plugin.sock", heartbeat.NAME)
 
 
 class Listening(msgspec.Struct, frozen=True):
@@ -204,6 +205,8 @@ async def _serve(
 
         more, reaching = open_way(home, way, remote, actual)
         listeners += more
+    heart = heartbeat.Heartbeat(home)
+    beating = asyncio.create_task(heart.run())
     await daemon.started.take_over()
     await daemon.upkeep.let_go_of_the_dead()
     daemon.ties.doubt_stored()
@@ -240,6 +243,8 @@ async def _serve(
             each.leave()
         await asyncio.wait(serving)
         await daemon.close()
+    beating.cancel()
+    heart.close()
     for path, inode in ours.items():
         if path.exists() and path.stat().st_ino == inode:  # a home made anew may be another daemon's by now
             path.unlink(missing_ok=True)

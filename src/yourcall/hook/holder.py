@@ -13,6 +13,7 @@ Rules
     yourcall says that nobody is at the desk, and let go at the first key that is typed there.
   * A run without any dialog (`headless.py`) has no desk: its request is held only while yourcall wants that and is
     awake, and let go as soon as it is not.
+  * What shows no dialog is not offered to a daemon whose heartbeat has stopped: it counts as one that is down.
 """
 
 from __future__ import annotations
@@ -82,10 +83,11 @@ class Holder:
         home: str,
         connect: Callable[[str], socket.socket | None],
         greeting: Callable[[str, str, str, bytes, Sequence[tuple[str, object]]], bytes],
+        hung: Callable[[str], bool],
         *,
         headless: bool = False,
     ) -> None:
-        self.clock, self.connect, self.greeting = time.monotonic, connect, greeting
+        self.clock, self.connect, self.greeting, self.hung = time.monotonic, connect, greeting, hung
         self.agent, self.event, self.payload, self.home = agent, event, payload, home
         asked: Any = loads(payload)
         self.session_id: object = asked.get("session_id")
@@ -193,7 +195,7 @@ class Holder:
     def reach(self) -> None:
         if self.sock is not None or self.clock() < self.next_try:
             return
-        self.sock = self.connect(self.home)
+        self.sock = None if self.hidden and self.hung(self.home) else self.connect(self.home)
         if self.sock is None:
             self.next_try = self.clock() + RETRY_S
             return
@@ -294,7 +296,9 @@ class Holder:
                 self.say("leaving", "yourcall did not answer, and nothing waits for it where no dialog is shown")
                 return True
             # Nobody sees a dialog while we hold: without a daemon that wants it held, the desk gets it back.
-            return not self.may_hold and (self.sock is None or self.clock() - self.born > self.verdict_s)
+            return not self.may_hold and (
+                self.sock is None or self.clock() - self.born > self.verdict_s or self.hung(self.home)
+            )
         now = self.status()
         if now == "waiting":
             self.saw_waiting = True

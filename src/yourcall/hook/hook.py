@@ -12,6 +12,7 @@ Rules
   * It prints nothing but an answer that was given; it always exits 0. Whatever goes wrong (no daemon, a hung
     one, a broken payload, a bug in here), the agent's own dialog is left alone, as if we did not exist.
   * An informing event is sent and forgotten: no reply is awaited.
+  * A daemon whose heartbeat has stopped is hung. Nothing waits for it where no dialog is on the screen meanwhile.
   * Only for `Rules` silence is a decision: the tool may run unasked. If that fails, the exit code is 1, and the
     launcher says `ask`.
   * Where no dialog is shown (`claude -p`, an SDK), nothing is held unless the person asked for that.
@@ -43,6 +44,7 @@ PASSED_ON = (
 # What Codex may be running as, besides a conversation in a terminal.
 OTHER_RUNS = (b"app-server", b"exec", b"e", b"review")
 LARGEST = 32 * 1024 * 1024  # a payload beyond this is not for a person to decide; the dialog has it
+HUNG_S = 2.0  # the daemon's heart beats every half second; on a busy machine a beat may come late
 SEND_S = 1.0  # how long an informing event may try; nobody waits for it
 RULED = "Rules"  # asked before a tool runs: do the rules decide? The agent waits for this one
 UNSEEN = "Unseen"  # the launcher wants to know: would nobody get to see a dialog of this run?
@@ -75,6 +77,20 @@ def connect(home: str) -> socket.socket | None:
     except OSError:
         return None
     return sock  # pyright: ignore[reportReturnType]
+
+
+def hung(home: str) -> bool:
+    """Has the daemon's heart stopped? Without a heartbeat (an older daemon, or none) nothing is known: no.
+
+    A time in the future was written before the clock was set back; a daemon that is awake corrects it at once.
+    """
+    import time
+
+    try:
+        beat = os.stat(os.path.join(home, "heartbeat")).st_mtime
+    except OSError:
+        return False
+    return abs(time.time() - beat) > HUNG_S
 
 
 def greeting(
@@ -138,7 +154,7 @@ def hold(agent: str, event: str, payload: bytes, home: str) -> None:
             return
     if not TYPE_CHECKING:
         from holder import Holder
-    Holder(agent, event, payload, home, connect, greeting, headless=unseen).hold()
+    Holder(agent, event, payload, home, connect, greeting, hung, headless=unseen).hold()
 
 
 def say_if_unseen(home: str) -> None:
@@ -166,7 +182,7 @@ def main(argv: list[str]) -> None:
         else:
             from ruling import rule
 
-        rule(agent, payload, home, connect, greeting, *argv[3:5])
+        rule(agent, payload, home, connect, greeting, hung, *argv[3:5])
     elif not payload:
         return
     elif event in HELD.get(agent, ()):

@@ -4,6 +4,7 @@ Stand-alone like `hook.py`, which loads it.
 
 Rules
   * The daemon is asked first. Its word that the rules have nothing to say counts; its silence does not.
+  * A daemon whose heartbeat has stopped is not waited for; one that began to hang a moment ago is, until it has.
   * A daemon that is down, hung or crowded out is replaced by a look at the rules from here, which can deny and ask
     but never allow. That look has a hard limit.
   * Whatever else goes wrong is raised: then the launcher says `ask`, if there are rules at all.
@@ -23,24 +24,33 @@ if TYPE_CHECKING:
 
     Connect = Callable[[str], socket.socket | None]
     Greeting = Callable[[str, str, str, bytes, Sequence[tuple[str, object]]], bytes]
+    Hung = Callable[[str], bool]
 
 DAEMON_S = 2.0  # a daemon that needs longer is hung, and the rules are looked at from here
+LOOK_S = 0.2  # so often its heartbeat is looked at meanwhile
 ALONE_S = 5.0  # so long that look may take; then the system ends us
 RULES_FILE = "rules.toml"  # in yourcall's home, and below `.yourcall` in a project
 
 
 def rule(
-    agent: str, payload: bytes, home: str, connect: Connect, greeting: Greeting, package: str, user: str
+    agent: str,
+    payload: bytes,
+    home: str,
+    connect: Connect,
+    greeting: Greeting,
+    hung: Hung,
+    package: str,
+    user: str,
 ) -> None:
     """Print what the rules say to this call; nothing, if they have nothing to say. `package`: the folder that
     yourcall lies in; `user`: the person's own home, whatever the environment says."""
-    if not payload or not ruled(agent, payload, home, connect, greeting):
+    if not payload or not ruled(agent, payload, home, connect, greeting, hung):
         ruled_alone(agent, payload, home, package, user)
 
 
-def ruled(agent: str, payload: bytes, home: str, connect: Connect, greeting: Greeting) -> bool:
+def ruled(agent: str, payload: bytes, home: str, connect: Connect, greeting: Greeting, hung: Hung) -> bool:
     """Print what the rules say to this call, if they say anything. False: the daemon did not tell."""
-    sock = connect(home)
+    sock = None if hung(home) else connect(home)
     if sock is None:
         return False
     started = (("started", time.time()),)
@@ -50,7 +60,10 @@ def ruled(agent: str, payload: bytes, home: str, connect: Connect, greeting: Gre
     watched = select.poll()
     while (left := end - time.monotonic()) > 0:
         watched.register(sock.fileno(), select.POLLIN | (select.POLLOUT if rest else 0))
-        watched.poll(left * 1000)
+        if not watched.poll(min(left, LOOK_S) * 1000):
+            if hung(home):
+                return False
+            continue
         try:
             if rest:
                 rest = rest[sock.send(rest) :]

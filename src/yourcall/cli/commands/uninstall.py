@@ -41,6 +41,7 @@ OURS = (
     "api.sock",
     "hook.sock",
     "plugin.sock",
+    "heartbeat",
     "hook",
     "hook.py",
     "holder.py",
