@@ -111,6 +111,18 @@ def test_a_subagents_prompt_that_went_to_the_desk_is_answered_there_by_a_key(sce
     assert shown["outcome"] == "allowed"
 
 
+def test_a_subagents_prompt_is_answered_in_its_first_moment_with_somebody_at_the_desk(scene: Scene) -> None:
+    """Its hook has let go and its dialog is not drawn yet: the answer waits for the dialog."""
+    scene.model.script("below", [TOUCH], [text("The subagent is done.")])
+    start = tool("Agent", description="Look around", prompt="DO below", subagent_type="general-purpose")
+    scene.ask([start], [text("Started it.")])
+    prompt = scene.yourcall.wait_prompt()
+    told = answer(scene, prompt, option="allow")
+    assert told["result"] in ("confirmed", "accepted"), told
+    until(lambda: scene.made("marker"))
+    scene.yourcall.wait_state(prompt["id"], "confirmed")
+
+
 def test_a_form_that_went_to_the_desk_is_filled_in_there(scene: Scene, tmp_path: Path) -> None:
     config = tmp_path / "mcp.json"
     server = {"command": sys.executable, "args": [str(Path(mcp_server.__file__))]}

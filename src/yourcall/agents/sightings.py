@@ -121,6 +121,17 @@ class AgentStatus(Struct, frozen=True):
     version: str = ""
 
 
+class TurnMark(Struct, frozen=True):
+    """What a line of an agent's record says of its turn, and when.
+
+    `on`: it goes on. `said`: the agent said something; it is over unless a call follows, of which the record
+    tells only once that has ended. `over`: it came to its end. `stopped`: somebody stopped it.
+    """
+
+    state: Literal["on", "said", "over", "stopped"]
+    at: float
+
+
 class Process(Struct, frozen=True):
     """A running program of this user's. `started` is never the same for two processes; `tty` is the terminal it
     belongs to. Only the variables named in `env` were taken from its environment. `holds`: files that it keeps

@@ -20,6 +20,7 @@ from yourcall.agents.sightings import (
     HookResult,
     Pane,
     Process,
+    TurnMark,
 )
 from yourcall.model.action import Action, CallKind
 from yourcall.model.conversation import AnyEntry, Picture
@@ -168,5 +169,7 @@ class Agent(Struct, frozen=True):
     plugin: PluginSpec | None = None
     server: ServerSpec | None = None
     own_server: OwnServer | None = None
+    # What a line of its record says of the turn; asked where no file of the process tells how it stands.
+    read_turn: Callable[[bytes], TurnMark | None] | None = None
     # The prompt of a session whose turn ended unseen: the session, what the agent said last, since when, and now.
     rested: Callable[[Session, str, float, float], Prompt | None] | None = None

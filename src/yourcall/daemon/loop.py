@@ -6,6 +6,7 @@ Rule: a command is performed, and a change is shown to anybody, only after the f
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import time
 from collections import deque
@@ -20,6 +21,7 @@ from yourcall.core.state import State, Step
 from yourcall.core.verdicts import final, verdict_of
 from yourcall.model.events import AnswerGiven, AnyCommand, AnyEvent, PromptDismissed, PromptRaised
 from yourcall.model.prompts import Answer, Prompt, Verdict
+from yourcall.model.sessions import TERMINALS
 from yourcall.store.facts import Encoded, encode
 from yourcall.store.problem import StoreProblem
 from yourcall.store.sqlite import Change, Fact, Store
@@ -29,6 +31,9 @@ T = TypeVar("T")
 
 # A client that is this many changes behind is not reading; it is told to resync instead of growing our memory.
 QUEUE = 1_000
+
+# A dialog that a hook let go is drawn and read within a second; on a busy machine it takes longer.
+DRAWN_S = 3.0
 
 # An agent's hook that got its answer often waits for the very processor that we run on.
 give_way: Callable[[], None] = getattr(os, "sched_yield", lambda: None)
@@ -194,6 +199,7 @@ class Loop:
         return await to_its_end(self._answer(prompt_id, answer, wait))
 
     async def _answer(self, prompt_id: str, answer: Answer, wait: float) -> tuple[Verdict, Prompt | None]:
+        await self._drawn(prompt_id)
         unconfirmed = self._unconfirmed(self.prompt(prompt_id), answer)
         if unconfirmed is not None:
             return unconfirmed, self.prompt(prompt_id)
@@ -216,6 +222,29 @@ class Loop:
             except TimeoutError:
                 pass
             return verdict_of(prompt, answer.id), prompt
+
+    async def _drawn(self, prompt_id: str) -> None:
+        """A request whose hook let it go because somebody is at the desk can be answered once its dialog has been
+        read from the screen: what is said in the moment before waits for that."""
+        async with self.subscribe(None) as changes:
+            if not self._about_to_be_drawn(prompt_id):
+                return
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(DRAWN_S):
+                    async for change in changes:
+                        if change.prompt is None or change.prompt.id != prompt_id:
+                            continue
+                        if change.prompt.answerable or change.prompt.state != "open":
+                            return
+
+    def _about_to_be_drawn(self, prompt_id: str) -> bool:
+        prompt = self.state.prompts.get(prompt_id)
+        if prompt is None or prompt.state != "open" or prompt.answerable:
+            return False
+        session = self.state.sessions.get(prompt.session_id)
+        on_screen = session is not None and any(link.kind in TERMINALS for link in session.links)
+        hidden = bool(prompt.subagent) or prompt.kind == "elicitation"
+        return on_screen and hidden and prompt.questions != () and time.time() - prompt.opened_at < DRAWN_S
 
     def _unconfirmed(self, prompt: Prompt | None, answer: Answer) -> Verdict | None:
         """Nobody has judged an edited input before: a risky one is taken only once the person has confirmed it."""

@@ -219,7 +219,9 @@ async def _serve(
         finding = config.discovery
         looking = Discovery(daemon.events, AGENTS, finding.mode, finding.root_pid, daemon.runs.linked)
         daemon.screens.raised = looking.hurry
-        anew = Reconcile(daemon.events, AGENTS.get, daemon.watches.watching, daemon.speaker.reaches)
+        anew = Reconcile(
+            daemon.events, AGENTS.get, daemon.watches.watching, daemon.speaker.reaches, daemon.screens.shown
+        )
         looks = (anew, looking, daemon.screens, daemon.runs, daemon.asks, daemon.ties, daemon.settings)
         sweeping = [tasks.create_task(work.run()) for work in (*looks, *daemon.servers.values())]
         sweeping += [tasks.create_task(daemon.upkeep.run()), tasks.create_task(telling.run())]

@@ -1,7 +1,8 @@
 """Puts sessions and prompts right after we were away: at a start, after a suspend, after a stop of this process.
 
 Rule: looks and tells. What an agent's own process, session file and transcript say now comes before what we heard
-last; where they say nothing, nothing is told. A hook that was kept waiting while we slept is heard first.
+last; where they say nothing, nothing is told. That a turn goes on is never taken from a record: a turn that was
+broken off may have left it so. A hook that was kept waiting while we slept is heard first.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from yourcall.agents.sightings import AgentStatus
+from yourcall.agents.sightings import AgentStatus, TurnMark
 from yourcall.agents.spec import Agent
 from yourcall.core.step import PAUSES
 from yourcall.links import processes, status_files
 from yourcall.links.event_sink import EventSink
+from yourcall.links.screen.servers import pane_of
 from yourcall.links.transcripts import Tail
 from yourcall.model.conversation import AssistantText, UserMessage
 from yourcall.model.events import AnyEvent, PromptRaised, PromptWithdrawn, SessionEnded, SessionSeen
@@ -35,6 +37,8 @@ AGAIN_S = 0.25  # a prompt that was answered meanwhile is settled by its watch f
 LOOKED_FOR_S = 5.0
 GONE_EVERY_S = 5.0
 SAME = 1_000  # letters of a last message by which two turns are told apart
+SETTLED_S = 1.0  # an agent's words are followed by its call within a moment
+CLOCK_S = 1.5  # when a process began is known to the second
 LAST_WORDS = 256 * 1024  # of a transcript: where the last message of a turn is
 
 # Whose link tells by itself how they stand.
@@ -48,13 +52,16 @@ class Reconcile:
         agent_of: Callable[[str], Agent | None],
         watching: Callable[[str], bool],
         reaches: Callable[[str], bool],
+        shown: Callable[[Session], Awaitable[str]],
     ) -> None:
         """`watching`: somebody looks at this session more closely, and tells of its end. `reaches`: can it be
-        spoken to?"""
+        spoken to? `shown`: what its screen says that it is at; empty if it has none that can be looked at."""
         self._teller = teller
         self._agent_of = agent_of
         self._watching = watching
         self._reaches = reaches
+        self._shown = shown
+        self._were: dict[str, str] = {}  # how each session stood when we began to look
         self._homeless: set[str] = set()  # prompts that were seen without their session
 
     async def run(self) -> None:
@@ -81,6 +88,7 @@ class Reconcile:
     async def look(self) -> None:
         """Every session as it is now."""
         await asyncio.sleep(HOOKS_FIRST_S)
+        self._were = {s.id: s.state for s in self._teller.state.sessions.values()}
         await self.end_the_gone()
         unclear = {s.id for s in self._teller.state.sessions.values() if s.state != "idle" or self._rests(s)}
         deadline = time.monotonic() + LOOKED_FOR_S
@@ -89,6 +97,7 @@ class Reconcile:
                 if await self._put_right(session_id):
                     unclear.discard(session_id)
             await asyncio.sleep(AGAIN_S)
+        log.info("looked at every session")
 
     async def end_the_gone(self) -> None:
         state = self._teller.state
@@ -116,6 +125,10 @@ class Reconcile:
         if session is None or agent is None or any(link.kind in TOLD_BY_LINK for link in session.links):
             return True
         status = await asyncio.to_thread(status_files.status_of, agent, session)
+        if status is None and agent.read_turn is not None:
+            status = await self._from_record(agent, session, agent.read_turn)
+            if status is None:
+                return False
         if status is None:
             return True
         session = self._teller.state.sessions.get(session_id) or session
@@ -125,6 +138,28 @@ class Reconcile:
         for event in await self._events(agent, session, status):
             await self._teller.post(event)
         return True
+
+    async def _from_record(
+        self, agent: Agent, session: Session, read_turn: Callable[[bytes], TurnMark | None]
+    ) -> AgentStatus | None:
+        """How the turn ended, as the record says; None if it says nothing, or not yet enough."""
+        if not any(link.kind == "hook" for link in session.links):
+            return None  # nothing would tell when the next turn begins
+        mark = await asyncio.to_thread(_last_mark, agent, session, read_turn)
+        if mark is None or mark.state == "on":
+            return None
+        if mark.state == "said" and not await self._at_rest_since(session, mark.at):
+            return None
+        return AgentStatus(session.id, "stopped" if mark.state == "stopped" else "idle", mark.at)
+
+    async def _at_rest_since(self, session: Session, at: float) -> bool:
+        """Were these its last words? Its screen shows it; where there is none, nothing runs that began later."""
+        if time.time() - at < SETTLED_S:
+            return False
+        shown = await self._shown(session)
+        if shown:
+            return shown == "idle"
+        return pane_of(session) is None and not await asyncio.to_thread(_runs_something, session.pid, at)
 
     async def _events(self, agent: Agent, session: Session, status: AgentStatus) -> list[AnyEvent]:
         now = time.time()
@@ -140,6 +175,8 @@ class Reconcile:
                 return events
             case "idle":
                 return await self._at_rest(agent, session, status, open_pauses, now)
+            case "stopped" if session.state != "idle":
+                return [SessionSeen(now, replace(session, state="idle", seen_at=now))]
             case "waiting" if session.state != "waiting":
                 return [SessionSeen(now, replace(session, state="waiting", seen_at=now))]
             case _:
@@ -151,7 +188,8 @@ class Reconcile:
         """Its turn is over. If we heard neither of that nor of a later turn, it is ready now."""
         seen = replace(session, state="idle", seen_at=now)
         known: list[AnyEvent] = [SessionSeen(now, seen)] if session.state != "idle" else []
-        missed = session.state in ("working", "waiting") and not pauses
+        # Its screen may have been looked at before us; that tells of no prompt.
+        missed = self._were.get(session.id, session.state) in ("working", "waiting") and not pauses
         older = any(p.kind == "ready" and p.opened_at < status.since for p in pauses)
         if agent.rested is None or not (missed or older):
             return known
@@ -162,6 +200,18 @@ class Reconcile:
         if prompt is None:
             return known
         return [*known, PromptRaised(now, replace(prompt, answerable=self._reaches(session.id)))]
+
+
+def _last_mark(agent: Agent, session: Session, read_turn: Callable[[bytes], TurnMark | None]) -> TurnMark | None:
+    path = agent.conversation_of(session, "")
+    lines = Tail(Path(path), LAST_WORDS).new_lines() if path else []
+    return next((mark for line in reversed(lines) if (mark := read_turn(line)) is not None), None)
+
+
+def _runs_something(pid: int, since: float) -> bool:
+    """Has it started a program since, which still runs? Such as the command of a call."""
+    started = (processes.one(each) for each in processes.below(pid) if each != pid)
+    return any(each is not None and each.started_at > since - CLOCK_S for each in started)
 
 
 def _last_message(agent: Agent, session: Session) -> str:

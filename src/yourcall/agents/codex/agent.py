@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from yourcall.agents.codex import doctor, setup
 from yourcall.agents.codex.action import TOOLS, asked
 from yourcall.agents.codex.discover import OTHER_COMMANDS, command_of
-from yourcall.agents.codex.hooks import read_hook
+from yourcall.agents.codex.hooks import read_hook, rested
 from yourcall.agents.codex.live.connection import ServerConnection
 from yourcall.agents.codex.live.session import HEADLESS
 from yourcall.agents.codex.live.terminal_threads import CONTROL, FINDER
 from yourcall.agents.codex.rollout import read_line, settled
 from yourcall.agents.codex.screen.keys import CODEX_SCREEN
-from yourcall.agents.codex.transcript import conversation_of, read_entry
+from yourcall.agents.codex.transcript import conversation_of, read_entry, read_turn
 from yourcall.agents.session_spec import ServerSpec
 from yourcall.agents.setup_spec import CONNECTED, Setup
 from yourcall.agents.sightings import AgentStatus
@@ -122,5 +122,7 @@ CODEX = Agent(
         no_commands="Codex's own commands are typed at its terminal.",
     ),
     own_server=OwnServer("codex", _serve, _join),
+    read_turn=read_turn,
+    rested=rested,
 )
 AGENTS = (CODEX,)

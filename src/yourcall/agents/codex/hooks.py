@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from yourcall.agents.codex.call_marks import about, mark, squeezed
 from yourcall.agents.codex.screen.offer import LONGEST_TITLE, offer
+from yourcall.agents.kit.ids import derived_id
 from yourcall.agents.screen_spec import MatchedCall, Snapshot
 from yourcall.agents.sightings import AnnouncedCall, Ending, HookCall, HookResult
 from yourcall.model.events import PromptRaised, SessionEnded, SessionSeen
@@ -134,6 +135,13 @@ def _ready(call: HookCall, payload: HookPayload) -> Prompt:
         fingerprint=READY,
         link="speech",
     )
+
+
+def rested(session: Session, said: str, since: float, at: float) -> Prompt | None:
+    """A session whose turn ended while nobody heard its hook."""
+    call = HookCall(at, "Stop", b"", {}, "", derived_id(session.id, "rested", str(since)))
+    payload = HookPayload(session.id, cwd=session.cwd, permission_mode=session.permission_mode)
+    return _ready(call, replace(payload, last_assistant_message=said)) if session.mode == "terminal" else None
 
 
 def _asks(call: HookCall, payload: HookPayload) -> AnnouncedCall:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Literal
 
 import msgspec
 from msgspec import Raw, Struct, field
@@ -15,6 +16,7 @@ from msgspec.structs import replace
 
 from yourcall.agents.codex.wire import Part, decoded, time_of
 from yourcall.agents.kit.brief import cut, line
+from yourcall.agents.sightings import TurnMark
 from yourcall.model.conversation import (
     Action,
     ActionKind,
@@ -129,6 +131,23 @@ def read_entry(data: bytes) -> list[AnyEntry]:
         case _:
             entries = [Compaction(summary=cut(payload.message or ""))]
     return [replace(entry, at=time_of(told.timestamp)) for entry in entries]
+
+
+TURNS: Mapping[str, Literal["on", "over", "stopped"]] = {
+    "task_started": "on",
+    "task_complete": "over",
+    "turn_aborted": "stopped",
+}
+
+
+def read_turn(data: bytes) -> TurnMark | None:
+    """What a line says of the turn: that it began, came to its end, or was stopped."""
+    if b'"task_' not in data and b'"turn_aborted"' not in data:
+        return None
+    told = decoded(Line, data)
+    payload = decoded(Payload, told.payload) if told is not None and told.type == "event_msg" else None
+    state = TURNS.get(payload.type) if payload is not None else None
+    return TurnMark(state, time_of(told.timestamp)) if told is not None and state is not None else None
 
 
 def conversation_of(session: Session, subagent: str) -> str:

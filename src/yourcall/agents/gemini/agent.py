@@ -9,13 +9,14 @@ from yourcall.agents.gemini.hooks import (
     read_hook,
     read_line,
     read_status,
+    rested,
     settled,
     status_file_of,
     transcript_of,
 )
 from yourcall.agents.gemini.screen.keys import GEMINI_SCREEN
 from yourcall.agents.gemini.tools import TOOLS
-from yourcall.agents.gemini.transcript import conversation_of, read_entry
+from yourcall.agents.gemini.transcript import conversation_of, read_entry, read_turn
 from yourcall.agents.setup_spec import CONNECTED, Setup
 from yourcall.agents.spec import Agent, Environment, Grade, HookReply, Reach
 from yourcall.model.prompts import Answer, Prompt, Refused
@@ -79,5 +80,7 @@ GEMINI = Agent(
     environment=Environment(flag="GEMINI_CLI"),
     programs=("gemini",),
     early_dialogs=True,
+    read_turn=read_turn,
+    rested=rested,
 )
 AGENTS = (GEMINI,)

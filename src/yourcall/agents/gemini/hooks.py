@@ -13,6 +13,7 @@ import msgspec
 
 from yourcall.agents.gemini import tools
 from yourcall.agents.gemini.wire import ChatLine, HookPayload
+from yourcall.agents.kit.ids import derived_id
 from yourcall.agents.sightings import (
     AgentStatus,
     AnnouncedCall,
@@ -117,6 +118,12 @@ def _ready(call: HookCall, payload: HookPayload) -> Prompt:
         fingerprint=READY,
         link="speech",
     )
+
+
+def rested(session: Session, said: str, since: float, at: float) -> Prompt | None:
+    """A session whose turn ended while nobody heard its hook."""
+    call = HookCall(at, "AfterAgent", b"", {}, "", derived_id(session.id, "rested", str(since)))
+    return _ready(call, HookPayload(session_id=session.id, cwd=session.cwd, prompt_response=said))
 
 
 def _about_to_run(call: HookCall, payload: HookPayload) -> AnnouncedCall:

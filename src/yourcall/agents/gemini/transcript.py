@@ -10,6 +10,7 @@ import msgspec
 from yourcall.agents.gemini import tools
 from yourcall.agents.gemini.hooks import chat_line, time_of
 from yourcall.agents.gemini.wire import ChatLine, ToolCall
+from yourcall.agents.sightings import TurnMark
 from yourcall.model.conversation import (
     Action,
     ActionKind,
@@ -65,6 +66,19 @@ def read_entry(line: bytes) -> list[AnyEntry]:
             return [Notice(text=said, level=told.type, at=at)] if said else []
         case _:
             return []
+
+
+def read_turn(line: bytes) -> TurnMark | None:
+    """What a line says of the turn. Words without a call may be its last, or those in front of a call: calls are
+    written when they are over."""
+    told = chat_line(line)
+    if told is None or told.type not in ("user", "gemini"):
+        return None
+    at = time_of(told.timestamp)
+    if told.type == "user":
+        context = all(text.startswith(CONTEXT) for text in _texts(told)) and any(_texts(told))
+        return None if context else TurnMark("on", at)
+    return TurnMark("said" if not told.toolCalls and any(_texts(told)) else "on", at)
 
 
 def _texts(told: ChatLine) -> list[str]:

@@ -248,6 +248,16 @@ class ScreenWatcher:
         ):
             await self._raise(place, look, shot, on)
 
+    async def shown(self, session: Session) -> str:
+        """What its pane shows it to be at; nothing where that cannot be made out."""
+        link, on = pane_of(session), self._on_screen(session.agent)
+        if link is None or on is None:
+            return ""
+        look = await self._servers.at(link.server).look(link.target)
+        if isinstance(look, Gone) or on.draft(look.screen) is None:
+            return ""
+        return on.read(look.screen).reading.state
+
     async def _reach(self, prompt: Prompt, place: WatchedPane, look: Look, shot: Snapshot, on: ScreenSpec) -> None:
         front, body = in_front(look.pid), self._teller.body(prompt.request) or b""
         basis = SeenDialog(place.server, place.pane, front, shot.reading, shot.text, shot.mark)
