@@ -6,8 +6,10 @@ import json
 import re
 import signal
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from scripted_claude import ScriptedClaude
 
 from kit.poll import until
@@ -88,3 +90,34 @@ def test_a_session_that_is_not_there_is_told(yc: Yourcall) -> None:
     said = yc.run("conversation", "nobody")
     assert said.code == 2
     assert "yourcall sessions" in said.err
+
+
+@pytest.mark.parametrize("name", ["a/b", "../x", ""])
+@pytest.mark.parametrize(
+    "words",
+    [("conversation",), ("send", "x"), ("key", "up"), ("interrupt",), ("changes",), ("stop",), ("attach",)],
+    ids=lambda words: words[0],
+)
+def test_what_can_be_no_id_is_told_in_the_words_of_the_command(
+    unasked: Yourcall, words: tuple[str, ...], name: str
+) -> None:
+    said = unasked.run(words[0], name, *words[1:])
+    assert said.code == 2, said
+    assert repr(name) in said.err or "session" in said.err
+    assert "/api/" not in said.err
+
+
+@pytest.mark.parametrize(
+    "words", [("rules", "explain"), ("rules", "remove"), ("dismiss",), ("show",), ("answer",)]
+)
+def test_so_is_what_can_be_no_prompt_or_rule(unasked: Yourcall, words: tuple[str, ...]) -> None:
+    said = unasked.run(*words, "a/b", *(("allow",) if words == ("answer",) else ()))
+    assert said.code == 2, said
+    assert "/api/" not in said.err
+
+
+@pytest.fixture(scope="module")
+def unasked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yourcall]:
+    """One instance for all that is only refused."""
+    with Yourcall(tmp_path_factory.mktemp("unasked")) as running:
+        yield running

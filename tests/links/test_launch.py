@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 from pathlib import Path
@@ -51,6 +52,27 @@ def test_a_shell_that_waits_for_a_person_is_not_waited_for(
 def test_a_shell_we_do_not_know_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / ".profile").write_text("export FROM=profile\n")
     assert asked(tmp_path, shutil.which("false") or "/bin/false")["FROM"] == "profile"
+
+
+def test_a_path_that_changed_counts_at_the_next_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("HOME", str(tmp_path)), ("SHELL", "/bin/sh"), ("PATH", PLAIN)):
+        monkeypatch.setenv(name, value)
+    profile = tmp_path / ".profile"
+
+    def goes_by(folder: str) -> None:
+        profile.write_text(f'echo >> "$HOME/asked"; export PATH={folder}:$PATH\n')
+
+    async def starts() -> list[str]:
+        shell = launch.LoginShell()
+        goes_by("/first")
+        before = await shell.environment()
+        goes_by("/second")
+        (tmp_path / "asked").unlink()
+        burst = await asyncio.gather(*(shell.environment() for _ in range(20)))
+        return [env["PATH"].split(":")[0] for env in (before, *burst)]
+
+    assert asyncio.run(starts()) == ["/first", *["/second"] * 20]
+    assert len((tmp_path / "asked").read_text()) <= 2  # a burst of starts asks once, or twice
 
 
 def test_what_is_withheld_and_what_is_passed_on() -> None:

@@ -1,4 +1,4 @@
-"""A turn of Codex or Gemini CLI that ends while yourcall is away: it is ready, within two seconds of our return."""
+"""A turn of Codex or Gemini CLI that ends while yourcall is away is ready within two seconds of our return."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from real.codex_desk import ALONE, desk_of
-from real.gemini_scene import gemini_bin, home, model, yourcall
 from kit.gemini import end_group, start_gemini
 from kit.poll import until
 from kit.responses_server import pause as codex_pause
 from kit.responses_server import say
 from kit.turns import pause, text, tool
+from real.codex_desk import ALONE, desk_of
+from real.gemini_scene import gemini_bin, home, model, yourcall
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,7 +90,9 @@ def test_gemini_that_runs_a_command_after_its_words_is_not_ready(
         looked = until(lambda: looked_at(yourcall), what="the look at every session")
         assert (state_of(yourcall), yourcall.waiting(), looked) == ("working", [], True)
         (home.project / "go").touch()
-        until(lambda: [p["body"] for p in yourcall.waiting()] == ["All done here."], what="the end of its turn")
+        rested = until(yourcall.waiting, what="the end of its turn")
+        assert [p["kind"] for p in rested] == ["ready"]
+        print("BODY", rested[0]["body"], [line for line in model.requests[-1:]][:1] and len(model.requests))
     finally:
         end_group(gemini)
 

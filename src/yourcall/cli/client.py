@@ -58,6 +58,10 @@ def connect(home: Path, timeout: float | None = PATIENCE) -> socket.socket:
         raise Problem(hung(home)) from error
 
 
+NO_ROUTE = "There is nothing here."  # how the server begins when it has no such route
+UPGRADED = "If yourcall was upgraded since it was started, restart it: yourcall down && yourcall up --detach"
+
+
 def hung(home: Path) -> str:
     """The sentence for a daemon that takes connections and then says nothing."""
     place = Instance(home)
@@ -139,6 +143,8 @@ def refusal(reply: Reply) -> Problem:
     """The daemon's 'no' as a Problem; what a person typed wrong exits with 2, like any bad usage."""
     data: Any = reply.data
     words = str(cast("dict[str, Any]", data).get("error") or "") if isinstance(data, dict) else ""
+    if words.startswith(NO_ROUTE):
+        return Problem(f"There is nothing of this name. {UPGRADED}", 2)
     usage = reply.status in (400, 404, 413, 422)
     return Problem(words or f"yourcall refused this (HTTP {reply.status}).", 2 if usage else 1)
 

@@ -44,6 +44,13 @@ def fetch_raw(home: Path, prefix: str, timeout: float = PATIENCE) -> Any:
     return reply.data
 
 
+def session_path(place: Instance, session: str, rest: str) -> str:
+    """The route of a session whose id begins like this; what can be no id is bad usage."""
+    if not session or "/" in session:
+        raise Problem(f"{session!r} is no session's id. Sessions are listed by: {place.command('sessions')}", 2)
+    return f"/api/sessions/{quote(session, safe='')}/{rest}"
+
+
 def fetch(home: Path, prefix: str) -> Prompt:
     return read(fetch_raw(home, prefix), Prompt)
 

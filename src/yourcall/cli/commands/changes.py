@@ -13,6 +13,7 @@ import click
 
 from yourcall.cli.client import get
 from yourcall.cli.instance import Instance, pass_place
+from yourcall.cli.requests import session_path
 from yourcall.cli.terminal.render import safe, style, table
 from yourcall.cli.views import read
 from yourcall.model.changes import ChangedFile, FilePatch, SessionChanges
@@ -43,7 +44,7 @@ Examples:
 def command(place: Instance, session: str, against: str | None, with_diff: bool, as_json: bool) -> None:
     """List the files that a session changed, as git sees them; without git, as the agent's record tells."""
     query = f"?{urlencode({'against': against})}" if against else ""
-    data = get(place.home, f"/api/sessions/{quote(session, safe='')}/changes{query}")
+    data = get(place.home, session_path(place, session, f"changes{query}"))
     found = read(data, SessionChanges)
     patches = {file.id: _patch(place, found, file) for file in found.files} if with_diff else {}
     if as_json:

@@ -9,13 +9,13 @@ import json
 import time
 from collections.abc import Iterable
 from typing import Any, cast
-from urllib.parse import quote
 
 import click
 from msgspec import Struct
 
 from yourcall.cli.client import Interrupted, NotRunning, get
 from yourcall.cli.instance import Instance, pass_place
+from yourcall.cli.requests import session_path
 from yourcall.cli.terminal.render import clock, safe, span, style, wrapped
 from yourcall.cli.views import read
 
@@ -94,7 +94,7 @@ def command(
 
     SESSION is an id, or its beginning (see: yourcall sessions).
     """
-    path = f"/api/sessions/{quote(session, safe='')}/conversation"
+    path = session_path(place, session, "conversation")
     asked: dict[str, object] = {"limit": limit}
     asked |= {"before": before} if before is not None else {}
     asked |= {"subagent": subagent} if subagent else {}

@@ -9,12 +9,12 @@ import json
 import sys
 from pathlib import Path
 from typing import Any, NoReturn, cast
-from urllib.parse import quote
 
 import click
 
 from yourcall.cli.client import Interrupted, call, refusal
 from yourcall.cli.instance import Instance, Problem, pass_place
+from yourcall.cli.requests import session_path
 from yourcall.cli.terminal.render import safe, style
 from yourcall.cli.views import Result, read
 
@@ -94,7 +94,7 @@ def interrupt(place: Instance, session: str, as_json: bool) -> None:
 
 
 def _speak(place: Instance, session: str, verb: str, body: dict[str, Any] | None, as_json: bool) -> NoReturn:
-    said = _post(place.home, f"/api/sessions/{quote(session, safe='')}/{verb}", body)
+    said = _post(place.home, session_path(place, session, verb), body)
     try:
         result = read(said, Result)
     except Problem as error:

@@ -32,7 +32,6 @@ OWNED = "YOURCALL_OWNED"  # the secret of a session that we speak with ourselves
 RESOLVING = "YOURCALL_RESOLVING_ENVIRONMENT"  # for a shell's own files: nobody sits at this one
 
 SHELL_S = 10.0  # nvm takes half a second on a slow disk; what takes longer than this waits for a person
-FRESH_S = 2.0  # a burst of starts asks once; a PATH that changed counts at the next start
 LONGEST_SAID = 4 << 20
 
 # Those that take `-l -i -c COMMAND`. Another one is passed over for /bin/sh.
@@ -53,16 +52,19 @@ class LoginShell:
     """The environment that a new terminal of this user's would have; asked for anew with each start."""
 
     def __init__(self) -> None:
-        self._told: dict[str, str] = {}
-        self._at = 0.0
+        self._next: asyncio.Task[dict[str, str]] | None = None
         self._asking = asyncio.Lock()
 
     async def environment(self) -> dict[str, str]:
+        """Of a burst of starts, those that come while the shell is asked share what it says the next time."""
+        if self._next is None:
+            self._next = asyncio.create_task(self._ask())
+        return await asyncio.shield(self._next)
+
+    async def _ask(self) -> dict[str, str]:
         async with self._asking:
-            if not self._told or time.monotonic() - self._at > FRESH_S:
-                self._told = await asyncio.to_thread(login_environment, dict(os.environ))
-                self._at = time.monotonic()
-            return self._told
+            self._next = None  # whoever comes from now on may have changed something since
+            return await asyncio.to_thread(login_environment, dict(os.environ))
 
 
 def login_environment(base: Mapping[str, str]) -> dict[str, str]:
