@@ -91,8 +91,7 @@ def test_gemini_that_runs_a_command_after_its_words_is_not_ready(
         assert (state_of(yourcall), yourcall.waiting(), looked) == ("working", [], True)
         (home.project / "go").touch()
         rested = until(yourcall.waiting, what="the end of its turn")
-        assert [p["kind"] for p in rested] == ["ready"]
-        print("BODY", rested[0]["body"], [line for line in model.requests[-1:]][:1] and len(model.requests))
+        assert [(p["kind"], p["body"] == "I will run it.") for p in rested] == [("ready", False)]
     finally:
         end_group(gemini)
 

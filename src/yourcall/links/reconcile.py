@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -38,6 +39,7 @@ LOOKED_FOR_S = 5.0
 GONE_EVERY_S = 5.0
 SAME = 1_000  # letters of a last message by which two turns are told apart
 SETTLED_S = 1.0  # an agent's words are followed by its call within a moment
+QUIET_S = 0.7  # between the end of a command and the word of it in the record
 CLOCK_S = 1.5  # when a process began is known to the second
 LAST_WORDS = 256 * 1024  # of a transcript: where the last message of a turn is
 
@@ -62,12 +64,14 @@ class Reconcile:
         self._reaches = reaches
         self._shown = shown
         self._were: dict[str, str] = {}  # how each session stood when we began to look
+        self._quiet: dict[str, float] = {}  # since when nothing was seen to run in it
         self._homeless: set[str] = set()  # prompts that were seen without their session
 
     async def run(self) -> None:
         """At once, and whenever we woke late; and now and then for those whose process is gone."""
-        looked_at, woke_at = 0.0, boot_seconds()
+        looked_at = 0.0
         await self._safely(self.look())
+        woke_at = boot_seconds()  # the look itself takes its time
         while True:
             await asyncio.sleep(TICK_S)
             now = boot_seconds()
@@ -75,6 +79,7 @@ class Reconcile:
             if late > LATE_S:
                 log.info("woke %.0f s late: looking at every session anew", late)
                 await self._safely(self.look())
+                woke_at = boot_seconds()
             elif now - looked_at > GONE_EVERY_S:
                 looked_at = now
                 await self._safely(self.end_the_gone())
@@ -89,6 +94,7 @@ class Reconcile:
         """Every session as it is now."""
         await asyncio.sleep(HOOKS_FIRST_S)
         self._were = {s.id: s.state for s in self._teller.state.sessions.values()}
+        self._quiet.clear()
         await self.end_the_gone()
         unclear = {s.id for s in self._teller.state.sessions.values() if s.state != "idle" or self._rests(s)}
         deadline = time.monotonic() + LOOKED_FOR_S
@@ -159,7 +165,11 @@ class Reconcile:
         shown = await self._shown(session)
         if shown:
             return shown == "idle"
-        return pane_of(session) is None and not await asyncio.to_thread(_runs_something, session.pid, at)
+        if pane_of(session) is not None:
+            return False
+        if await asyncio.to_thread(_runs_something, session.pid, at):
+            self._quiet[session.id] = math.inf  # those were not its last words, also when that has ended
+        return time.monotonic() - self._quiet.setdefault(session.id, time.monotonic()) > QUIET_S
 
     async def _events(self, agent: Agent, session: Session, status: AgentStatus) -> list[AnyEvent]:
         now = time.time()
