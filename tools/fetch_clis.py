@@ -39,7 +39,7 @@ PINNED = {
     "claude-agent-acp": "0.49.0",
     "codex-acp": "0.16.0",
     "opencode": "1.18.33",
-    "qwen": "0.15.10",
+    "qwen": "0.24.4",
     "kilo": "7.7.9",
     "copilot": "1.0.102",
 }
@@ -71,10 +71,12 @@ EXECUTABLES = {
     "claude-agent-acp": ("@agentclientprotocol/claude-agent-acp/dist/index.js",),
     "codex-acp": ("@zed-industries/codex-acp-*/bin/codex-acp",),
     "opencode": ("opencode-*-baseline/bin/opencode", "opencode-*/bin/opencode"),
-    "qwen": ("@qwen-code/qwen-code/cli.js",),
+    "qwen": ("@qwen-code/qwen-code/cli-entry.js",),
     "kilo": ("@kilocode/cli-*/bin/kilo",),
     "copilot": ("@github/copilot-*/copilot",),
 }
+# A node of its own, for a CLI that wants a newer one than this machine may have; the same lock file names it.
+RUNTIMES = {"qwen": "node-{native}"}
 # These know no `--version`: they tell it in the first reply of their protocol.
 INTRODUCED = frozenset({"claude-agent-acp", "codex-acp"})
 HELLO_S = 20
@@ -138,6 +140,7 @@ def _install(agent: str, version: str, prefix: Path, locks: Path) -> None:
         found = None if failure else _executable(agent, prefix / "node_modules")
         if found is not None:
             _link(agent, found, prefix)
+            _let_run(prefix / "node_modules")
             failure = _does_not_start(agent, version, prefix)
             if not failure:
                 return
@@ -159,9 +162,10 @@ def _npm_ci(package: str, prefix: Path, lock_file: Path) -> str:
     packages: dict[str, dict[str, Any]] = lock["packages"]
     # The root of the lock may list one package for each platform; keep ours.
     root = packages.pop("")
-    for other in {**root.get("dependencies", {}), **root.get("optionalDependencies", {})}:
-        if other != name:
-            packages.pop(f"node_modules/{other}", None)
+    wanted = {**root.get("optionalDependencies", {}), **root.get("dependencies", {})}
+    kept = {name, RUNTIMES.get(root["name"], "").format(native=native_name())}
+    for other in wanted.keys() - kept:
+        packages.pop(f"node_modules/{other}", None)
     if packages.get(f"node_modules/{name}", {}).get("version") != version:
         return f"{lock_file.name} has no hash for it"
     if unhashed := sorted(place for place, entry in packages.items() if not _is_sha512(entry.get("integrity"))):
@@ -171,7 +175,8 @@ def _npm_ci(package: str, prefix: Path, lock_file: Path) -> str:
         entry["optionalDependencies"] = {
             each: wanted for each, wanted in optional.items() if f"node_modules/{each}" in packages
         }
-    root = {"name": root["name"], "version": root["version"], "dependencies": {name: version}}
+    asked = {name: version} | {other: which for other, which in wanted.items() if other in kept}
+    root = {"name": root["name"], "version": root["version"], "dependencies": asked}
     lock["packages"] = {"": root, **packages}
     (prefix / "package.json").write_text(json.dumps(root))
     (prefix / "package-lock.json").write_text(json.dumps(lock))
@@ -238,11 +243,21 @@ def _link(agent: str, found: Path, prefix: Path) -> None:
     (prefix / "bin").mkdir()
     here, relative = prefix / "bin" / agent, os.path.relpath(found, prefix / "bin")
     if found.suffix == ".js":
-        here.write_text(f'#!/bin/sh\nexec node "$(dirname "$0")"/{shlex.quote(relative)} "$@"\n')
+        runtime = RUNTIMES.get(agent, "").format(native=native_name())
+        own = runtime and (prefix / "node_modules" / runtime / "bin" / "node").is_file()
+        node = f'"$(dirname "$0")"/../node_modules/{runtime}/bin/node' if own else "node"
+        here.write_text(f'#!/bin/sh\nexec {node} "$(dirname "$0")"/{shlex.quote(relative)} "$@"\n')
         here.chmod(0o755)
     else:
         found.chmod(0o755)
         here.symlink_to(relative)
+
+
+def _let_run(modules: Path) -> None:
+    """Programs that lie in a package and that only its own script, which never runs here, would mark as such."""
+    for pattern in ("node-*/bin/node", "*/*/vendor/ripgrep/*/rg"):
+        for found in modules.glob(pattern):
+            found.chmod(0o755)
 
 
 def _does_not_start(agent: str, version: str, prefix: Path) -> str:

@@ -19,7 +19,7 @@ FOLDERS = sorted(
 
 # A program of any agent, or its folder: `claude-agent-acp` counts by its parts. `generic`, `demo`, `script` and
 # `acp` are common words, and mean no program.
-NAMES = sorted({name for each in AGENTS.values() for name in each.programs} | {"opencode", "qwen", "copilot"})
+NAMES = sorted({name for each in AGENTS.values() for name in each.programs} | {"opencode", "copilot"})
 NAMED = re.compile(rf"(?<![a-z])({'|'.join(NAMES)})(?![a-z])", re.IGNORECASE)
 
 # Where a name has to stand, and why. A file that needs no exception any more fails the test.

@@ -192,6 +192,7 @@ def any_provider(name: str, home: Path, model: ChatServer) -> dict[str, str]:
     """How an agent for any provider is told of ours."""
     if name == "qwen":
         settings = {"security": {"auth": {"selectedType": "openai"}}, "general": {"enableAutoUpdate": False}}
+        settings["tools"] = {"approvalMode": "default"}  # by itself a model decides what is asked
         (home / ".qwen").mkdir()
         (home / ".qwen" / "settings.json").write_text(
             json.dumps({**settings, "privacy": {"usageStatisticsEnabled": False}, "telemetry": {"enabled": False}})

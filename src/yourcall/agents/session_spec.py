@@ -152,6 +152,20 @@ class PluginGreeting(Struct, frozen=True):
     records: str = ""
 
 
+class ChannelFiles(Struct, frozen=True):
+    """Files by which an agent tells and is told, in a folder of yourcall's home that its settings name.
+
+    `writes`, `reads`: how the names begin of the file it writes and the one it reads; what follows is the same in
+    both. `signs`: how the lines begin that say something. Each line is a message. A line that is empty is the
+    link's own: some time has passed.
+    """
+
+    folder: str
+    writes: str
+    reads: str
+    signs: tuple[bytes, ...]
+
+
 class PluginSpec(Struct, frozen=True):
     """An agent that is reached through a plugin: code of ours in the agent's own process, or a child of it, which
     dials the daemon's socket and reports each request by its id.
@@ -159,10 +173,14 @@ class PluginSpec(Struct, frozen=True):
     `connect`: the conversation over one such connection; each message is one line. A plugin whose connection is
     lost dials again, and reports anew what is still asked: the same request must become the same prompt.
     `one_session`: a process has one session at a time, so a plugin that dials in for another one ends the first.
+    `files`: no code of ours runs there; the agent itself writes and reads files. `recorded`: its record tells
+    how a call has ended that the plugin told of.
     """
 
     connect: Callable[[PluginGreeting], Conversation]
     one_session: bool = False
+    files: ChannelFiles | None = None
+    recorded: bool = False
 
 
 class ServerConnection(Conversation, Protocol):

@@ -40,13 +40,13 @@ class HookReply(Struct, frozen=True):
 class Finder(Struct, frozen=True):
     """How sessions are found that no hook told of. `unnamed`: how an id begins that is not the session's own.
 
-    `holds`: parts of the paths of open files that say something. `shown`: by pid, the session that a process only
-    shows, which is known by other means.
+    `found` is None for a process that is not one after all. `holds`: parts of the paths of open files that say
+    something. `shown`: by pid, the session that a process only shows, which is known by other means.
     """
 
     runs: Callable[[Sequence[str]], bool]
     session_file: Callable[[Process], str]
-    found: Callable[[Process, bytes, Sequence[Pane]], Session]
+    found: Callable[[Process, bytes, Sequence[Pane]], Session | None]
     unnamed: str
     holds: tuple[str, ...] = ()
     shown: Callable[[Sequence[Process], Sequence[Session]], dict[int, str]] | None = None

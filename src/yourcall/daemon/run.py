@@ -222,7 +222,16 @@ async def _serve(
         anew = Reconcile(
             daemon.events, AGENTS.get, daemon.watches.watching, daemon.speaker.reaches, daemon.screens.shown
         )
-        looks = (anew, looking, daemon.screens, daemon.runs, daemon.asks, daemon.ties, daemon.settings)
+        looks = (
+            anew,
+            looking,
+            daemon.channels,
+            daemon.screens,
+            daemon.runs,
+            daemon.asks,
+            daemon.ties,
+            daemon.settings,
+        )
         sweeping = [tasks.create_task(work.run()) for work in (*looks, *daemon.servers.values())]
         sweeping += [tasks.create_task(daemon.upkeep.run()), tasks.create_task(telling.run())]
         sweeping += [tasks.create_task(work) for work in reaching]

@@ -23,6 +23,7 @@ from yourcall.daemon.upkeep import Upkeep
 from yourcall.links.agent_processes.marks import Marks
 from yourcall.links.agent_processes.ties import Ties
 from yourcall.links.agent_server import AgentServers, homes
+from yourcall.links.channel_files import ChannelWatcher
 from yourcall.links.plugin import Plugins
 from yourcall.links.presence import typed_at
 from yourcall.links.private_tmux.sessions import PrivateSessions
@@ -78,6 +79,7 @@ class Daemon:
             if agent.server is not None
         }
         self.plugins = Plugins(self.events, AGENTS, self.records)
+        self.channels = ChannelWatcher(self.plugins, AGENTS, home)
         self.steered: dict[str, Steered] = {
             "stdio": self.started,
             "socket": OfItsAgent(self.servers),

@@ -142,7 +142,7 @@ def _running(finder: Finder, root: int) -> list[Process]:
 
 def _sessions(finder: Finder, running: list[Process], panes: list[Pane]) -> list[Session]:
     found = [finder.found(process, _file(Path(finder.session_file(process))), panes) for process in running]
-    told = [replace(session, transcript=_there(session.transcript)) for session in found]
+    told = [replace(session, transcript=_there(session.transcript)) for session in found if session is not None]
     return [session for session in told if _sayable(session)]
 
 

@@ -18,6 +18,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -57,13 +58,27 @@ GRANTED_S = 10.0
 WRITTEN_S = 10.0
 
 
+class Reader(Protocol):
+    """Where messages come from, one after the other; empty: there are no more."""
+
+    async def readline(self) -> bytes: ...
+
+
+class Writer(Protocol):
+    def write(self, data: bytes) -> None: ...
+
+    async def drain(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
 class _Line:
     """One live connection. `turn` is held while something is told, so that all is told in one order."""
 
-    def __init__(self, writer: asyncio.StreamWriter, talk: Conversation) -> None:
+    def __init__(self, writer: Writer, talk: Conversation) -> None:
         self._writer, self.talk = writer, talk
         self.turn = asyncio.Lock()
-        self.sessions: set[str] = set()
+        self.sessions: dict[str, Session] = {}
         self.asked: dict[str, asyncio.Future[RequestDone]] = {}
 
     async def write(self, message: bytes) -> None:
@@ -93,8 +108,9 @@ class Plugins:
 
     def let_go_of_absent(self) -> None:
         """After a start: sessions whose plugin does not come back in time."""
-        known = [s.id for s in self._teller.state.sessions.values() if any(link.kind == LINK for link in s.links)]
-        self._tasks.spawn(self._lost(set(known)))
+        known = {s.id for s in self._teller.state.sessions.values() if any(link.kind == LINK for link in s.links)}
+        asked = {p.session_id for p in self._teller.state.prompts.values() if p.link == LINK and unsettled(p)}
+        self._tasks.spawn(self._lost(known | asked))
 
     async def close(self) -> None:
         await self._tasks.close()
@@ -132,7 +148,11 @@ class Plugins:
         folder = str(self._records.folder) if self._records is not None else ""
         return agent.plugin.connect(PluginGreeting(callers_of(writer), about.encode(), folder))
 
-    async def _listen(self, reader: asyncio.StreamReader, line: _Line) -> None:
+    async def carry(self, reader: Reader, writer: Writer, talk: Conversation) -> None:
+        """A connection that another link has made, to its end."""
+        await self._listen(reader, _Line(writer, talk))
+
+    async def _listen(self, reader: Reader, line: _Line) -> None:
         self._lines.add(line)
         try:
             for message in line.talk.open():
@@ -144,7 +164,7 @@ class Plugins:
             self._lines.discard(line)
             for waiting in line.asked.values():
                 waiting.cancel()
-            self._tasks.spawn(self._lost(line.sessions))
+            self._tasks.spawn(self._lost(set(line.sessions)))
 
     async def _heard(self, line: _Line, data: bytes) -> None:
         output = line.talk.hear(data, time.time())
@@ -159,12 +179,15 @@ class Plugins:
                     if self._of(session.id) not in (None, line):
                         log.warning("a second plugin claims session %.40r; it is not heard", session.id)
                         return
-                    line.sessions.add(session.id)
                     known = replace(session, pid_started=processes.started(session.pid))
+                    line.sessions[session.id] = known
                     await self._seen(replace(event, session=known))
                 case PromptRaised(prompt=prompt):
                     if prompt.session_id in line.sessions:
-                        await self._teller.post(event, output.bodies)
+                        goes_by = session_ids.latest(self._teller.state, line.sessions[prompt.session_id])
+                        line.sessions.setdefault(goes_by, line.sessions[prompt.session_id])
+                        raised = replace(prompt, session_id=goes_by)
+                        await self._teller.post(replace(event, prompt=raised), output.bodies)
                 case _:
                     await self._teller.post(event)
         if self._records is not None and output.record_of:

@@ -235,6 +235,27 @@ def _open_files(pid: int) -> Iterator[str]:
             continue
 
 
+def written_files(pid: int, folder: Path) -> dict[str, int]:
+    """The files of this folder that this process keeps open, each with how far it has written."""
+    found: dict[str, int] = {}
+    fds = f"{PROC}/{pid}/fd"
+    try:
+        numbers = os.listdir(fds)
+    except OSError:
+        return found  # it ended, is not ours to read, or there is no /proc here
+    for number in numbers:
+        try:
+            path = os.readlink(f"{fds}/{number}")
+            if os.path.dirname(path) == str(folder):
+                about = dict(
+                    line.split(":", 1) for line in read(f"{PROC}/{pid}/fdinfo/{number}").decode().splitlines()
+                )
+                found[os.path.basename(path)] = int(about["pos"])
+        except (OSError, ValueError, KeyError):
+            continue
+    return found
+
+
 def as_text(path: str) -> str:
     """A path for people and for the record: a name may hold bytes that are no letter, and text may not."""
     return _NO_LETTER.sub("\ufffd", path)

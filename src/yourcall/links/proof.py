@@ -54,6 +54,12 @@ def unplugged(prompt: Prompt) -> bool:
     return prompt.link == "plugin" and prompt.state == "open" and not prompt.answerable and bool(prompt.call_id)
 
 
+def recorded(prompt: Prompt, agent: Agent | None) -> bool:
+    """A plugin told of it, and the agent's record tells how it ends."""
+    plugin = agent.plugin if agent is not None and prompt.link == "plugin" else None
+    return plugin is not None and plugin.recorded and bool(prompt.call_id)
+
+
 def _around(call: CallSeen, prompt: Prompt) -> bool:
     """A call that may have raised this prompt while it ran."""
     return bool(call.alike) and prompt.fingerprint.startswith(call.alike)
@@ -125,7 +131,9 @@ class PromptWatch:
 
     def _prompt(self) -> Prompt | None:
         prompt = self._teller.state.prompts.get(self._id)
-        looked_after = prompt is not None and (prompt.link != "plugin" or unplugged(prompt))
+        looked_after = prompt is not None and (
+            prompt.link != "plugin" or unplugged(prompt) or recorded(prompt, self._agent)
+        )
         return prompt if prompt is not None and looked_after and unsettled(prompt) else None
 
     def _pace(self, prompt: Prompt) -> float:
@@ -273,9 +281,10 @@ class PromptWatches:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def ensure(self, prompt: Prompt) -> None:
-        if prompt.link != "hook" and not reached(prompt) and not unplugged(prompt):
-            return  # the link that raised it looks after it; a call that was told has a record besides
         agent = self._agent_of(prompt.agent)
+        alone = not reached(prompt) and not unplugged(prompt) and not recorded(prompt, agent)
+        if prompt.link != "hook" and alone:
+            return  # the link that raised it looks after it; a call that was told has a record besides
         if prompt.id in self._running:
             self._running[prompt.id].nudge()
         elif agent is not None and unsettled(prompt):

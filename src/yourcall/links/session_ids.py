@@ -42,6 +42,13 @@ def current(agent: Agent, state: State, session: Session, *, begins: bool) -> st
     return next((each.id for each in rivals if each.id == named), session.id)
 
 
+def latest(state: State, session: Session) -> str:
+    """The id under which this run goes on, if it was cleared, resumed or forked since it had this one."""
+    if session.id in state.sessions:
+        return session.id
+    return next((each.id for each in others(state, session)), session.id)
+
+
 async def follow(teller: EventSink, old: Session, new_id: str, body: str = "") -> None:
     """Tell that `old` goes on under this id. `body`: what a pause says now, if its conversation is another one."""
     now = time.time()

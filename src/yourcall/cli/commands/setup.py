@@ -92,6 +92,7 @@ Examples:
   yourcall setup codex                      the same for Codex
   yourcall setup gemini                     the same for Gemini CLI
   yourcall setup copilot                    the same for GitHub Copilot CLI
+  yourcall setup qwen                       the same for Qwen Code
 """,
 )
 @click.argument("agent", required=False, type=click.Choice(list(CONNECTED)))

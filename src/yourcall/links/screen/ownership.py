@@ -131,13 +131,13 @@ def asked(state: State, session_id: str) -> list[Prompt]:
 
 
 def left_alone(state: State, session_id: str, shot: Snapshot, on: ScreenSpec) -> Prompt | None:
-    """The request that this dialog belongs to, if its hook told of it and nobody holds it any more."""
+    """The request that this dialog belongs to, if a hook or a plugin told of it and only the screen answers it."""
     if on.shows is None:
         return None
     told = [
         p
         for p in asked(state, session_id)
-        if p.link == "hook" and p.state == "open" and not p.answerable and on.shows(p, shot)
+        if p.link in ("hook", PLUGIN) and p.state == "open" and not p.answerable and on.shows(p, shot)
     ]
     return told[0] if len(told) == 1 else None
 
@@ -149,7 +149,7 @@ def reached(
     offer = on.offer(basis.shot)
     # What the request itself told of its questions is more than a screen shows of them.
     questions = prompt.questions if prompt.kind in ("question", "elicitation") else offer.questions
-    if not offer.questions or not questions:
+    if not questions or not (offer.questions or prompt.link == PLUGIN):
         return None
     try:
         was = msgspec.json.decode(body, type=_ToolInput)

@@ -1,0 +1,1 @@
+"""Qwen Code's screens: read, and typed on."""

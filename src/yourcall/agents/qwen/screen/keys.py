@@ -1,0 +1,122 @@
+"""Which single key comes next in a dialog of Qwen Code.
+
+Rule: the dialog must be the one the person saw, letter by letter; its digit is taken from the row with the wanted
+label, never assumed. Never Enter, and never a second key: one that comes late would answer the next dialog.
+"""
+
+from __future__ import annotations
+
+import re
+
+from yourcall.agents.kit.text import clean, flat, titled
+from yourcall.agents.qwen.screen.block import Block, find_block
+from yourcall.agents.qwen.screen.composer import arrived, draft, typed
+from yourcall.agents.qwen.screen.dialog import TABS, read_block
+from yourcall.agents.qwen.screen.fill import fill
+from yourcall.agents.qwen.screen.offer import KEY_BAR, MOST_ROWS, WRAPPED, offer, rows
+from yourcall.agents.qwen.screen.read import composer_at, read_screen, title_sign
+from yourcall.agents.screen_spec import Offer, Press, ScreenSpec, Snapshot
+from yourcall.model.prompts import Prompt, Question, Refused
+from yourcall.model.screen import Reading
+
+GONE = "The dialog is no longer on the screen; nothing was pressed."
+CHANGED = "The screen shows another dialog than the one you saw; nothing was pressed."
+ASTRAY = "No row is highlighted, so a key could go astray; nothing was pressed. Answer it at the desk."
+
+_CANCELLED = re.compile(r" {2}- \S")
+_HEAD = re.compile(r" {2}(?:[✕◆●✓x?-]\ufe0e? |> \S)")
+READY = Offer(
+    "ready",
+    "Ready for the next instruction",
+    "The turn was stopped.",
+    (Question("next", "What next?", free_text=True),),
+)
+
+
+def read(screen: str) -> Snapshot:
+    """A screen as tmux prints it, with the pane's title in front. Of a dialog only its own lines are kept."""
+    title = titled(screen)
+    lines = clean(screen)
+    asks = title_sign(title) == "✳"
+    block = find_block(lines)
+    if block is None:
+        return Snapshot(read_screen(screen, title), "\n".join(lines).strip("\n"), asks=asks)
+    reading = read_block(block)
+    text = _shown(block)
+    wrapped = WRAPPED if reading.kind == "permission" and len(block.header) > 1 else ""
+    return Snapshot(reading, wrapped + text, f"{reading.kind}:{_identity(block, reading, text)}", asks)
+
+
+def _shown(block: Block) -> str:
+    """The dialog without its highlight: what stands above the rows may be the end of what is out of sight."""
+    ticks = {None: "", True: "[✓] ", False: "[ ] "}
+    listed = [
+        line for row in block.rows for line in (f"   {ticks[row.ticked]}{row.key}. {row.label}", row.description)
+    ]
+    lines = [*block.header, *block.body, *filter(None, listed), *block.below]
+    return "\n".join(lines).strip("\n")
+
+
+def _identity(block: Block, reading: Reading, text: str) -> str:
+    """What stays the same as long as this very dialog is up. Of a question boxes are ticked and words are written,
+    so there the question counts, or the row of all of them."""
+    if reading.kind != "question":
+        return text
+    first = next((flat([line]) for line in block.body if line), "")
+    return re.sub(r"[▸✓ ]", "", first) if TABS.match(first) else flat([reading.question or ""])
+
+
+def next_key(seen: Snapshot, now: Snapshot, option: str) -> Press | Refused:
+    """The one digit that picks this option, or why none is pressed."""
+    if now.reading.state != "waiting":
+        return Refused(GONE)
+    if seen.mark != now.mark or (seen.reading.kind, seen.reading.options) != (
+        now.reading.kind,
+        now.reading.options,
+    ):
+        return Refused(CHANGED)
+    if seen.reading.kind == "unknown":
+        return Press(option, decides=True) if option in KEY_BAR else Refused(f"There is no key {option!r} here.")
+    row = next((place for place, each in rows(seen.reading) if each.id == option), None)
+    at = now.reading.selected
+    if row is None or seen.reading.kind == "question":
+        return Refused("This option cannot be picked with a key; answer it at the desk.")
+    if at is None or len(now.reading.options) > MOST_ROWS:
+        return Refused(ASTRAY)
+    digit = now.reading.options[row].key or ""
+    return Press(digit, decides=True) if re.fullmatch("[1-9]", digit) else Refused(ASTRAY)
+
+
+def shows(prompt: Prompt, shot: Snapshot) -> bool:
+    """Is this the dialog of a question or a plan that the channel told of?"""
+    reading = shot.reading
+    if reading.kind != prompt.kind:
+        return False
+    if prompt.kind == "plan":
+        return True
+    shown = "".join((reading.question or "").split())
+    return prompt.kind == "question" and any("".join(each.text.split()) == shown for each in prompt.questions)
+
+
+def stopped(shot: Snapshot) -> Offer | None:
+    """The last thing is a call that was refused: the turn is over, and no hook tells of it."""
+    if shot.reading.state != "idle":
+        return None
+    lines = clean(shot.text)
+    rule = composer_at(lines)
+    last = next((line for line in reversed(lines[:rule] if rule is not None else []) if _HEAD.match(line)), "")
+    return READY if _CANCELLED.match(last) else None
+
+
+QWEN_SCREEN = ScreenSpec(
+    read,
+    offer,
+    next_key,
+    draft,
+    typed,
+    arrived,
+    fill=fill,
+    breath_s=0.5,  # an Enter right behind a paste is taken for a part of it
+    shows=shows,
+    stopped=stopped,
+)
