@@ -25,7 +25,7 @@ web: .venv/.made ## build the phone app (with the system's Node, or with the one
 test: .venv/.made ## everything but the long races: needs tmux, npm, chromium and some shells; fetches the real agents once
 	@tools/need.sh $(TEST_PROGRAMS)
 	@$(BIN)/python tools/build_app.py
-	@$(BIN)/python tools/fetch_clis.py claude codex gemini copilot opencode
+	@$(BIN)/python tools/fetch_clis.py claude codex gemini copilot opencode qwen
 	YOURCALL_REQUIRE_REAL=1 $(BIN)/pytest -m "not soak" -n 3 --dist worksteal
 
 check: .venv/.made ## format, lint, types, import rules and the fast tests: under a minute
