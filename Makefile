@@ -50,6 +50,7 @@ format: .venv/.made ## let ruff format and mend what it can, and write the gener
 	$(BIN)/ruff format -q .
 	$(BIN)/ruff check -q --fix .
 	$(BIN)/python tools/gen_docs.py
+	$(BIN)/python tools/wrap_docs.py
 	$(BIN)/python tools/gen_types.py
 
 bench: .venv/.made ## every speed and size we claim, side by side, in one table

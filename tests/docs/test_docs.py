@@ -291,3 +291,10 @@ def test_the_promises_are_counted() -> None:
     assert told is not None
     assert words.index(told[1].lower()) == len(made)
     assert words.index(told[2]) == len(re.findall(r"^\d+\. \*\*Never", readme, re.MULTILINE))
+
+
+def test_prose_wraps_at_100_columns() -> None:
+    """`make format` wraps it."""
+    script = ROOT / "tools" / "wrap_docs.py"
+    done = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
