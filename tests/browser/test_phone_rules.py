@@ -42,7 +42,7 @@ def test_a_rules_hold_is_a_hold_on_the_phone(yc: Yourcall, agent: Agent, opens: 
     (yc.home / "rules.toml").write_text('[push]\ndo = "ask twice"\ncommand = "git push"\n')
     page = opens()
     held = agent.asks("Bash", command="git push origin main")
-    page.sees("A rule of yours wants to be sure of this.")
+    page.sees("One of your rules requires confirmation.")
     page.tap("Hold to allow")
     page.hold("Hold", 0.9)
     answer = held.answer()

@@ -141,7 +141,7 @@ def test_what_is_dangerous_is_said_twice_and_the_second_yes_is_to_the_very_same(
         await stage.house.ask(title="rm -rf build", body="rm -rf build")
         message = await stage.prompt()
         toast = await stage.toast(stage.server.tap(message, "✅ Allow"))
-        assert toast["text"] == "It deletes files, or work. Say it twice."
+        assert toast["text"] == "It deletes files, or work. Tap again to confirm."
         await stage.see(lambda: "Are you sure?" in stage.text(message))
         (once,) = [k["callback_data"] for r in stage.server.keyboard(message) for k in r if "sure" in k["text"]]
         stage.server.tap(message, "Not yet")
@@ -402,7 +402,7 @@ def test_a_session_that_ended_is_gone_on_with_by_number_and_by_the_beginning_of_
 
         listed = await says("/resume")
         assert [line.partition(" · ")[0] for line in listed.split("\n")[1:]] == ["1. bbbb", "2. bbbb", "3. aaaa"]
-        assert "2 sessions are meant" in await says("/resume bbbb go on")
+        assert "2 sessions match" in await says("/resume bbbb go on")
         assert "no such session" in await says("/resume zzzz go on")
         # Which one was found is seen from what is wrong with its folder: there is none.
         for word, folder in (("3", "/home/me/aaaa"), ("aaaa1", "/home/me/aaaa"), ("bbbb2222", "/home/me/bbbb")):

@@ -153,7 +153,7 @@ def test_words_of_a_server_that_is_just_leaving_are_no_reply(tmp_path: Path) -> 
         ThreadPoolExecutor() as pool,
     ):
         serving = pool.submit(leaving.handle_request)
-        with pytest.raises(Interrupted, match=r"an error of its own \(HTTP 500\).*may or may not"):
+        with pytest.raises(Interrupted, match=r"an internal error \(HTTP 500\).*may or may not"):
             Yourcall(tmp_path).answer("abcd", "allow")
         serving.result(10)
 

@@ -17,7 +17,7 @@ def test_a_misspelt_setting_stops_the_start_and_is_named(tmp_path: Path, words: 
     said = lone.run(*words, "--port", "0")
     assert said.code == 1
     assert "line 2: [server] knows no 'prot'; there are: port, bind, public_url." in said.err
-    assert "mistake of its own" not in said.err
+    assert "internal error" not in said.err
     assert not (lone.home / "daemon.json").exists()
 
 

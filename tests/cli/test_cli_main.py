@@ -156,7 +156,7 @@ def test_words_that_are_no_text_are_bad_usage_and_no_mistake_of_ours(tmp_path: P
         for words in (["show", "\udcff"], ["conversation", "\udcff"]):
             said = yc.run(*words)
             assert said.code == 2, said
-            assert "no UTF-8 text" in said.err
+            assert "valid UTF-8" in said.err
             assert "mistake" not in said.err
 
 

@@ -97,7 +97,7 @@ def test_a_hold_wants_to_be_said_twice(yc: Yourcall, claude: ScriptedClaude) -> 
     assert prompt["hold"] is True
     refused = yc.run("answer", str(prompt["id"]), "allow", "--no-wait")
     assert refused.code == 2
-    assert "said twice" in refused.err
+    assert "requires confirmation" in refused.err
     assert yc.run("answer", str(prompt["id"]), "allow", "--sure", "--no-wait").code == 6
     other = ask(yc, claude, "git push -f")
     assert yc.run("answer", str(other["id"]), "deny", "--no-wait").code == 6  # a no is a no at once

@@ -40,6 +40,6 @@ def test_a_wrong_scope_or_name_says_what_there_is(yc: Yourcall) -> None:
     for words in (["devices", "scope", "ci", "root"], ["devices", "add", "x", "--scopes", "read,root"]):
         said = yc.run(*words)
         assert said.code == 2
-        assert "'root' is none. There are: read, answer, steer, rules, admin." in said.err
+        assert "'root' is not a scope. There are: read, answer, steer, rules, admin." in said.err
     assert yc.run("devices", "scope", "nobody", "read").code == 2
     assert [device["name"] for device in yc.run("devices", "--json").json] == ["ci"]

@@ -113,7 +113,7 @@ def test_a_digit_answers_and_the_states_are_told_as_they_come(desk: Desk) -> Non
     agent.goes_on(held)
     shown(pane, "Allowed. The agent moved on.", "Nothing waits")
     pane.key("Enter")
-    shown(pane, "All is answered")
+    shown(pane, "All caught up")
     pane.key("q")
     until(lambda: not alive(pane.pid))
 
@@ -352,7 +352,7 @@ def test_an_answer_that_comes_back_says_why(desk: Desk) -> None:
     shown(pane, "$ npm test")
     pane.key("a")
     decided(held)  # the agent hears it and never goes on: its dialog stays
-    screen = shown(pane, "It came back: ", "1 waiting")
+    screen = shown(pane, "Not delivered: ", "1 waiting")
     assert "The agent moved on" not in screen
 
 

@@ -391,7 +391,7 @@ def test_a_claude_that_does_not_tell_gets_the_least(desk: Desk, says: str, alone
     said = json.loads(desk.run("claude", "--json", "--yes", env={"PATH": path}).output)
     assert said["versions"] == []
     assert any("not known" in note for note in said["notes"])
-    assert any("did not tell its version" in note for note in said["notes"])
+    assert any("is unknown" in note for note in said["notes"])
     assert "Elicitation" not in desk.settings.read_text()
 
 

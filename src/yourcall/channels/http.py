@@ -49,7 +49,7 @@ async def request(
     except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError) as error:
         return Later(f"cannot be reached ({type(error).__name__})")
     except httpx.TransportError as error:
-        return Unclear(f"the line broke ({type(error).__name__})")
+        return Unclear(f"connection lost ({type(error).__name__})")
     except (httpx.InvalidURL, httpx.HTTPError, ValueError) as error:
         return Failed(f"the address cannot be used ({type(error).__name__}); correct it in config.toml")
 

@@ -132,7 +132,7 @@ def outcome(prompt: Prompt, titles_only: bool = False) -> str:
         "confirmed": f"Done ({what})",
         "desk": f"{verb.capitalize()} at the desk" + (f": {prompt.outcome}" if verb == "answered" else ""),
         "ended": "No longer asked",
-        "unsure": "It is not known how this ended" if prompt.state not in IN_FLIGHT else "",
+        "unsure": "The result is unknown" if prompt.state not in IN_FLIGHT else "",
     }
     return word.get(prompt.state, "")
 

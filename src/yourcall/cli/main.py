@@ -23,18 +23,18 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
     "Prompts": {
         "ls": ("prompts", "ls", "List what is waiting for you."),
         "show": ("prompts", "show", "Show everything about one prompt."),
-        "answer": ("answer", "command", "Answer a prompt, and hear what became of it."),
+        "answer": ("answer", "command", "Answer a prompt, and show the result."),
         "dismiss": ("prompts", "dismiss", "Take a prompt off the list, without an answer."),
         "inbox": ("inbox", "command", "All that waits in one terminal, answered in place."),
         "watch": ("watch", "command", "Follow prompts and sessions as they change."),
-        "ask": ("ask", "command", "Raise a hand from a script, and hear the answer."),
+        "ask": ("ask", "command", "Ask a question from a script, and get the answer."),
         "mcp": ("mcp", "command", "An MCP server, for agents that want to ask a person."),
         "search": ("search", "command", "Find prompts and answers that hold some words."),
         "log": ("log", "command", "Who answered what, when, and what then happened."),
     },
     "Rules": {
         "rules": ("rules", "command", "What may be answered without you: list, test, add, remove."),
-        "pause": ("pause", "pause", "Decide nothing by rule: everything waits for you."),
+        "pause": ("pause", "pause", "Pause all rules: every prompt waits for you."),
         "resume": ("pause", "resume", "Let rules decide again."),
     },
     "Sessions and devices": {
@@ -48,7 +48,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "conversation": ("conversation", "command", "What was said and done in a session."),
         "changes": ("changes", "command", "Which files a session changed, and how."),
         "devices": ("devices", "command", "List, add, pair and revoke devices."),
-        "channels": ("channels", "command", "How you are told: list, add, test and remove ways."),
+        "channels": ("channels", "command", "Notification channels: list, add, test and remove them."),
         "pair": ("devices", "pair", "Let a phone or browser in: a code, and the address."),
         "open": ("open_app", "command", "Open the app in this machine's browser, already let in."),
         "reach": ("reach", "command", "Find a way from the phone to this machine, and set it up."),
@@ -57,7 +57,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "next": ("navigate", "next_command", "Go to the pane of the session that has waited longest."),
         "prev": ("navigate", "prev_command", "The same, in the other direction."),
         "back": ("navigate", "back_command", "Return to where you were before."),
-        "skip": ("navigate", "skip_command", "Leave this session out for a while, and go on."),
+        "skip": ("navigate", "skip_command", "Skip this session for a while, and go on."),
         "tmux": ("tmux", "command", "A status segment, a picker, and keys for all of this."),
     },
     "Setting up": {
@@ -128,7 +128,7 @@ class Commands(click.Group):
             if reader_left or os.environ.get("YOURCALL_DEBUG"):
                 raise
             if isinstance(error, UnicodeEncodeError) and not all(map(_is_text, sys.argv)):
-                raise Problem("One of the words you gave is no UTF-8 text.", 2) from error
+                raise Problem("One of the arguments isn't valid UTF-8.", 2) from error
             home = ctx.obj.home if isinstance(ctx.obj, Instance) else default_home()
             raise Problem(_our_fault(error, home)) from error
 
@@ -149,7 +149,7 @@ def _our_fault(error: Exception, home: Path) -> str:
     import traceback
 
     what = f"{type(error).__name__}: {error}".splitlines()[0][:200]
-    words = f"yourcall made a mistake of its own ({what})."
+    words = f"yourcall hit an internal error ({what})."
     note = home / "log" / "cli.log"
     try:
         if home.is_dir():

@@ -53,7 +53,7 @@ class Wire:
         finally:
             connection.close()
         if reply.status >= 500:  # an error of its own, not a no; what it says is no JSON if it was just ending
-            raise Interrupted(f"yourcall met an error of its own (HTTP {reply.status}); {UNKNOWN}")
+            raise Interrupted(f"yourcall hit an internal error (HTTP {reply.status}); {UNKNOWN}")
         try:
             data: Any = json.loads(said or b"null")
         except ValueError as error:

@@ -104,7 +104,7 @@ def objection(prompt: Prompt, answer: Answer) -> Refused | None:
         if wrong:
             return wrong
     if prompt.needs_confirmation and not answer.sure and not refuses:
-        return Refused("A rule wants this to be said twice: answer it again, and say that you are sure.")
+        return Refused("A rule requires confirmation: answer again, and say that you are sure.")
     if not prompt.answerable:
         return Refused("Nothing holds this request any more: answer it in the agent's own dialog, at the desk.")
     return None
@@ -128,7 +128,7 @@ def _objection_to(question: Question, answer: Answer, needed: bool) -> Refused |
     if len(text) > LONGEST_TEXT:
         return Refused(f"The text is longer than {LONGEST_TEXT:,} characters; shorten it.")
     if any("\ud800" <= character <= "\udfff" for character in text):
-        return Refused("The text holds half a character, which cannot be stored; write it again.")
+        return Refused("The text contains an invalid character (a lone surrogate); write it again.")
     if text and question.type in ("number", "integer"):
         return _objection_to_number(question, text)
     if picked or (text and not _decides(question)):

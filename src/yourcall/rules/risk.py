@@ -68,7 +68,7 @@ def risk(prompt: Prompt, action: ActionView | None) -> Risk:
     if prompt.kind in _KINDS:
         return Risk("unclear" if prompt.kind == "unknown" else "high", _KINDS[prompt.kind])
     if prompt.needs_confirmation:
-        return Risk("high", "A rule of yours wants to be sure of this.")
+        return Risk("high", "One of your rules requires confirmation.")
     if prompt.kind != "permission":
         return LOW
     if prompt.tool is None:

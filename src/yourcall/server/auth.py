@@ -228,7 +228,7 @@ _UNKNOWN = Refusal(401, "Pair this device first, or send: Authorization: Bearer 
 _VOID = Refusal(
     401,
     "This browser was paired when yourcall still used a cookie, which a browser sends to every port of a host. "
-    "That cookie opens nothing any more. Pair this browser again: at your desk, run yourcall devices pair",
+    "That cookie no longer works. Pair this browser again: at your desk, run yourcall devices pair",
     _ASK,
 )
 

@@ -644,7 +644,7 @@ ROUTES: tuple[Route, ...] = (
         "DELETE",
         "/api/devices/{id}",
         devices.revoke_device,
-        "Revoke a device: its key opens nothing any more, its feeds are closed. Each may revoke itself.",
+        "Revoke a device: its key stops working, and its feeds are closed. Each may revoke itself.",
         {200: Done},
         refuses=(404,),
         scope="admin",

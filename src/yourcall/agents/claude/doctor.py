@@ -32,7 +32,7 @@ def connection(machine: Machine) -> list[Health]:
     """Installed, new enough, and calling us; in the user's settings and in every file that setup changed."""
     programs, known = machine.programs, machine.versions
     found = [
-        note("claude", f"{program.path} did not tell its version.", f"Try it yourself: {program.path} --version")
+        note("claude", f"The version of {program.path} is unknown.", f"Try it yourself: {program.path} --version")
         for program in programs
         if program.version is None
     ]

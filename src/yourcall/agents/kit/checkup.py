@@ -14,7 +14,7 @@ from yourcall.agents.setup_spec import Health, Machine, note, well
 def installed(machine: Machine, check: str, title: str) -> list[Health]:
     """The versions, and programs that did not tell theirs."""
     found = [
-        note(check, f"{program.path} did not tell its version.", f"Try it yourself: {program.path} --version")
+        note(check, f"The version of {program.path} is unknown.", f"Try it yourself: {program.path} --version")
         for program in machine.programs
         if program.version is None
     ]

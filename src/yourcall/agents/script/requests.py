@@ -77,7 +77,7 @@ def asked(
     if not options and not ask.free_text:
         return Refused("Give at least one option, or allow a text: nobody could answer this.")
     if _half(ask):
-        return Refused("The question holds half a character, which cannot be stored; write it again.")
+        return Refused("The question contains an invalid character (a lone surrogate); write it again.")
     tool_input = _object(ask.tool.input) if ask.tool is not None else b"null"
     if tool_input is None:
         return Refused("The tool's input must be a JSON object.")

@@ -211,7 +211,7 @@ class Listener:
         body = self._desk.loop.store.body(row.request) if row.request else None
         why = unconfirmed(row, body, choices)
         if why and not sure:
-            self._toast(tapped, f"{why} Say it twice.")
+            self._toast(tapped, f"{why} Tap again to confirm.")
             asked = replace(draft, sure_of=ALL if press.verb == "s" else press.what)
             await self._book.put_draft(chat.id, row.id, asked, press.offer)
             self._show(chat, message_id, row)
@@ -382,7 +382,7 @@ class Listener:
         after = written(row, draft, heard.text) if row.answerable and row.questions else None
         if after is None:
             why = (
-                "This takes no words: use its buttons."
+                "Text isn't accepted here: use the buttons."
                 if row.answerable
                 else "It can only be answered at the desk."
             )
@@ -395,9 +395,7 @@ class Listener:
             return
         await self._book.put_draft(chat.id, row.id, after, offer)
         self._show(chat, message_id, row)
-        words = (
-            "Kept. It goes along with the button you press." if decides else "Kept. Now go on, or press Submit."
-        )
+        words = "Saved. It is sent with the button you press." if decides else "Saved. Now go on, or press Submit."
         self._tell(chat, message_id, thread, words)
 
     async def _say_to(self, session_id: str, heard: IncomingMessage, chat: Chat, by: str, thread: int) -> None:

@@ -44,7 +44,7 @@ def find(desk: ChannelContext, word: str) -> Session | Refused:
     alike = alike or [each for each in alive if name_of(each).lower() == word.lower()]
     if len(alike) == 1:
         return alike[0]
-    why = f"{len(alike)} sessions are meant by it" if alike else "there is no such session"
+    why = f"{len(alike)} sessions match" if alike else "there is no such session"
     return Refused(f"{word[:40]}: {why}. See /list, and give the number or more of the id.")
 
 
@@ -64,7 +64,7 @@ def find_ended(desk: ChannelContext, word: str) -> Session | Refused:
     named = [each for each in over if name_of(each).lower() == word.lower()]
     if not alike and named:
         return named[0]
-    why = f"{len(alike)} sessions are meant by it" if alike else "there is no such session"
+    why = f"{len(alike)} sessions match" if alike else "there is no such session"
     return Refused(f"{word[:40]}: {why}. See /resume, and give the number or more of the id.")
 
 

@@ -162,7 +162,7 @@ def give(home: Path, prompt_id: str, request: dict[str, str], patience: float) -
     told: Any = reply.data
     if reply.status >= 500:
         raise Problem(
-            "Unsure: yourcall met an error of its own; the answer may or may not have been taken."
+            "Unsure: yourcall hit an internal error; the answer may or may not have been taken."
             f" See how it stands: {_look(Instance(home), prompt_id)}",
             5,
         )
@@ -223,7 +223,7 @@ def _ending(step: Moment, prompt: Prompt) -> Result:
 
 def _lost_sight(error: Exception, prompt_id: str, place: Instance) -> NoReturn:
     raise Problem(
-        "Unsure: sight of yourcall was lost after the answer was sent; it may or may not have been taken."
+        "Unsure: the connection was lost after the answer was sent; it may or may not have been taken."
         f" See how it stands: {_look(place, prompt_id)}",
         5,
     ) from error

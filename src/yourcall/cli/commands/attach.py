@@ -58,7 +58,7 @@ def _look_at(door: Path) -> NoReturn:
     shadow = door.with_suffix(SHADOW)
     if not shadow.exists():
         raise Problem("There was no tmux when it was started, so its screen cannot be looked at.", 2)
-    click.echo("You can look, not type: it has a terminal of its own. Ctrl-B, then D, leaves.", err=True)
+    click.echo("View only: this session has its own terminal. Ctrl-B, then D, leaves.", err=True)
     become(*joined(shadow, "=shadow", "-r", "-f", "ignore-size"))
 
 

@@ -168,12 +168,12 @@ Examples:
 """,
 )
 @click.argument("kind", type=click.Choice(sorted(GUIDES)))
-@click.option("--name", default="", help="What to call it; its kind, unless told.")
+@click.option("--name", default="", help="Its name (default: its type).")
 @click.option("--set", "given", multiple=True, metavar="KEY=VALUE", help="Say it instead of being asked.")
-@click.option("--yes", "-y", is_flag=True, help="Ask nothing: what is not said is as usual.")
+@click.option("--yes", "-y", is_flag=True, help="Ask nothing; use the defaults.")
 @pass_place
 def add(place: Instance, kind: str, name: str, given: tuple[str, ...], yes: bool) -> None:
-    """Add a way to be told: asks what it needs, writes it down, and uses it at once."""
+    """Add a notification channel: asks for its settings, saves them, and uses it at once."""
     may(place.home, "channels")
     guide, name = GUIDES[kind], name or kind
     said = dict(_pair(one) for one in given)
@@ -287,7 +287,7 @@ Examples:
 @click.argument("person", default="")
 @pass_place
 def unpair(place: Instance, name: str, person: str) -> None:
-    """Take the right to answer and speak away from one PERSON; without one it says who has it."""
+    """Unpair one PERSON, who can then no longer answer; without one, list who is paired."""
     body = json.dumps({"name": name, "person": person})
     reply = call(place.home, "POST", "/api/channels/unpair", body=body)
     if reply.status != 200:
@@ -305,7 +305,7 @@ def _only_without(name: str, text: str, rest: str) -> None:
         return  # it cannot get worse; the channel may be what is wrong with it
     if isinstance(after, Refused):
         why = re.sub(r", line \d+", "", after.reason)
-        raise Problem(f"Without {name} the rest could not be understood ({why}) Change that first.", 2)
+        raise Problem(f"Without {name} the config would be invalid ({why}) Change that first.", 2)
 
 
 def _line_end(text: str) -> str:

@@ -52,7 +52,7 @@ Examples:
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Name this folder as a workspace, in which clients may start sessions.",
 )
-@click.option("--headless", is_flag=True, help="Start no agent in this terminal. It never does; for scripts.")
+@click.option("--headless", is_flag=True, help="No effect; accepted for scripts. `up` never starts an agent.")
 @click.option("--json", "as_json", is_flag=True, help="With --detach: print the status once it runs.")
 @pass_place
 def up(
@@ -277,7 +277,7 @@ def stop(home: Path, *, force: bool = False) -> bool:
         if wait_until(lambda: not _alive(pid) and not _running(home), patience):
             return True
     raise Problem(
-        f"yourcall (pid {pid}) did not leave within {STOP_PATIENCE:.0f} s."
+        f"yourcall (pid {pid}) did not stop within {STOP_PATIENCE:.0f} s."
         + ("" if force else f" End it with: {Instance(home).command('down --force')}")
     )
 

@@ -77,7 +77,7 @@ def command(ctx: click.Context, as_json: bool, everything: bool) -> None:
     click.echo(table(["ID", "NAME", "SINCE", "SEEN", "MAY"], rows, ["cyan"]))
     if any(d.key == "void" and not d.revoked_at for d in devices):
         click.echo(
-            "\nA browser that was paired by a cookie opens nothing any more: the cookie went to every port of the"
+            "\nA browser that was paired by a cookie no longer has access: the cookie went to every port of the"
             f" host. Pair it again with: {place.command('devices pair')}",
             err=True,
         )
@@ -98,7 +98,7 @@ def _scopes(_context: click.Context, _option: click.Parameter, value: str) -> li
     words = [word.strip() for word in value.split(",") if word.strip()]
     unknown = [word for word in words if word not in SCOPES]
     if unknown:
-        raise click.BadParameter(f"{unknown[0]!r} is none. There are: {', '.join(SCOPES)}.")
+        raise click.BadParameter(f"{unknown[0]!r} is not a scope. There are: {', '.join(SCOPES)}.")
     return words
 
 
@@ -139,7 +139,7 @@ def revoke(place: Instance, device_id: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"id": device.id, "name": device.name, "revoked": True}, indent=2))
     else:
-        click.echo(f"Revoked {device.name!r} ({device.id}); its key is worth nothing now.")
+        click.echo(f"Revoked {device.name!r} ({device.id}); its key no longer works.")
 
 
 @command.command(
@@ -185,7 +185,7 @@ def _find(place: Instance, device_id: str) -> Device:
         or [d for d in alive if d.name == device_id]
     )
     if len(found) != 1:
-        which = "There is no device" if not found else f"{len(found)} devices are meant by"
+        which = "There is no device" if not found else f"{len(found)} devices match"
         raise Problem(f"{which} {device_id!r}. They are listed by: {place.command('devices')}", 2)
     return found[0]
 

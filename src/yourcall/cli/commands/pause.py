@@ -15,7 +15,7 @@ from yourcall.cli.instance import Instance, Problem, pass_place
 @click.command("pause", epilog="\b\nExample:\n  yourcall pause && yourcall ls\n")
 @pass_place
 def pause(place: Instance) -> None:
-    """Decide nothing by rule: every prompt waits for a person, until `yourcall resume`."""
+    """Pause all rules: every prompt waits for a person, until `yourcall resume`."""
     from yourcall.cli.client import may
     from yourcall.daemon.rules.files import Files
 

@@ -42,7 +42,7 @@ Examples:
   yourcall reach                         what there is, and how it stands
   yourcall reach lan                     at home, without anybody else
   yourcall reach tailscale --yes
-  yourcall reach ssh me@server.example.net --name call.example.net --site caddy
+  yourcall reach ssh me@server.example.net --name c.example.net --site caddy
   yourcall reach proxy --name desk.example.net
   yourcall reach --status --json
   yourcall reach --undo

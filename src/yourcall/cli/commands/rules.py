@@ -113,7 +113,7 @@ def list_command(place: Instance, as_json: bool) -> None:
     for problem in found.problems:
         click.echo(style("Not used as it is: ", "red") + safe(problem), err=True)
     if found.problems:
-        click.echo("Until that is mended, no rule allows anything; denies still count.", err=True)
+        click.echo("Until you fix this, no rule allows anything; denies still count.", err=True)
     elif not found.rules:
         click.echo(f"There are no rules; everything is asked. They would stand in {safe(found.path)}")
     for rule in found.rules:
@@ -231,7 +231,7 @@ def _past(tried: Tried, who: str) -> str:
     open_ = tried.decided - tried.same - tried.other
     lines += [
         f"  {tried.same} as it was decided, {tried.other} otherwise"
-        + (f", {open_} that nobody has." if open_ else ".")
+        + (f", {open_} not answered yet." if open_ else ".")
     ]
     lines += [f"  {safe(title)}" for title in tried.examples]
     return "\n".join(lines)
@@ -240,7 +240,9 @@ def _past(tried: Tried, who: str) -> str:
 @command.command(
     "add", epilog="\b\nExamples:\n  yourcall rules add --like k3fq\n  yourcall rules add --like k3fq --uses 5\n"
 )
-@click.option("--like", "prompt_id", metavar="ID", shell_complete=complete_id, help="A prompt to be like.")
+@click.option(
+    "--like", "prompt_id", metavar="ID", shell_complete=complete_id, help="Base the rule on this prompt."
+)
 @click.option("--text", metavar="TOML", help="The rule as it would stand in the file.")
 @click.option("--deny", is_flag=True, help="Deny such prompts instead of allowing them.")
 @click.option("--message", metavar="T", default="", help="What the agent is told with a deny.")
@@ -294,7 +296,7 @@ def remove_command(place: Instance, name: str) -> None:
 @command.command("undo")
 @pass_place
 def undo_command(place: Instance) -> None:
-    """Your file as it was before the last change that was made through yourcall; once more redoes it."""
+    """Undo the last change that was made through yourcall; run it again to redo."""
     _sent(place, "POST", "/api/rules/undo")
     click.echo(f"Undone. What holds now: {place.command('rules')}")
 

@@ -115,9 +115,9 @@ def _post(home: Path, path: str, body: dict[str, Any] | None) -> Any:
     except Interrupted as error:
         raise _unsure("the connection to yourcall broke") from error
     except KeyboardInterrupt:
-        raise _unsure("nobody waited for what becomes of it", 130) from None
+        raise _unsure("stopped waiting for the result", 130) from None
     if reply.status >= 500:
-        raise _unsure("yourcall met an error of its own")
+        raise _unsure("yourcall hit an internal error")
     data: Any = reply.data
     told = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
     if "result" not in told:

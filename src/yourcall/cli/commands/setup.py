@@ -201,7 +201,7 @@ def command(
         click.echo(_UNDONE if undo else asked.setup.done)
 
 
-_UNDONE = "Done: it is out again. Sessions that are running keep the old settings until they are restarted."
+_UNDONE = "Removed. Sessions that are running keep the old settings until they are restarted."
 
 
 def _done(asked: SetupRequest, found: SettingsFile, programs: list[Installed]) -> Edited | Refused:
@@ -211,7 +211,7 @@ def _done(asked: SetupRequest, found: SettingsFile, programs: list[Installed]) -
     above = ThisMachine(asked.place, asked.agent, programs).above()
     notes = [f"{finding.says} {finding.do}" for finding in above.findings]
     notes += [
-        f"{program.path} did not tell its version. If you do not use it, name the one you use with --cli."
+        f"The version of {program.path} is unknown. If you do not use it, name the one you use with --cli."
         for program in programs
         if program.version is None
     ]

@@ -101,10 +101,10 @@ def command(place: Instance, ctx: click.Context, yes: bool, keep_home: bool) -> 
     home = place.home
     settings = connected(home)
     for path, why in unreadable(home):
-        raise Problem(f"{why} Our hooks are in {path}: mend it, then run this again. Nothing was undone.")
+        raise Problem(f"{why} Our hooks are in {path}: fix it, then run this again. Nothing was undone.")
     for name in [] if keep_home else _lodgers(home):
         stopping = place.command(f"stop {name}")
-        raise Problem(f"{name} runs in a tmux of yourcall's, and nobody could reach it then. End it: {stopping}")
+        raise Problem(f"{name} runs in yourcall's own tmux and would become unreachable. End it: {stopping}")
     unit = service.unit_path(home)
     blocks = tmux.with_ours(home)
     running = _runs(home)

@@ -33,7 +33,7 @@ def answers(prompt: Prompt, draft: Draft, room: Room) -> Text:
     if prompt.state != "open":
         return out
     if not prompt.held or not prompt.questions:
-        out.append("Answer this one at the desk: nothing here reaches it.", "yellow")
+        out.append("Can't be answered from here. Use the agent's terminal.", "yellow")
         return out
     hand = question_in_hand(prompt, draft)
     several = len(prompt.questions) > 1

@@ -152,7 +152,7 @@ class Inbox(App[Pane]):
         self.query_one("#pane").display = False
         self.query_one("#read").display = True
         self.query_one("#card").remove_class("bare")
-        words = "All is answered. What comes will appear here by itself." if self._book.heard else "Listening…"
+        words = "All caught up. New prompts appear here." if self._book.heard else "Listening…"
         self.query_one("#body", Static).update(words)
         self._look("")
         self._draw_keys()

@@ -169,7 +169,7 @@ def _stands(prompt: Prompt, mine: bool) -> Text:
         case _:
             if last is not None and last.detail.startswith("bounced:"):
                 why = safe(last.detail.removeprefix("bounced:")).strip()
-                out.append(f"It came back: {why}", "bold red")
+                out.append(f"Not delivered: {why}", "bold red")
     return out
 
 

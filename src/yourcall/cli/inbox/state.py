@@ -20,7 +20,7 @@ from yourcall.core.taps import STILL_S
 TOO_NEW = "Not taken: this has been on the screen for less than a second. Look at it, and press again."
 TOO_QUICK = "Not taken: it came within a second of another key. Press it once more."
 
-_NOT_TAKEN = {"refused": "Refused", "too_late": "Too late", "bounced": "It came back", "unsure": "Unsure"}
+_NOT_TAKEN = {"refused": "Refused", "too_late": "Too late", "bounced": "Not delivered", "unsure": "Unsure"}
 
 
 class InboxState:

@@ -253,7 +253,7 @@ class Files:
     def keep_used(self, counts: dict[str, Used]) -> None:
         kept = self.used()
         if kept is None:  # the counts of others are in there
-            raise ValueError(f"{self.home / USED} cannot be read; mend it, or remove it to count anew")
+            raise ValueError(f"{self.home / USED} cannot be read; fix it, or remove it to start counting again")
         private_files.write(self.home / USED, msgspec.json.encode({**kept, **counts}))
 
     # -- the brake

@@ -24,7 +24,7 @@ from yourcall.server.wire import (
 
 _STATUS = {"too_late": 409, "bounced": 409, "unsure": 409, "refused": 422, "confirmed": 200}
 
-_NONE = Refusal(404, "This yourcall tells nobody.")
+_NONE = Refusal(404, "Notifications are off.")
 
 
 async def push_state(call: Call) -> Reply | Refusal:

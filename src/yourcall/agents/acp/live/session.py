@@ -102,7 +102,7 @@ class AcpSession:
         try:
             return self._instruct(text, command)
         except UnicodeEncodeError:
-            return Refused("The text holds half a character, which cannot be sent; write it again.")
+            return Refused("The text contains an invalid character (a lone surrogate); write it again.")
 
     def answer(self, prompt: Prompt, answer: Answer, request: bytes) -> bytes | Refused:
         if prompt.kind in PAUSES:
@@ -122,7 +122,7 @@ class AcpSession:
         try:
             line = wire.reply(asked.number, result)
         except UnicodeEncodeError:
-            return Refused("The answer holds half a character, which cannot be sent; write it again.")
+            return Refused("The answer contains an invalid character (a lone surrogate); write it again.")
         asked.said = wants
         if result != requests.CANCELLED:
             return line

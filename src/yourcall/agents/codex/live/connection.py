@@ -88,7 +88,7 @@ class ServerConnection:
             if planned.then and planned.wants != "stopped":
                 messages.append(self._calls.turn(known.thread, planned.then))
         except UnicodeEncodeError:
-            return Refused("The answer holds half a character, which cannot be sent; write it again.")
+            return Refused("The answer contains an invalid character (a lone surrogate); write it again.")
         if planned.wants == "stopped":
             known.afterwards = planned.then
         asked.said = planned.wants
