@@ -22,6 +22,8 @@ def test_uninstall_leaves_nothing_behind(tmp_path: Path) -> None:
     said = yourcall.run("setup", "claude", "--yes")
     assert said.code == 0, said
     assert (person / ".claude" / "settings.json").exists()
+    for index in ("search", "search/conversations"):
+        assert yourcall.http("GET", f"/api/{index}?words=kite")[0] == 200
     said = yourcall.run("uninstall", "--yes")
     assert said.code == 0, said
     assert yourcall.ended() == 0

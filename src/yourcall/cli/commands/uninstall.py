@@ -34,10 +34,14 @@ from yourcall.system.sockets import short_folder
 
 # The folders of servers that `yourcall run` starts.
 SERVERS = tuple(agent.own_server.folder for agent in AGENTS.values() if agent.own_server)
+# The folders through which plugins speak in files.
+CHANNELS = tuple(agent.plugin.files.folder for agent in AGENTS.values() if agent.plugin and agent.plugin.files)
 
 # Everything yourcall puts into its home; a name that is not here was put there by somebody else, and stays.
 OURS = (
     "yourcall.db*",
+    "search.db*",
+    "search-conversations.db*",
     "api.sock",
     "hook.sock",
     "plugin.sock",
@@ -57,6 +61,7 @@ OURS = (
     "setup.json",
     "navigator.json",
     *SERVERS,
+    *CHANNELS,
     "acp",
     "pty",
     "tmux",
