@@ -67,7 +67,9 @@ def says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Says:
     monkeypatch.setenv("CLAUDE_PID", str(os.getpid()))
     transcript = tmp_path / "projects" / "p" / "s1.jsonl"
     payload = json.dumps({"session_id": "s1", "transcript_path": str(transcript)}).encode()
-    holder = Holder("claude", "PermissionRequest", payload, str(tmp_path), lambda _: None, lambda *_: b"", lambda _: False)
+    holder = Holder(
+        "claude", "PermissionRequest", payload, str(tmp_path), lambda _: None, lambda *_: b"", lambda _: False
+    )
     holder.started = holder.born_wall * 1000 - 50
     (tmp_path / "sessions").mkdir()
 

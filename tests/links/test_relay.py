@@ -256,8 +256,9 @@ def test_it_may_be_told_to_survive_its_terminal(start: Start, yourcall: Yourcall
         until(lambda: pty.returncode is not None)
         first, second = (start(str(COMMAND), "attach", name, bare=True) for _ in range(2))
         for each in (first, second):
-            until(lambda each=each: each.shows("before"), show=lambda each=each: each.raw)
-            assert b"leaves" in each.raw
+            until(
+                lambda each=each: each.shows("before") and b"leaves" in each.raw, show=lambda each=each: each.raw
+            )
         first.text("from one\r")
         second.text("from two\r")
         for each in (first, second):
