@@ -122,6 +122,16 @@ def test_all_that_waits_is_answered_above_the_composer(yc: Yourcall, agent: Agen
     assert answered(second)["decision"]["behavior"] == "deny"
 
 
+def test_a_prompt_is_dismissed(yc: Yourcall, agent: Agent, opens: Opens) -> None:
+    page = opens()
+    agent.bash("dismissaa2", "npm test")
+    page.js("location.hash = '#/p/dismissaa2'")
+    page.tap("More", ".head")
+    page.tap("Dismiss", ".sheet")
+    until(lambda: yc.waiting() == [], what="the prompt to leave the list", show=page.text)
+    assert yc.show("dismissaa2")["history"][-1]["detail"] == "dismissed; the agent was told nothing"
+
+
 def test_a_message_is_linked_to(agent: Agent, opens: Opens) -> None:
     page = opens()
     agent.says("The first thing.")

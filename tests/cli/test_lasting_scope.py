@@ -102,12 +102,12 @@ def test_interactive_prompts_refuse_it_too(yc: Yourcall, claude: ScriptedClaude,
 
 
 @pytest.mark.parametrize("effect", SUGGESTIONS)
-@pytest.mark.parametrize("by", ["digit", "label", "keys"])
+@pytest.mark.parametrize("by", ["key", "label", "keys"])
 def test_json_rpc_refuses_it_too(yc: Yourcall, claude: ScriptedClaude, effect: str, by: str) -> None:
     prompt, option, _ = asked(yc, claude, effect)
     place = prompt["questions"][0]["options"].index(option)
     inputs: dict[str, list[dict[str, str]]] = {
-        "digit": [{"input": str(place + 1)}],
+        "key": [{"input": "b"}],  # the first letter that no allow, deny or stop has
         "label": [{"input": option["label"]}],
         "keys": [*({"key": "down"} for _ in range(place)), {"key": "enter"}],
     }
