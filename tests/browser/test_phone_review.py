@@ -388,4 +388,5 @@ def test_your_time_is_drawn(yc: Yourcall, agent: Agent, opens: Opens) -> None:
     page.sees("Waiting for you")
     page.sees("kite-shop")
     page.sees("Phone or browser")
-    assert page.js("document.querySelectorAll('.stats figure svg rect[class^=s]').length") >= 3
+    page.becomes("document.querySelectorAll('.stats figure svg rect[class^=s]').length", 1)
+    page.becomes("document.querySelectorAll('.stats .bars .groove i').length >= 2", True)

@@ -89,7 +89,11 @@ class TelegramServer:
             protocol_version = "HTTP/1.1"
 
             def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers.get("content-length") or 0))
+                length = int(self.headers.get("content-length") or 0)
+                body = self.rfile.read(length)
+                if len(body) < length:  # the caller was ended while it sent this
+                    self.close_connection = True
+                    return
                 status, reply, headers = server._answer(self.path, self.headers.get("content-type", ""), body)
                 if status == 0:
                     self.close_connection = True
