@@ -303,7 +303,7 @@ def test_a_rule_that_wants_it_said_twice_is_heard(acts: Acts) -> None:
         await stage.house.ask(needs_confirmation=True)
         message = await stage.prompt()
         query = stage.server.tap(message, "✅ Allow")
-        assert "twice" in (await stage.toast(query))["text"]
+        assert "Tap again to confirm" in (await stage.toast(query))["text"]
         await stage.see(lambda: stage.server.labels(message) == ["Yes, I am sure", "Not yet"])
         assert stage.row().state == "open"
         stage.server.tap(message, "Not yet")
