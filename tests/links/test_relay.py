@@ -263,7 +263,10 @@ def test_it_may_be_told_to_survive_its_terminal(start: Start, yourcall: Yourcall
         second.text("from two\r")
         for each in (first, second):
             until(lambda each=each: each.shows("from one") and each.shows("from two"))
-        first.text("\x02")  # as a person would: what comes all at once may be a paste to tmux
+        # Else a key within a millisecond of the one before it is a paste to tmux, and no prefix.
+        never = ["tmux", "-S", str(folder / name), "set-option", "-g", "assume-paste-time", "0"]
+        subprocess.run(never, capture_output=True, check=True)
+        first.text("\x02")
         clients = ["tmux", "-S", str(folder / name), "list-clients", "-F", "#{client_prefix}"]
         until(lambda: b"1" in subprocess.run(clients, capture_output=True, check=True).stdout)
         first.text("d")

@@ -78,7 +78,7 @@ class House:
 
     async def answer(self, prompt: Prompt, option: str, via: str = "http") -> Verdict:
         answer = Answer(f"answer-{option}", "me", via, {prompt.questions[0].id: (option,)})
-        return (await self.daemon.loop.answer(prompt.id, answer, 5.0))[0]
+        return (await self.daemon.loop.answer(prompt.id, answer, 60.0))[0]
 
     def stored(self, prompt: Prompt) -> Prompt:
         found = self.daemon.loop.store.prompt(prompt.id)
