@@ -29,8 +29,8 @@ def test_words_become_markup_in_one_place_only() -> None:
     )
     found = [file.name for file in SOURCES if re.search(sinks, file.read_text())]
     assert found == ["Markdown.svelte"]
-    kept = r"localStorage|sessionStorage|indexedDB|document\.cookie"
-    assert [file.name for file in SOURCES if re.search(kept, file.read_text())] == ["kept.ts"]
+    storage = r"localStorage|sessionStorage|indexedDB|document\.cookie"
+    assert [file.name for file in SOURCES if re.search(storage, file.read_text())] == ["deviceStorage.ts"]
     key = ROOT / "src" / "yourcall" / "server" / "assets" / "key.js"
     assert re.findall(r"localStorage|sessionStorage|document\.cookie", key.read_text()) == []
 

@@ -16,7 +16,7 @@ if (code) history.replaceState(null, "", location.pathname);
 mount(App, { target: document.getElementById("app")!, props: { code, now: link.has("now") } });
 inbox.start();
 listenToKeys();
-const live = (): boolean => inbox.line === "live";
+const live = (): boolean => inbox.connection === "live";
 tellInFront(live);
 hearWorker(live);
 

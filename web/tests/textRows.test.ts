@@ -1,7 +1,7 @@
 // Rows of a text: nothing is lost, no row is longer than it may be, and colours change none of it.
 import { describe, expect, it } from "vitest";
 import { colouredRows, LONGEST_ROW, textRows } from "../src/lib/textRows";
-import { tokens } from "../src/lib/highlight";
+import { tokens } from "../src/lib/commandColours";
 
 const TEXTS = ["", "\n", "a\n\nb\n", "npm test", `echo ${"word ".repeat(2000)}`, `${"x".repeat(399)}😀${"y".repeat(900)}\n\n'q`, "a && b\n# c\n$D"];
 

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { batchable } from "../src/lib/batch";
 import { needsHold } from "../src/lib/form";
 import type { PromptView } from "../src/lib/types";
-import { editableCommand, warning, what, withCommand } from "../src/lib/words";
+import { editableCommand, warning, what, withCommand } from "../src/lib/wording";
 
 interface Case {
   prompt: PromptView;

@@ -1,10 +1,10 @@
 // The one place that talks HTTP; what it sends is signed with the key of this browser.
-// Rule: a refusal is a value with its sentence; only a line that is down is an exception (`NoLine`).
+// Rule: a refusal is a value with its sentence; only a line that is down is an exception (`NoConnection`).
 
 import { signedFetch } from "../../../src/yourcall/server/assets/key.js";
 import type { Problem } from "./types";
 
-export class NoLine extends Error {}
+export class NoConnection extends Error {}
 
 export interface Reply<T> {
   status: number;
@@ -29,7 +29,7 @@ export async function call<T>(method: string, path: string, body?: unknown, pati
     data = await reply.json();
   } catch (error) {
     // A reply that is no JSON comes from something between us and yourcall: as good as no line.
-    throw new NoLine(String(error));
+    throw new NoConnection(String(error));
   }
   const error = (data as Partial<Problem>).error ?? "";
   const seq = reply.headers.get("Yourcall-Seq");

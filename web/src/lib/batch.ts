@@ -1,7 +1,7 @@
 // Which prompts may be answered together with others.
 // Rule: a permission whose yes is for this once, that needs no hold, and that has nothing to fill in. When in doubt, on its own.
 
-import { warning } from "./words";
+import { warning } from "./wording";
 import { decision, fields, needsHold, refusal } from "./form";
 import type { PromptView } from "./types";
 

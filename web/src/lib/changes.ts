@@ -30,7 +30,7 @@ const LONGEST_LINE = 2000;
 /** The changes a tool would make, or null for a tool that edits no part of a file. */
 export function changesOf(prompt: PromptView): Change[] | null {
   const { action } = prompt;
-  // Of a patch the body is the whole, with what is asked besides.
+  // Of a patch the body is the whole, with the other fields.
   if (action?.kind !== "write" || action.patch || !action.changes.length || action.changes.some((each) => each.diff || each.change === "delete")) return null;
   return action.changes.map((each) => ({ path: each.path, rows: rowsOf(each.old, each.new), note: each.note }));
 }
@@ -133,12 +133,12 @@ export function partsOf({ kind, text, twin }: Row): Part[] {
 }
 
 /** How many lines come and go. */
-export function sums(changes: Change[]): { added: number; removed: number; rows: number; letters: number } {
-  const sum = { added: 0, removed: 0, rows: 0, letters: 0 };
+export function sums(changes: Change[]): { added: number; removed: number; rows: number; characters: number } {
+  const sum = { added: 0, removed: 0, rows: 0, characters: 0 };
   for (const change of changes) {
     for (const { kind, text } of change.rows) {
       sum.rows++;
-      sum.letters += text.length;
+      sum.characters += text.length;
       if (kind === "new") sum.added++;
       else if (kind === "old") sum.removed++;
     }

@@ -6,8 +6,8 @@ class Clock {
   now = $state(Date.now() / 1000);
   private ahead = 0;
 
-  /** It is this late where yourcall runs. */
-  told(now: number): void {
+  /** Takes over yourcall's own time. */
+  synchronize(now: number): void {
     if (now) this.ahead = Date.now() / 1000 - now;
     this.tick();
   }

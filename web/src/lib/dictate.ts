@@ -1,6 +1,6 @@
 // Speech to text, where the browser brings it. The sound goes where the browser sends it, not through yourcall.
 
-interface Heard {
+interface RecognitionEvent {
   results: ArrayLike<ArrayLike<{ transcript: string }> & { isFinal: boolean }>;
   resultIndex: number;
 }
@@ -9,7 +9,7 @@ interface Recogniser {
   continuous: boolean;
   interimResults: boolean;
   lang: string;
-  onresult: ((event: Heard) => void) | null;
+  onresult: ((event: RecognitionEvent) => void) | null;
   onerror: ((event: { error: string }) => void) | null;
   onend: (() => void) | null;
   start(): void;
@@ -21,8 +21,8 @@ const Made = known["SpeechRecognition"] ?? known["webkitSpeechRecognition"];
 
 export const canDictate = Made !== undefined;
 
-/** Listen until stopped; `heard` gets each finished phrase. Returns how to stop. */
-export function dictate(heard: (words: string) => void, ended: (problem: string) => void): () => void {
+/** Listen until stopped; `onphrase` gets each finished phrase. Returns how to stop. */
+export function dictate(onphrase: (words: string) => void, ended: (problem: string) => void): () => void {
   if (!Made) return () => undefined;
   const recogniser = new Made();
   let problem = "";
@@ -32,7 +32,7 @@ export function dictate(heard: (words: string) => void, ended: (problem: string)
   recogniser.onresult = (event) => {
     for (let n = event.resultIndex; n < event.results.length; n++) {
       const one = event.results[n]!;
-      if (one.isFinal) heard(one[0]!.transcript.trim());
+      if (one.isFinal) onphrase(one[0]!.transcript.trim());
     }
   };
   recogniser.onerror = ({ error }) => {

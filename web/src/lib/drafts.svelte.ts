@@ -1,10 +1,10 @@
-// What was typed for a session and not sent yet: it survives a look elsewhere, and a phone that closed the app.
+// Instructions that were typed and not sent yet. They survive a change of page and a restart of the app.
 
 import { SvelteMap } from "svelte/reactivity";
-import { drafts as kept, forgets, keepDraft, whenDrafted } from "./kept";
+import { forgets, onDraftChanged, saveDraft, savedDrafts } from "./deviceStorage";
 
 class Drafts extends SvelteMap<string, string> {
-  /** Whose words are on their way right now, which they are, and what a session goes by since. */
+  /** Drafts that are being sent, by session; and the id that a session has been renamed to since. */
   private readonly leaving = new Map<string, string>();
   private readonly ways = new Map<string, string>();
 
@@ -14,10 +14,10 @@ class Drafts extends SvelteMap<string, string> {
 
   /** What was sent has arrived, or stays to be sent again; what was typed since stays: where the session is now. */
   left(id: string, arrived: boolean): void {
-    const said = this.leaving.get(id) ?? "";
+    const sent = this.leaving.get(id) ?? "";
     const now = this.get(id) ?? "";
     this.leaving.delete(id);
-    if (arrived && now.startsWith(said)) this.set(id, now.slice(said.length).trimStart());
+    if (arrived && now.startsWith(sent)) this.set(id, now.slice(sent.length).trimStart());
     const to = this.ways.get(id);
     if (to) this.move(id, to);
   }
@@ -34,26 +34,26 @@ class Drafts extends SvelteMap<string, string> {
     this.delete(id);
   }
 
-  /** As it is kept already. */
-  heard(id: string, text: string): void {
+  /** As it is savedDrafts already. */
+  show(id: string, text: string): void {
     if (text) super.set(id, text);
     else super.delete(id);
   }
 
   override set(id: string, text: string): this {
-    this.heard(id, text);
-    keepDraft(id, text);
+    this.show(id, text);
+    saveDraft(id, text);
     return this;
   }
 
   override delete(id: string): boolean {
     const had = super.delete(id);
-    keepDraft(id, "");
+    saveDraft(id, "");
     return had;
   }
 }
 
 export const drafts = new Drafts();
-for (const [id, text] of kept()) drafts.heard(id, text);
-whenDrafted((id, text) => drafts.heard(id, text));
+for (const [id, text] of savedDrafts()) drafts.show(id, text);
+onDraftChanged((id, text) => drafts.show(id, text));
 forgets.push(() => drafts.clear());

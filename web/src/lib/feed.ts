@@ -14,13 +14,13 @@ export interface WatchRequest {
   file?: string;
 }
 
-export type LineState = "connecting" | "live" | "down" | "unpaired";
+export type ConnectionState = "connecting" | "live" | "down" | "unpaired";
 
 export interface Listener {
   /** What to fetch when the feed starts from nothing, at this number. */
   snapshot(seq: number): Promise<void>;
   news(message: Exclude<LiveNews, { type: "hello" }>): void;
-  line(state: LineState, why: string): void;
+  connection(state: ConnectionState, why: string): void;
   /** Whether rules are paused, as the feed begins. */
   brake(paused: boolean | null): void;
   /** The end of the record, as the feed begins, and the time there. */
@@ -106,10 +106,10 @@ export class Feed {
   private async check(): Promise<void> {
     const mine = this.socket;
     if (document.hidden || mine?.readyState !== WebSocket.OPEN || this.seq === null) return;
-    const told = await get<Status>("/api/status").catch(() => null);
+    const status = await get<Status>("/api/status").catch(() => null);
     if (mine !== this.socket || this.seq === null) return;
     const deaf = this.missed > this.seq && this.missed > this.doubted;
-    if (told && !deaf) return void (this.missed = told.ok ? told.data.seq : 0);
+    if (status && !deaf) return void (this.missed = status.ok ? status.data.seq : 0);
     this.doubted = this.missed;
     this.hurry();
   }
@@ -160,13 +160,13 @@ export class Feed {
   private async lost(code: number): Promise<void> {
     if (code === REVOKED) {
       await forgetKey();
-      return this.to.line("unpaired", "This device was revoked.");
+      return this.to.connection("unpaired", "This device was revoked.");
     }
-    this.to.line("down", "");
+    this.to.connection("down", "");
     // A browser does not tell why a WebSocket was refused; a plain request does.
-    const told = await get<Status>("/api/status").catch(() => null);
+    const status = await get<Status>("/api/status").catch(() => null);
     // One that was paired by a cookie is told why it has to be paired again.
-    if (told?.status === 401) return this.to.line("unpaired", /^Pair this device/.test(told.error) ? "" : told.error);
+    if (status?.status === 401) return this.to.connection("unpaired", /^Pair this device/.test(status.error) ? "" : status.error);
     if (!this.wanted || this.socket || this.asking) return;
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => this.connect(), this.pause * (0.5 + Math.random()));
@@ -176,7 +176,7 @@ export class Feed {
   private async take(message: LiveNews, mine: WebSocket): Promise<void> {
     if (message.type === "hello") {
       this.pause = SHORTEST;
-      clock.told(message.now);
+      clock.synchronize(message.now);
       if (message.snapshot) {
         await this.to.snapshot(message.seq);
         if (mine !== this.socket) return; // it broke meanwhile: the next one begins anew
@@ -184,7 +184,7 @@ export class Feed {
       }
       this.to.brake(message.paused);
       this.to.head(message.head, message.now);
-      this.to.line("live", "");
+      this.to.connection("live", "");
       return this.wish ? this.sayWish() : undefined;
     }
     this.to.news(message);

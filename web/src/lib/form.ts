@@ -42,8 +42,8 @@ export const empty = (): Filled => ({ picks: {}, texts: {} });
 export function objections(questions: Question[], filled: Filled): Record<string, string> {
   const wrong: Record<string, string> = {};
   for (const question of questions) {
-    const said = objection(question, filled.picks[question.id] ?? [], (filled.texts[question.id] ?? "").trim());
-    if (said) wrong[question.id] = said;
+    const problem = objection(question, filled.picks[question.id] ?? [], (filled.texts[question.id] ?? "").trim());
+    if (problem) wrong[question.id] = problem;
   }
   return wrong;
 }
@@ -90,7 +90,7 @@ export function pressed(prompt: PromptView, question: Question, option: Option, 
   const refuses = REFUSES.has(option.effect);
   const others = prompt.questions.filter((each) => each.id !== question.id);
   const { choices, texts } = refuses ? { choices: {}, texts: {} } : filledIn(others, filled);
-  const said = filled.texts[question.id] ?? "";
-  const text: Record<string, string> = said.trim() && !ALLOWS.has(option.effect) ? { [question.id]: said } : {};
+  const typed = filled.texts[question.id] ?? "";
+  const text: Record<string, string> = typed.trim() && !ALLOWS.has(option.effect) ? { [question.id]: typed } : {};
   return { choices: { ...choices, [question.id]: [option.id] }, texts: { ...texts, ...text } };
 }

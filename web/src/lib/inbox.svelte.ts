@@ -2,26 +2,26 @@
 // Rule: the server's word about a prompt always wins over ours; new prompts are added below, never above, and what was
 // answered keeps its place until nobody has tapped for a while.
 
-import { call, get, NoLine, part } from "./api";
-import { Feed, type LineState, type WatchRequest } from "./feed";
-import { choices } from "./choices.svelte";
+import { call, get, NoConnection, part } from "./api";
+import { Feed, type ConnectionState, type WatchRequest } from "./feed";
+import { preferences } from "./preferences.svelte";
 import { empty, REFUSES as REFUSED, type Filled } from "./form";
 import { grouped } from "./group";
-import { answers, forgetAll, forgetAnswer, keepAnswer, keepHead, whenForgotten, type KeptAnswer } from "./kept";
-import { here } from "./place.svelte";
+import { forgetAll, removeAnswer, saveAnswer, saveHead, onAnswerRemoved, savedAnswers, type SavedAnswer } from "./deviceStorage";
+import { here } from "./router.svelte";
 import { missingSince } from "./recordHead";
 import { idleFor } from "./tapGuard";
 import type { AnswerReply, AnswerRequest, DeviceView, HeadView, LiveNews, Option, Page, PromptStory, PromptView, SessionView } from "./types";
 import { line } from "./visible";
-import { agentName, bounce, DONE, fate, project, sentence, standing } from "./words";
+import { agentName, bounce, DONE, fate, project, sentence, statusText } from "./wording";
 
 export interface Mine {
   request: AnswerRequest;
   label: string;
   effect: Option["effect"];
-  /** `undo`: not sent yet, and can be undone. `sending`: no reply yet. `waiting`: there is no line. `told`: the server
+  /** `undo`: not sent yet, and can be undone. `sending`: no reply yet. `waiting`: there is no line. `delivered`: the server
       has it. */
-  stage: "undo" | "sending" | "waiting" | "told";
+  stage: "undo" | "sending" | "waiting" | "delivered";
 }
 
 export interface Note {
@@ -81,7 +81,7 @@ const EARLY_FOR = 2_000;
 class Inbox {
   cards: Card[] = $state.raw([]);
   sessions: SessionView[] = $state.raw([]);
-  line: LineState = $state("connecting");
+  connection: ConnectionState = $state("connecting");
   why = $state("");
   me = $state("");
   /** How this device is named in what is written down: names may change, ids do not. */
@@ -102,7 +102,7 @@ class Inbox {
   /** Sessions that go by another id since this page was opened. */
   renamed: Record<string, string> = $state.raw({});
   /** Answers from before the app was closed, whose prompts have not been heard of yet. */
-  orphans: KeptAnswer[] = $state.raw(answers());
+  orphans: SavedAnswer[] = $state.raw(savedAnswers());
   private recordEnd: HeadView | null = null;
   private saidAt = 0;
   /** The lists that were fetched before the feed opened: the last change that they hold. */
@@ -112,7 +112,7 @@ class Inbox {
   private readonly feed = new Feed({
     snapshot: (seq) => this.begin(seq),
     news: (message) => this.news(message),
-    line: (state, why) => this.lineIs(state, why),
+    connection: (state, why) => this.connectionChanged(state, why),
     brake: (paused) => (this.paused = paused ?? false),
     head: (head, now) => {
       this.recordEnd = head;
@@ -122,12 +122,12 @@ class Inbox {
 
   constructor() {
     setInterval(() => this.settle(), 100);
-    whenForgotten((id) => this.forgotten(id));
+    onAnswerRemoved((id) => this.forgotten(id));
   }
 
   /** The person has read the warning: from here on the record as it is now counts. */
   trustRecord(): void {
-    keepHead(this.recordEnd && { ...this.recordEnd, at: Date.now() / 1000 });
+    saveHead(this.recordEnd && { ...this.recordEnd, at: Date.now() / 1000 });
     this.rewritten = null;
   }
 
@@ -136,7 +136,7 @@ class Inbox {
   }
 
   start(): void {
-    this.line = "connecting";
+    this.connection = "connecting";
     this.feed.start();
     // On a slow line the feed takes a while to open: what waits is shown as soon as it is known.
     this.early = this.snapshot(true).catch(() => null);
@@ -170,7 +170,7 @@ class Inbox {
     this.paused = null;
     this.rewritten = null;
     this.why = why;
-    this.line = "unpaired";
+    this.connection = "unpaired";
   }
 
   // -- what the server tells
@@ -182,8 +182,8 @@ class Inbox {
       get<SessionView[]>("/api/sessions"),
       get<DeviceView[]>("/api/devices"),
     ]);
-    if (!prompts.ok || !sessions.ok) throw new NoLine("no lists");
-    if (early && (this.loaded || this.line === "unpaired")) return null;
+    if (!prompts.ok || !sessions.ok) throw new NoConnection("no lists");
+    if (early && (this.loaded || this.connection === "unpaired")) return null;
     this.sessions = sessions.data;
     const own = devices.ok ? devices.data.find((device) => device.current) : undefined;
     if (own) [this.me, this.author, this.may] = [own.name, `${own.name} (${own.id})`, own.scopes];
@@ -220,7 +220,7 @@ class Inbox {
       this.say(on ? "Rules are paused: everything waits for you." : "Rules decide again.", on ? "late" : "good");
       return "";
     } catch (error) {
-      if (!(error instanceof NoLine)) throw error;
+      if (!(error instanceof NoConnection)) throw error;
       return `No connection: it is not known whether rules are ${on ? "paused" : "on again"}.`;
     }
   }
@@ -247,9 +247,9 @@ class Inbox {
     }
   }
 
-  private lineIs(state: LineState, why: string): void {
+  private connectionChanged(state: ConnectionState, why: string): void {
     if (state === "unpaired") return this.unpair(why);
-    this.line = state;
+    this.connection = state;
     if (state !== "live") return;
     void this.flush();
   }
@@ -293,8 +293,8 @@ class Inbox {
     card.mine = mine;
     const id = card.prompt.id;
     // One that broke off as this device was unpaired is nobody's to send later.
-    if (mine === null || mine.stage === "told" || this.line === "unpaired") forgetAnswer(id);
-    else keepAnswer({ id, request: mine.request, label: mine.label, at: Date.now() / 1000 });
+    if (mine === null || mine.stage === "delivered" || this.connection === "unpaired") removeAnswer(id);
+    else saveAnswer({ id, request: mine.request, label: mine.label, at: Date.now() / 1000 });
   }
 
   update(card: Card, prompt: PromptStory | PromptView): void {
@@ -312,10 +312,10 @@ class Inbox {
     }
     if (DONE.has(prompt.state) && !DONE.has(was.state)) {
       card.doneAt = Date.now();
-      const told = standing(prompt, this.me, Date.now() / 1000);
+      const status = statusText(prompt, this.me, Date.now() / 1000);
       const mine = card.mine;
       if ((mine?.stage === "waiting" || mine?.stage === "undo") && prompt.answered_by !== this.me) this.drop(card, mine);
-      else this.say(`${this.short(card)}: ${told.text}`, told.tone === "good" ? "good" : told.tone === "no" ? "bad" : "late");
+      else this.say(`${this.short(card)}: ${status.text}`, status.tone === "good" ? "good" : status.tone === "no" ? "bad" : "late");
       this.own(card, null);
     }
   }
@@ -331,9 +331,9 @@ class Inbox {
     if (!card.free) return;
     card.note = null;
     card.given = { label, effect };
-    // Without a line it waits anyway, and can be taken back. An edited command is not kept on this device (lib/kept.ts):
+    // Without a line it waits anyway, and can be taken back. An edited command is not kept on this device (lib/deviceStorage.ts):
     // it is sent at once, before the page can be closed.
-    const stage = choices.undo && this.line === "live" && !document.hidden && request.input === undefined ? "undo" : "sending";
+    const stage = preferences.undo && this.connection === "live" && !document.hidden && request.input === undefined ? "undo" : "sending";
     // What was looked at goes with it: if something else is asked under this id by now, it is not an answer to that.
     const mine: Mine = { request: { ...request, seen: card.prompt.version }, label, effect, stage };
     this.own(card, mine);
@@ -370,8 +370,8 @@ class Inbox {
     this.own(card, null);
   }
 
-  takeBackKept(kept: KeptAnswer): void {
-    forgetAnswer(kept.id);
+  takeBackKept(kept: SavedAnswer): void {
+    removeAnswer(kept.id);
     this.orphans = this.orphans.filter((each) => each !== kept);
   }
 
@@ -390,7 +390,7 @@ class Inbox {
       const late = reply.data.result === "too_late";
       const ours = late && this.me !== "" && reply.data.by === this.me;
       const first = repeated && ours;
-      if (card.mine === mine) this.own(card, reply.ok || first ? { ...mine, stage: "told" } : null);
+      if (card.mine === mine) this.own(card, reply.ok || first ? { ...mine, stage: "delivered" } : null);
       const detail = line(reply.data.detail || reply.error);
       if (first) card.note = null;
       else if (ours) card.note = { text: `${detail[0]?.toUpperCase() ?? ""}${detail.slice(1)}.`, tone: "good" };
@@ -398,7 +398,7 @@ class Inbox {
       else if (!reply.ok) card.note = { text: detail || "That didn't work. Try again.", tone: "bad" };
       if (reply.data.prompt) this.update(card, reply.data.prompt);
     } catch (error) {
-      if (!(error instanceof NoLine)) throw error;
+      if (!(error instanceof NoConnection)) throw error;
       if (card.mine === mine) this.own(card, { ...mine, stage: "waiting" });
       clearTimeout(this.retry);
       this.retry = window.setTimeout(() => void this.flush(), RETRY);
@@ -417,8 +417,8 @@ class Inbox {
       }
       const card = this.find(kept.id) ?? new Card(now.data);
       const mine = now.data.answered_by === this.me && this.me !== "";
-      const told = standing(now.data, this.me, Date.now() / 1000).text;
-      card.note = mine ? { text: `“${kept.label}” had arrived. ${told}`, tone: "good" } : { text: fate(kept.label, now.data, this.me), tone: "late" };
+      const status = statusText(now.data, this.me, Date.now() / 1000).text;
+      card.note = mine ? { text: `“${kept.label}” had arrived. ${status}`, tone: "good" } : { text: fate(kept.label, now.data, this.me), tone: "late" };
       card.slim = DONE.has(now.data.state);
       card.doneAt = Date.now();
       if (!this.cards.includes(card)) this.cards = [...this.cards, card];
@@ -449,7 +449,7 @@ class Inbox {
         } else {
           this.update(card, now.data);
           if (card.mine !== mine) continue; // told already
-          if (now.data.answered_by === this.me) this.own(card, { ...mine, stage: "told" });
+          if (now.data.answered_by === this.me) this.own(card, { ...mine, stage: "delivered" });
           else this.drop(card, mine);
         }
       } catch {

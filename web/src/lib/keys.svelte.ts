@@ -2,7 +2,7 @@
 // Rule: `a` and `d` press a button that is on the screen and go through lib/tapGuard.ts like any press. What they would press
 // must have been the same for a second, too: whoever moves on to another prompt and presses at once has not read it.
 
-import { back, here } from "./place.svelte";
+import { back, here } from "./router.svelte";
 import { refuse, STEADY } from "./tapGuard";
 
 export const KEYS: [string, string][] = [

@@ -1,6 +1,6 @@
 // Markdown of an agent as markup that does nothing: no pictures, no links, no forms, no styles.
 // Rule: whatever the Markdown says, the last word is the sanitiser's short list of plain tags without attributes;
-// and what would not be seen whole (notes, titles, cells too many, letters by number) is not drawn at all.
+// and what would not be seen whole (notes, titles, cells too many, characters by number) is not drawn at all.
 
 import DOMPurify from "dompurify";
 import { Marked } from "marked";
@@ -30,19 +30,19 @@ const marked = new Marked({
 // Markup that is drawn and not written: numbers of lists, ticks of boxes, and the language of a block of code.
 const DRAWN = /^[\s>]*(?:(?:[-*+]|\d{1,9}[.)])\s+)+(?:\[[xX]\](?=\s))?|^[\s>]*(?:```+|~~~+)[ \t]*[\w+#.-]{1,20}[ \t]*$/gm;
 
-const letters = (text: string): Map<string, number> => {
-  const found = new Map<string, number>();
-  for (const letter of text.match(/[\p{L}\p{N}]/gu) ?? []) found.set(letter, (found.get(letter) ?? 0) + 1);
-  return found;
+const characters = (text: string): Map<string, number> => {
+  const counts = new Map<string, number>();
+  for (const letter of text.match(/[\p{L}\p{N}]/gu) ?? []) counts.set(letter, (counts.get(letter) ?? 0) + 1);
+  return counts;
 };
 
 /** Is every letter that was written among those that are shown? */
 function whole(written: string, shown: string): boolean {
-  const there = letters(shown);
-  return [...letters(written.replace(DRAWN, ""))].every(([letter, times]) => (there.get(letter) ?? 0) >= times);
+  const there = characters(shown);
+  return [...characters(written.replace(DRAWN, ""))].every(([letter, times]) => (there.get(letter) ?? 0) >= times);
 }
 
-/** The text, drawn; empty if Markdown would leave out some of it, or put letters in that are not there. */
+/** The text, drawn; empty if Markdown would leave out some of it, or put characters in that are not there. */
 export function inert(text: string): string {
   const seen = plain(text);
   const html = marked.parse(seen, { async: false });

@@ -1,7 +1,7 @@
 // Notifications of this device: whether they are on, turning them on and off; and telling that the app is in front.
 // Rule: nothing is asked of the browser before the person has pressed a button.
 
-import { call, get, NoLine } from "./api";
+import { call, get, NoConnection } from "./api";
 import type { PushView, TrialView } from "./types";
 import { line } from "./visible";
 
@@ -34,7 +34,7 @@ export async function turnOn(): Promise<string> {
     if (!reply.ok) await made.unsubscribe();
     return reply.ok ? "" : reply.error;
   } catch (error) {
-    if (error instanceof NoLine) throw error;
+    if (error instanceof NoConnection) throw error;
     return "The browser could not reach its push service.";
   }
 }

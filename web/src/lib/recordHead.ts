@@ -3,7 +3,7 @@
 // Rule: a head that is missing stays noted, and the warning stays, until the person says that they know.
 
 import { get } from "./api";
-import { keepHead, notedHead } from "./kept";
+import { saveHead, notedHead } from "./deviceStorage";
 import type { HeadView } from "./types";
 
 /** When the head was noted that the record does not hold any more; null if all is well, or it cannot be told. */
@@ -15,6 +15,6 @@ export async function missingSince(head: HeadView | null | undefined, now: numbe
     if (there?.status === 404 || (there?.ok && there.data.hash !== kept.hash)) return kept.at;
     if (!there?.ok) return null;
   }
-  if (head) keepHead({ ...head, at: now });
+  if (head) saveHead({ ...head, at: now });
   return null;
 }

@@ -69,10 +69,10 @@ export function lines(screen: string): Cell[][] {
   return screen.split("\n").map((text) => {
     const out: Cell[] = [];
     let from = 0;
-    for (const found of text.matchAll(ESCAPE)) {
-      if (found.index > from) out.push(cell(text.slice(from, found.index), style));
-      from = found.index + found[0].length;
-      if (found[1] !== undefined) apply(style, found[1] === "" ? [0] : found[1].split(/[;:]/).map(Number));
+    for (const match of text.matchAll(ESCAPE)) {
+      if (match.index > from) out.push(cell(text.slice(from, match.index), style));
+      from = match.index + match[0].length;
+      if (match[1] !== undefined) apply(style, match[1] === "" ? [0] : match[1].split(/[;:]/).map(Number));
     }
     if (from < text.length) out.push(cell(text.slice(from), style));
     return out;
@@ -82,14 +82,14 @@ export function lines(screen: string): Cell[][] {
 // Letters that a terminal gives two columns.
 const WIDE = /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/gu;
 
-/** The text in runs of letters of the same width. */
+/** The text in runs of characters of the same width. */
 export function widths(text: string): { text: string; wide: boolean }[] {
   const out: { text: string; wide: boolean }[] = [];
   let from = 0;
-  for (const found of text.matchAll(WIDE)) {
-    if (found.index > from) out.push({ text: text.slice(from, found.index), wide: false });
-    out.push({ text: found[0], wide: true });
-    from = found.index + found[0].length;
+  for (const match of text.matchAll(WIDE)) {
+    if (match.index > from) out.push({ text: text.slice(from, match.index), wide: false });
+    out.push({ text: match[0], wide: true });
+    from = match.index + match[0].length;
   }
   if (from < text.length) out.push({ text: text.slice(from), wide: false });
   return out;

@@ -4,7 +4,7 @@
 // A row this long is about ten lines of a phone.
 export const LONGEST_ROW = 400;
 
-/** The line in pieces of at most `LONGEST_ROW` letters; no surrogate pair is taken apart. */
+/** The line in pieces of at most `LONGEST_ROW` characters; no surrogate pair is taken apart. */
 export function rowPieces(line: string): string[] {
   if (line.length <= LONGEST_ROW) return [line];
   const out: string[] = [];

@@ -1,14 +1,14 @@
 // Sessions as threads: what each works on, the last thing it said or did, and which of them are shown.
-// Rule: what it works on is the first thing the person told it, as far as its record was read; else the folder. A title stays.
+// Rule: a session's title is the person's first instruction, as far back as its record was read; else the folder. A title stays.
 
 import { SvelteMap } from "svelte/reactivity";
 import { get, part } from "./api";
 import { grouped } from "./group";
 import { inbox, type Card } from "./inbox.svelte";
-import { forgets } from "./kept";
+import { forgets } from "./deviceStorage";
 import type { Page, SessionView } from "./types";
 import { line, unmarked } from "./visible";
-import { agentName, project } from "./words";
+import { agentName, project } from "./wording";
 
 interface Gist {
   title: string;
@@ -51,11 +51,11 @@ class Threads {
     return (session && this.gists.get(session.id)?.title) || project(session?.cwd ?? cwd);
   }
 
-  /** A thread that is on the screen wants to be told in a line; one after the other, for nobody reads them at once. */
+  /** A thread that is on the screen wants its title and last line; sessions are read one after the other. */
   want(session: SessionView): void {
     const gist = this.gists.get(session.id);
     const fresh = gist && (gist.readAt >= session.seen_at * 1000 || Date.now() - gist.readAt < AGAIN);
-    if (fresh || this.reading.has(session.id) || inbox.line !== "live") return;
+    if (fresh || this.reading.has(session.id) || inbox.connection !== "live") return;
     this.reading.add(session.id);
     this.turn = this.turn.then(() => this.read(session)).finally(() => this.reading.delete(session.id));
   }
@@ -70,8 +70,8 @@ class Threads {
     let title = was?.title || "";
     if (!title && entries.length >= RECENT) entries = await page(FARTHER);
     title ||= entries.map(instruction).find(Boolean) ?? "";
-    const said = entries.findLast((entry) => (entry.type === "assistant" && entry.text.trim()) || (entry.type === "action" && entry.title));
-    const last = said?.type === "assistant" ? short(said.text) : said?.type === "action" ? short(said.title) : "";
+    const latest = entries.findLast((entry) => (entry.type === "assistant" && entry.text.trim()) || (entry.type === "action" && entry.title));
+    const last = latest?.type === "assistant" ? short(latest.text) : latest?.type === "action" ? short(latest.title) : "";
     this.gists.set(session.id, { title, last, readAt: Date.now() });
   }
 

@@ -22,11 +22,11 @@ export function pieces(text: string): Piece[] {
   let from = 0;
   const kept = new Set<number>();
   for (const joint of text.matchAll(JOINED)) kept.add(joint.index);
-  for (const found of text.matchAll(HIDDEN)) {
-    if (kept.has(found.index)) continue;
-    if (found.index > from) out.push({ text: text.slice(from, found.index), hidden: false });
-    out.push({ text: name(found[0]), hidden: true });
-    from = found.index + found[0].length;
+  for (const match of text.matchAll(HIDDEN)) {
+    if (kept.has(match.index)) continue;
+    if (match.index > from) out.push({ text: text.slice(from, match.index), hidden: false });
+    out.push({ text: name(match[0]), hidden: true });
+    from = match.index + match[0].length;
   }
   if (from < text.length) out.push({ text: text.slice(from), hidden: false });
   return out;
