@@ -14,7 +14,7 @@ from msgspec import Struct
 from yourcall.agents.kit.setup import Edited, Finding, Version
 from yourcall.model.prompts import Refused
 
-Scope = Literal["user", "project", "local"]
+Scope = Literal["user", "project", "local", "managed"]
 
 CONNECTED = "Done. Sessions you start from now on are connected; restart those that are running.\n"
 
@@ -126,10 +126,12 @@ Check = Callable[[Machine], list[Health]]
 
 
 class Above(Struct, frozen=True):
-    """What the settings of the machine's administrator say. `enforced`: hooks cannot be switched off by others."""
+    """What the settings of the machine's administrator say. `enforced`: hooks cannot be switched off by others.
+    `connected`: the file of theirs that connects everybody on this machine."""
 
     findings: tuple[Finding, ...] = ()
     enforced: bool = False
+    connected: str = ""
 
 
 class OwnFile(Struct, frozen=True):
@@ -140,6 +142,15 @@ class OwnFile(Struct, frozen=True):
     text: Callable[[str], str]
 
 
+class ForEverybody(Struct, frozen=True):
+    """How an administrator connects everybody on a machine: the folder by platform; in it, a settings file of our
+    own, and the program that its hooks call."""
+
+    folder: Callable[[str], str]
+    file: str
+    program: OwnFile
+
+
 class Setup(Struct, frozen=True):
     """Where the settings are that we change, and how.
 
@@ -147,7 +158,8 @@ class Setup(Struct, frozen=True):
     below the person's home. `projects`: by scope, the same settings in a project. `add` gets the settings, the
     launcher, the versions, and the tools of `--ask` (None: as they are). `ruled`: the tools that `--rules` names;
     without them the agent has neither option. `done` is said when it is connected. `also`: where an installer of
-    its own may put the program, in its folder. `files`: what setup writes besides.
+    its own may put the program, in its folder. `files`: what setup writes besides. `managed`: for `--scope
+    managed`.
     """
 
     variable: str
@@ -163,3 +175,4 @@ class Setup(Struct, frozen=True):
     also: tuple[str, ...] = ()
     above: Callable[[Machine], Above] | None = None
     files: tuple[OwnFile, ...] = ()
+    managed: ForEverybody | None = None

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
@@ -64,13 +65,31 @@ def scopes_here() -> tuple[Scope, ...]:
         os.getcwd()
     except FileNotFoundError:
         return ("user",)
-    return get_args(Scope)
+    return ("user", "project", "local")
 
 
 def settings_of(agent: Agent, scope: Scope, project: Path) -> Path:
     """The file of this agent that our hooks stand in."""
     setup = _setup(agent)
+    if scope == "managed":
+        assert setup.managed is not None
+        return managed_folder(agent) / setup.managed.file
     return folder_of(agent) / setup.file if scope == "user" else project.absolute() / setup.projects[scope]
+
+
+def managed_folder(agent: Agent) -> Path:
+    """Where the administrator's settings for this agent are."""
+    managed = _setup(agent).managed
+    assert managed is not None
+    return Path(managed.folder(sys.platform))
+
+
+def launcher_of(agent: Agent, scope: Scope, home: Path) -> Path:
+    """What the hooks in these settings call: this home's launcher, or a program that finds each person's."""
+    managed = _setup(agent).managed
+    if scope == "managed" and managed is not None:
+        return managed_folder(agent) / managed.program.path
+    return launcher_path(home)
 
 
 def noted(home: Path) -> list[Change]:
@@ -133,18 +152,19 @@ def states(agent: Agent, home: Path, versions: list[Version], above: Above) -> l
     for path, scope in places.items():
         own = [
             finding
-            for finding in _findings(agent, Path(path), home, versions)
+            for finding in _findings(agent, scope, Path(path), home, versions)
             if not (finding.code == "disabled" and above.enforced)
+            and not (finding.code == "missing" and above.connected)
         ]
         found.append(State(agent.name, scope, path, (*above.findings, *own)))
     return found
 
 
-def _findings(agent: Agent, path: Path, home: Path, versions: list[Version]) -> list[Finding]:
+def _findings(agent: Agent, scope: Scope, path: Path, home: Path, versions: list[Version]) -> list[Finding]:
     found = read(path)
     if isinstance(found, Refused):
         return [Finding("broken", found.reason, f"{product(agent)} cannot read it either.")]
-    return _setup(agent).check(found.text, str(launcher_path(home)), versions)
+    return _setup(agent).check(found.text, str(launcher_of(agent, scope, home)), versions)
 
 
 def product(agent: Agent) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from yourcall.agents.kit.setup import Edited, Finding
-from yourcall.agents.setup_spec import OwnFile
+from yourcall.agents.setup_spec import OwnFile, Scope
 from yourcall.agents.spec import Agent
 from yourcall.cli import changes
 from yourcall.model.prompts import Refused
@@ -26,14 +26,23 @@ class OwnChange(Struct, frozen=True):
 
 def places(agent: Agent) -> list[Path]:
     """Where an agent's own files of ours are."""
+    return [path for _, path in _files(agent, "user")]
+
+
+def _files(agent: Agent, scope: Scope) -> list[tuple[OwnFile, Path]]:
     setup = agent.setup
-    return [changes.folder_of(agent) / each.path for each in setup.files] if setup is not None else []
+    if setup is not None and scope == "user":
+        return [(each, changes.folder_of(agent) / each.path) for each in setup.files]
+    if setup is not None and scope == "managed" and setup.managed is not None:
+        program = setup.managed.program
+        return [(program, changes.managed_folder(agent) / program.path)]
+    return []
 
 
-def wanted(agent: Agent, home: Path, *, undo: bool) -> list[OwnChange] | Refused:
+def wanted(agent: Agent, scope: Scope, home: Path, *, undo: bool) -> list[OwnChange] | Refused:
     """Every such file with the text that it should have; none to be there if this is undone."""
     found: list[OwnChange] = []
-    for own, path in zip(agent.setup.files if agent.setup else (), places(agent), strict=True):
+    for own, path in _files(agent, scope):
         file = read(path)
         if isinstance(file, Refused):
             return file
@@ -50,6 +59,8 @@ def wanted(agent: Agent, home: Path, *, undo: bool) -> list[OwnChange] | Refused
 
 def remove_folders(agent: Agent, path: Path) -> None:
     """The empty folders around a file of ours that is gone, up to the agent's own."""
+    if not path.is_relative_to(changes.folder_of(agent)):
+        return
     for folder in path.parents:
         if folder == changes.folder_of(agent):
             return
@@ -63,7 +74,7 @@ def findings(agent: Agent, home: Path) -> list[Finding]:
     """What is missing, or belongs to another version or home."""
     again = f"Run `yourcall setup {agent.name}`."
     told: list[Finding] = []
-    for own, path in zip(agent.setup.files if agent.setup else (), places(agent), strict=True):
+    for own, path in _files(agent, "user"):
         file = read(path)
         text = own.text(str(home.absolute()))
         if isinstance(file, Refused):
@@ -77,9 +88,7 @@ def findings(agent: Agent, home: Path) -> list[Finding]:
 
 def calls(agent: Agent, home: Path) -> bool:
     """Does one of them belong to this home?"""
-    setup = agent.setup
-    pairs: list[tuple[OwnFile, Path]] = list(zip(setup.files, places(agent), strict=True)) if setup else []
-    for own, path in pairs:
+    for own, path in _files(agent, "user"):
         file = read(path)
         if not isinstance(file, Refused) and file.text == own.text(str(home.absolute())):
             return True
@@ -87,4 +96,6 @@ def calls(agent: Agent, home: Path) -> bool:
 
 
 def _first(text: str) -> str:
-    return text.partition("\n")[0]
+    """The line that says whose file it is; behind the one that names its interpreter."""
+    first, _, rest = text.partition("\n")
+    return rest.partition("\n")[0] if first.startswith("#!") else first

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import yourcall
+from yourcall.agents.claude.managed import FOR_EVERYBODY
 from yourcall.system.settings_file import write_whole
 
 # The launcher calls the first, which loads the others if it has to.
@@ -23,6 +24,12 @@ _SCRIPT = """\
 # What coding agents call. Written by `yourcall setup` and `yourcall up`; changes made here are lost.
 # Silent, and successful whatever happens: without yourcall the agent works as if it were not there.
 here=${{0%/*}}
+# What the administrator's settings tell for everybody (`setup --scope managed`), or this person's own settings
+# (beside the plugin), is not told twice. A tool that is asked about stands in the person's own settings only.
+case $YOURCALL_CALLED_BY:$*: in
+  managed:* | *'claude PreToolUse:' | *'claude Rules:') ;;
+  *'claude '*) [ -e {managed} ] && exit 0 ;;
+esac
 case $1:$CLAUDE_CODE_SESSION_ATTENDED:$CLAUDE_CODE_ENTRYPOINT:$2 in
   claude:0:cli:*) ;; # in the background: it has a dialog
   # Runs without a dialog. `claude -p` waits 1.5 s at its end for a hook that still runs, also for an asynchronous
@@ -104,6 +111,11 @@ _ASK = _asking("You told yourcall that you want to be asked for this.")
 _FAILED = _asking("yourcall: its rules could not be looked at, and one of them may deny this.")
 
 
+def _managed_settings() -> str:
+    everybody = FOR_EVERYBODY
+    return f"{everybody.folder(sys.platform)}/{everybody.file}"
+
+
 def launcher_path(home: Path) -> Path:
     return home / "hook"
 
@@ -115,7 +127,8 @@ def install_launcher(home: Path) -> Path:
         write_whole(home / name, Path(__file__).with_name(name).read_bytes(), 0o600)
     package = shlex.quote(str(Path(yourcall.__file__).parents[1]))
     python = shlex.quote(sys.executable or "python3")
+    managed = shlex.quote(_managed_settings())
     user = shlex.quote(str(Path.home()))  # an agent's settings may name another home to its hooks
-    script = _SCRIPT.format(python=python, package=package, user=user, ask=_ASK, failed=_FAILED)
+    script = _SCRIPT.format(python=python, package=package, user=user, managed=managed, ask=_ASK, failed=_FAILED)
     write_whole(launcher_path(home), script.encode("utf-8", "surrogateescape"), 0o755)
     return launcher_path(home)

@@ -58,6 +58,7 @@ _SETUP = Setup(
     ruled=tuple(setup.RULED.split("|")),
     also=("local",),
     above=managed.above,
+    managed=managed.FOR_EVERYBODY,
 )
 _ENVIRONMENT = Environment(
     session_id="CLAUDE_CODE_SESSION_ID",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any, cast
 
-from yourcall.agents.claude.managed import managed
+from yourcall.agents.claude.managed import above, managed
 from yourcall.agents.claude.setup import blocked
 from yourcall.agents.kit.setup import Version, show_version
 from yourcall.agents.setup_spec import Health, Machine, note, well, wrong
@@ -40,16 +40,21 @@ def connection(machine: Machine) -> list[Health]:
         found.append(note("claude", "Claude Code is not installed, or not on your PATH."))
     elif known:
         found.append(well("claude", f"Claude Code {', '.join(show_version(v) for v in known)} is installed."))
-    above = managed(machine).findings()
-    found += [(wrong if programs else note)("hooks", each.says, each.do) for each in above]
+    findings = list(above(machine).findings)
+    found += [(wrong if programs else note)("hooks", each.says, each.do) for each in findings]
     said: set[str] = set()
+    connected = managed(machine).connected()
+    if connected:
+        found.append(well("hooks", f"Claude Code calls yourcall, for everybody on this machine ({connected})."))
     for state in machine.states():
+        if connected and not state.findings:
+            continue
         # Who has no Claude Code need not connect it.
         level = wrong if programs or state.path in machine.changed else note
         if not state.findings:
             found.append(well("hooks", f"Claude Code calls yourcall ({state.path})."))
         for each in state.findings:
-            if each in above:
+            if each in findings:
                 continue  # said already, with the file it stands in
             if each.code in said and each.code in ("too_old",):
                 continue
@@ -79,9 +84,9 @@ def mode(machine: Machine) -> list[Health]:
         # A project cannot switch a person to auto mode: Claude Code ignores it there.
         if said and not (said == "auto" and scope != "user"):
             chosen, where = said, path
-    above, file = managed(machine).default_mode()
-    if above:
-        chosen, where = above, file
+    decreed, file = managed(machine).default_mode()
+    if decreed:
+        chosen, where = decreed, file
     if chosen in SILENT:
         says = f"Sessions start in {SILENT[chosen]} mode ({where}), where no dialog ever comes."
         return [wrong("mode", says, _ASK_AGAIN % where)]

@@ -13,11 +13,15 @@ from typing import Any, cast
 
 from msgspec import Struct
 
+from yourcall.agents.kit import hook_settings
 from yourcall.agents.kit.setup import Finding
-from yourcall.agents.setup_spec import Above, Machine
+from yourcall.agents.setup_spec import Above, ForEverybody, Machine, OwnFile
 from yourcall.model.prompts import Refused
 
 _ASK_THEM = "Ask the administrator to allow ours."
+_CONNECT_ALL = "An administrator can connect everybody here: sudo yourcall setup claude --scope managed."
+_PLUGIN = "yourcall is a plugin, too: install that, if the administrator allows its marketplace."
+
 _WITHOUT_HOOKS = ("CLAUDE_CODE_SAFE_MODE", "CLAUDE_CODE_SIMPLE")  # set, they start Claude Code without hooks
 _NO = ("", "0", "false", "no", "off")
 
@@ -41,17 +45,22 @@ class Managed(Struct, frozen=True):
         value, path = self.said.get("allowManagedHooksOnly", (False, ""))
         if value is not False:  # also what is neither true nor false: that counts as true
             says = f"`allowManagedHooksOnly` in {path} makes Claude Code call only hooks of the administrator."
-            found.append(Finding("managed_only", says, _ASK_THEM))
+            found.append(Finding("managed_only", says, _CONNECT_ALL))
         value, path = self.said.get("strictPluginOnlyCustomization", (False, ""))
         if value is True or (isinstance(value, list) and "hooks" in value):
             says = f"`strictPluginOnlyCustomization` in {path} makes Claude Code call only hooks of plugins."
-            found.append(Finding("managed_only", says, _ASK_THEM))
+            found.append(Finding("managed_only", says, _PLUGIN))
         for name in _WITHOUT_HOOKS:
             value, path = self.said.get(f"env.{name}", ("", ""))
             if str(value).lower() not in _NO:
                 says = f"`{name}` in {path} makes Claude Code start without hooks."
                 found.append(Finding("disabled", says, _ASK_THEM))
         return found
+
+    def connected(self) -> str:
+        """The file whose hooks hand everybody's prompts to yourcall; empty if there is none."""
+        hooks, path = self.said.get("hooks.PermissionRequest", (None, ""))
+        return path if any(hook_settings.is_ours(command) for command in _commands(hooks)) else ""
 
     def allows_hooks(self) -> bool:
         """It says that hooks are not to be switched off, whatever the person's own settings say."""
@@ -64,7 +73,10 @@ class Managed(Struct, frozen=True):
 
 def above(machine: Machine) -> Above:
     settings = managed(machine)
-    return Above(tuple(settings.findings()), settings.allows_hooks())
+    connected = settings.connected()
+    # With hooks of the administrator's that call us, it does not matter that others are not called.
+    found = [each for each in settings.findings() if not (connected and each.code == "managed_only")]
+    return Above(tuple(found), settings.allows_hooks(), connected)
 
 
 def folder(platform: str) -> str:
@@ -114,8 +126,36 @@ def _settings(machine: Machine, path: str) -> dict[str, Any] | Refused:
 def _flat(settings: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Each key with its value; those of a table with the table's name before them."""
     for key, value in settings.items():
-        if key in ("env", "permissions") and isinstance(value, dict):
+        if key in ("env", "permissions", "hooks") and isinstance(value, dict):
             for name, inner in cast("dict[str, Any]", value).items():
                 yield f"{key}.{name}", inner
         else:
             yield key, value
+
+
+def _commands(groups: object) -> Iterator[str]:
+    """The commands of an event's hooks."""
+    for group in cast("list[Any]", groups) if isinstance(groups, list) else ():
+        inner: Any = cast("dict[str, Any]", group).get("hooks") if isinstance(group, dict) else None
+        for hook in cast("list[Any]", inner) if isinstance(inner, list) else ():
+            command: Any = cast("dict[str, Any]", hook).get("command") if isinstance(hook, dict) else None
+            if isinstance(command, str):
+                yield command
+
+
+# The home that the system knows, not $HOME: a project's settings may set that for hooks.
+_PROGRAM = """\
+#!/bin/sh
+# Calls the yourcall of whoever runs Claude Code. Written by `yourcall setup claude --scope managed`.
+user=$(PATH=/usr/bin:/bin id -un) || exit 0
+case $user in '' | *[!A-Za-z0-9._-]*) exit 0 ;; esac
+eval "home=~$user"
+[ -x "$home/.yourcall/hook" ] || exit 0
+YOURCALL_CALLED_BY=managed
+export YOURCALL_CALLED_BY
+exec "$home/.yourcall/hook" "$@"
+"""
+
+FOR_EVERYBODY = ForEverybody(
+    folder, "managed-settings.d/50-yourcall.json", OwnFile("yourcall-hook", lambda _: _PROGRAM)
+)

@@ -70,6 +70,9 @@ RULED = "Bash|Edit|MultiEdit|NotebookEdit|WebFetch|Write|mcp__.*"
 
 _AGAIN = "Run `yourcall setup claude`."
 
+# Our plugin's name; behind it stands that of the marketplace it came from.
+PLUGIN = "yourcall@"
+
 
 def wanted(launcher: str, versions: list[Version], tools: str = "") -> dict[str, Hook]:
     """The hook for each event, as the oldest of these versions accepts it; for none, the most careful form.
@@ -115,6 +118,8 @@ def add(
         return Refused(f"{old.says} {old.do}")
     if not launcher.isprintable():
         return Refused(f"The path {launcher!r} cannot stand in a settings file: choose a plainer one with --home.")
+    if ask is None and has_plugin(text) and not connected(text):
+        return Edited(text, False, ("The yourcall plugin connects Claude Code already.",))
     tools = "|".join(dict.fromkeys(ask)) if ask is not None else asked_for(text)
     hooks = wanted(launcher, versions, tools)
     notes = _notes(versions, hooks)
@@ -137,6 +142,22 @@ def asked_for(text: str | None) -> str:
         return ""
     found = hook_settings.entries(text, root)
     return next((entry.tools for entry in found if entry.event == hook_settings.ASKING), "")
+
+
+def has_plugin(text: str | None) -> bool:
+    """These settings enable our plugin, whose hooks call us wherever these settings' own do not."""
+    root = None if text is None else json_edit.scan(text)
+    plugins = json_edit.member(root, "enabledPlugins") if isinstance(root, Node) else None
+    items = plugins.items if plugins is not None and plugins.kind == "object" else ()
+    return text is not None and any(
+        (item.key or "").startswith(PLUGIN) and text[item.start : item.end] == "true" for item in items
+    )
+
+
+def connected(text: str | None) -> bool:
+    """These settings have hooks of ours."""
+    root = None if text is None else json_edit.scan(text)
+    return text is not None and isinstance(root, Node) and bool(hook_settings.entries(text, root))
 
 
 def remove(text: str | None) -> Edited | Refused:
@@ -162,6 +183,8 @@ def check(text: str | None, launcher: str, versions: list[Version]) -> list[Find
     if old is not None:
         return [old]
     tools = asked_for(text)
+    if has_plugin(text) and not connected(text):
+        return blocked(text)
     return hook_check.check(
         text, "Claude Code", _AGAIN, _blocking, lambda ours: _faults(ours, launcher, versions, tools)
     )

@@ -27,7 +27,7 @@ from yourcall.cli.instance import Instance, Problem, pass_place
 from yourcall.cli.machine import ThisMachine
 from yourcall.cli.own_files import OwnChange
 from yourcall.cli.terminal.render import safe, short, style
-from yourcall.hook.launcher import install_launcher, launcher_path
+from yourcall.hook.launcher import install_launcher
 from yourcall.model.prompts import Refused
 from yourcall.system.settings_file import SettingsFile, backup_of, read, replace
 
@@ -89,6 +89,7 @@ Examples:
   yourcall setup claude --undo              take it out again
   yourcall setup claude --ask Bash          be asked for commands in auto mode too
   yourcall setup claude --scope project     only for the project in this folder
+  sudo yourcall setup claude --scope managed   for everybody on this machine
   yourcall setup codex                      the same for Codex
   yourcall setup gemini                     the same for Gemini CLI
   yourcall setup copilot                    the same for GitHub Copilot CLI
@@ -100,7 +101,8 @@ Examples:
     "--scope",
     type=click.Choice(get_args(Scope)),
     default="user",
-    help="Whose settings: user (default), project (shared with others), local (this project, only you).",
+    help="Whose settings: user (default), project (shared with others), local (this project, only you), managed"
+    " (everybody on this machine; needs root).",
 )
 @click.option(
     "--dir",
@@ -144,7 +146,7 @@ def command(
     as_json: bool,
 ) -> None:
     """Connect an agent: show the change to its settings, ask, apply; or undo it."""
-    if folder is not None and scope == "user":
+    if folder is not None and scope in ("user", "managed"):
         raise click.UsageError("--dir goes with --scope project or --scope local.")
     if only_show and yes:
         raise click.UsageError("--diff only shows and --yes applies: choose one.")
@@ -157,14 +159,14 @@ def command(
         return
     known = AGENTS[agent]
     asked = SetupRequest(place, known, scope, folder, only_show, yes, undo, as_json, None, clis)
-    scopes = ("user", *asked.setup.projects)
+    scopes = ("user", *asked.setup.projects, *(("managed",) if asked.setup.managed else ()))
     if scope not in scopes or ((tools or no_ask or by_rules) and not asked.setup.ruled):
         words = f"--scope {scope}" if scope not in scopes else "--ask"
         raise click.UsageError(f"{changes.product(known)} has no {words}; {changes.product(AGENTS[USUAL])} has.")
     tools = asked.setup.ruled if by_rules else tools
     asked = msgspec.structs.replace(asked, ask=tools if tools or no_ask else None)
     programs = [] if undo else ask(clis or find(known, changes.folder_of(known)))
-    if folder is None and scope not in changes.scopes_here():
+    if folder is None and scope not in ("managed", *changes.scopes_here()):
         raise asked.no("The folder you are in is gone. Go to the project's own first, or name it with --dir.")
     found = read(changes.settings_of(known, scope, folder or Path()))
     if isinstance(found, Refused):
@@ -172,7 +174,7 @@ def command(
     edited = _undone(asked, found) if undo else _done(asked, found, programs)
     if isinstance(edited, Refused):
         raise asked.no(f"{found.path}: {edited.reason}")
-    own = own_files.wanted(known, place.home, undo=undo) if scope == "user" else []
+    own = own_files.wanted(known, scope, place.home, undo=undo)
     if isinstance(own, Refused):
         raise asked.no(own.reason)
     change = SetupChange(found, edited, tuple(each for each in own if each.edited.changed))
@@ -205,16 +207,23 @@ _UNDONE = "Removed. Sessions that are running keep the old settings until they a
 
 
 def _done(asked: SetupRequest, found: SettingsFile, programs: list[Installed]) -> Edited | Refused:
-    edited = asked.setup.add(found.text, str(launcher_path(asked.home)), versions(programs), asked.ask)
+    above = ThisMachine(asked.place, asked.agent, programs).above()
+    if above.connected and asked.scope != "managed" and asked.ask is None:
+        # The launcher leaves every call to those of the administrator: these would only cost time.
+        note = f"The administrator's settings connect everybody on this machine ({above.connected})."
+        return Edited(found.text, False, (note,))
+    launcher = changes.launcher_of(asked.agent, asked.scope, asked.home)
+    edited = asked.setup.add(found.text, str(launcher), versions(programs), asked.ask)
     if isinstance(edited, Refused):
         return edited
-    above = ThisMachine(asked.place, asked.agent, programs).above()
     notes = [f"{finding.says} {finding.do}" for finding in above.findings]
     notes += [
         f"The version of {program.path} is unknown. If you do not use it, name the one you use with --cli."
         for program in programs
         if program.version is None
     ]
+    if asked.scope == "managed":
+        notes.append("For whoever has no yourcall of their own in ~/.yourcall, the hooks do nothing.")
     if asked.scope == "project" and edited.changed:
         notes.append("This file is usually shared. For others, who have no such launcher, the hooks do nothing.")
     return Edited(edited.text, edited.changed, (*edited.notes, *notes))
@@ -252,18 +261,33 @@ def _apply(asked: SetupRequest, change: SetupChange) -> None:
     _make_launcher(asked)
     if change.edited.changed:
         changes.remember(asked.home, found, asked.agent.name, asked.scope)
+    if asked.scope == "managed":
+        _make_readable_folders(asked, found.target.parent)
     try:
         for own in change.own:
-            _replace(asked, own.found, own.edited.text)
+            _replace(asked, own.found, own.edited.text, 0o755)
         if change.edited.changed:
-            _replace(asked, found, text)
+            _replace(asked, found, text, 0o644)
     except Problem:
         if not changes.holds_ours(found):
             changes.forget(asked.home, found.path)
         raise
 
 
-def _replace(asked: SetupRequest, found: SettingsFile, text: str | None) -> None:
+def _make_readable_folders(asked: SetupRequest, folder: Path) -> None:
+    """What is for everybody must be readable for everybody, whatever root's umask is."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    try:
+        for each in reversed(missing):
+            each.mkdir()
+            each.chmod(0o755)
+    except OSError as error:
+        raise asked.no(f"{folder} cannot be made ({(error.strerror or '').lower()}). This needs root.") from error
+
+
+def _replace(asked: SetupRequest, found: SettingsFile, text: str | None, shared: int = 0o600) -> None:
+    if found.text is None and asked.scope == "managed":
+        found = msgspec.structs.replace(found, mode=shared)
     # Undoing after the home was deleted must not bring it back.
     backup = backup_of(asked.home, asked.agent.name, found.target) if asked.home.is_dir() else None
     refused = replace(found, text, backup)

@@ -184,7 +184,8 @@ def connected(home: Path) -> list[tuple[str, Scope, Path]]:
     return [
         (agent, scope, path)
         for path, (agent, scope) in _places(home).items()
-        if _calls(path, home) or (scope == "user" and own_files.calls(AGENTS[agent], home))
+        if _calls(path, changes.launcher_of(AGENTS[agent], scope, home))
+        or (scope == "user" and own_files.calls(AGENTS[agent], home))
     ]
 
 
@@ -207,7 +208,7 @@ def _names(path: Path, home: Path) -> bool:
         return path.exists() and str(path) in {change.path for change in changes.noted(home)}
 
 
-def _calls(path: Path, home: Path) -> bool:
+def _calls(path: Path, launcher: Path) -> bool:
     found = read(path)
     if isinstance(found, Refused) or not found.text:
         return False
@@ -215,7 +216,7 @@ def _calls(path: Path, home: Path) -> bool:
     root = hook_settings.parse(plain)
     if isinstance(root, Refused):
         return False
-    ours = shlex.quote(str(launcher_path(home)))
+    ours = shlex.quote(str(launcher))
     return any(entry.launcher == ours for entry in hook_settings.entries(plain, root))
 
 
@@ -230,7 +231,7 @@ def _disconnect(ctx: click.Context, agent: str, scope: Scope, path: Path) -> Non
             setup.command,
             agent=agent,
             scope=scope,
-            folder=None if scope == "user" else path.parent.parent,
+            folder=None if scope in ("user", "managed") else path.parent.parent,
             clis=(),
             tools=(),
             no_ask=False,
