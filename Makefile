@@ -3,7 +3,7 @@
 .PHONY: help run demo web test check format bench soak screenshots clean
 BIN := .venv/bin
 # What the tests drive, besides the agents.
-TEST_PROGRAMS := tmux npm chromium git zsh dash busybox rg nginx
+TEST_PROGRAMS := tmux npm chromium git zsh dash busybox rg nginx groff
 # The tests that start no daemon and no agent; half of them are readings of screens.
 FAST := tests/conformance tests/core tests/daemon/rules tests/docs tests/machine tests/rules tests/server tests/store tests/system
 
@@ -53,6 +53,7 @@ format: .venv/.made ## let ruff format and mend what it can, and write the gener
 	$(BIN)/python tools/wrap_docs.py
 	$(BIN)/python tools/gen_types.py
 	$(BIN)/python tools/gen_plugin.py
+	$(BIN)/python tools/gen_share.py
 
 bench: .venv/.made ## every speed and size we claim, side by side, in one table
 	@tools/need.sh tmux npm

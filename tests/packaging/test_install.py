@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from kit.poll import PATIENCE_S
+from yourcall import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
 LIST = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
@@ -106,6 +107,7 @@ def test_the_wheel_made_from_the_sdist_has_the_app_and_no_tests(wheel: Path) -> 
     assert INDEX in names
     assert len([name for name in names if name.startswith("yourcall/server/assets/app/assets/")]) > 5
     assert "yourcall/hook/hook.py" in names
+    assert f"yourcall-{__version__}.data/data/share/man/man1/yourcall.1" in names
     assert not [name for name in names if name.startswith(("tests/", "bench/", "web/")) or name.endswith(".pyc")]
 
 

