@@ -14,8 +14,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests" / part) for part in ("browser", "cli", "")]
@@ -48,6 +52,22 @@ REVOKE = signed("""
 
 # Long enough for what was asked to be drawn; there is no sign of "all is painted" to wait for.
 SETTLED = 0.4
+
+SIZES = ((360, 740), (390, 844), (1280, 800))
+
+# A phone's own typeface is not on a build machine: the closest there is, where it is installed.
+FONTS = """<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <include ignore_missing="yes">/etc/fonts/fonts.conf</include>
+  <alias binding="same">
+    <family>sans-serif</family><prefer><family>Inter</family><family>Roboto</family></prefer>
+  </alias>
+  <alias binding="same">
+    <family>DejaVu Sans</family><prefer><family>Inter</family><family>Roboto</family></prefer>
+  </alias>
+  <alias binding="same"><family>DejaVu Sans Mono</family><prefer><family>JetBrains Mono</family></prefer></alias>
+</fontconfig>
+"""
 
 
 def permission(agent: Agent, name: str, cwd: str, tool: str, **tool_input: Any) -> None:
@@ -209,14 +229,38 @@ def scenes(page: Page, agent: Agent, other: Agent) -> Any:
     yield "pair"
 
 
-def take(browser: Chromium, width: int, height: int, dark: bool, wanted: dict[str, list[Path]] | Path) -> None:
+def each_size(page: Page, folder: Path, name: str) -> None:
+    at = page.js("scrollY")
+    for width, height in SIZES:
+        page.resize(width, height)
+        for dark in (False, True):
+            page.theme(dark)
+            page.js(f"scrollTo(0, {at})")
+            time.sleep(SETTLED / 2)
+            page.picture(folder / f"{name}-{width}-{'dark' if dark else 'light'}.png")
+    page.resize(390, 844)
+    page.theme(False)
+    page.js(f"scrollTo(0, {at})")
+
+
+def take(
+    browser: Chromium,
+    width: int,
+    height: int,
+    dark: bool,
+    wanted: dict[str, list[Path]] | Path,
+    only: list[str] | None = None,
+) -> None:
     with tempfile.TemporaryDirectory() as folder, Daemon(place := Path(folder)) as yc, Tmux() as tmux:
         agent = Agent(place, yc, pane=Drawn(place, {"a": TERMINAL.read_text()}, {}).start(tmux, 80, 24))
         other = Agent(place, yc, "weather-api")
         page = enter(browser, yc, "Ada's phone", width=width, height=height, dark=dark)
         for name in scenes(page, agent, other):
             if isinstance(wanted, Path):
-                page.picture(wanted / f"{name}-{width}-{'dark' if dark else 'light'}.png")
+                if not only or name in only:
+                    each_size(page, wanted, name)
+                if only and name == only[-1]:
+                    break
             else:
                 for file in wanted.pop(name, []):
                     page.picture(file)
@@ -227,17 +271,25 @@ def take(browser: Chromium, width: int, height: int, dark: bool, wanted: dict[st
         agent.__exit__()
 
 
+@contextmanager
+def fonts() -> Iterator[dict[str, str]]:
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place) / "fonts.conf"
+        file.write_text(FONTS)
+        yield {"FONTCONFIG_FILE": str(file)}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", type=Path, help="take every screen, and put the pictures here")
-    folder: Path | None = parser.parse_args().folder
+    parser.add_argument("only", nargs="*", help="take these screens only, and stop after the last")
+    wish = parser.parse_args()
+    folder: Path | None = wish.folder
     subprocess.run([sys.executable, str(ROOT / "tools" / "build_app.py")], check=True)
     images, public = ROOT / "docs" / "images", ROOT / "web" / "public"
-    with tempfile.TemporaryDirectory() as profile, Chromium(Path(profile)) as browser:
+    with tempfile.TemporaryDirectory() as profile, fonts() as env, Chromium(Path(profile), env) as browser:
         if folder:
-            for width, height in ((360, 740), (390, 844), (1280, 800)):
-                for dark in (False, True):
-                    take(browser, width, height, dark, folder)
+            take(browser, 390, 844, False, folder, wish.only)
         else:
             docs = {name: [images / f"phone-{name}.png"] for name in ("inbox", "change", "talk")}
             docs["inbox"].append(public / "screen-home.png")

@@ -15,15 +15,18 @@ import signal
 import subprocess
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from kit.poll import PATIENCE_S, until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 FLAGS = (
     "--headless",
@@ -198,6 +201,7 @@ class Page:
         self._context = context
         self.errors: list[str] = []
         self.asked: list[str] = []
+        self.traced: list[dict[str, Any] | None] = []  # None at its end
 
     def close(self) -> None:
         self._browser.call("Target.disposeBrowserContext", browserContextId=self._context)
@@ -211,6 +215,10 @@ class Page:
                 self.errors.append(params["entry"]["text"])
             case "Network.requestWillBeSent":
                 self.asked.append(params["request"]["url"])
+            case "Tracing.dataCollected":
+                self.traced += params["value"]
+            case "Tracing.tracingComplete":
+                self.traced.append(None)
             case "Network.webSocketCreated":
                 self.asked.append(params["url"])
             case _:
@@ -358,3 +366,47 @@ class Page:
     def picture(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
+
+
+# What a frame may take on a machine that does nothing else: counted in time of the page's own thread.
+FRAME_MS = 100
+TWO_FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
+class Work:
+    """How much work the page's thread has done, in milliseconds."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        page.call("Performance.enable", timeDomain="threadTicks")
+        self.last = self._now()
+
+    def _now(self) -> float:
+        metrics = {one["name"]: one["value"] for one in self.page.call("Performance.getMetrics")["metrics"]}
+        return 1000 * metrics["TaskDuration"]
+
+    def since(self) -> float:
+        before, self.last = self.last, self._now()
+        return self.last - before
+
+
+@contextmanager
+def tasks(page: Page, slowed: int) -> Iterator[list[float]]:
+    """How long each task of the page's thread takes, in milliseconds, on a phone that is this much slower: a list
+    that is filled when the block is left."""
+    took: list[float] = []
+    page.call("Emulation.setCPUThrottlingRate", rate=slowed)
+    page.traced = []
+    config = {"includedCategories": ["disabled-by-default-devtools.timeline", "__metadata"]}
+    page.call("Tracing.start", transferMode="ReportEvents", traceConfig=config)
+    yield took
+    page.call("Tracing.end")
+    until(lambda: page.traced and page.traced[-1] is None, what="the trace")
+    page.call("Emulation.setCPUThrottlingRate", rate=SLOWED)
+    events = [event for event in page.traced if event]
+    main = {
+        (e["pid"], e["tid"])
+        for e in events
+        if e["name"] == "thread_name" and e["args"]["name"] == "CrRendererMain"
+    }
+    took += [e["tdur"] / 1000 for e in events if e["name"] == "RunTask" and (e["pid"], e["tid"]) in main]

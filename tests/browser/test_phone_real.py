@@ -74,9 +74,7 @@ def test_the_real_claude_code_is_answered_and_spoken_to_from_a_phone(
     page.tap("Conversation")
     page.sees("Good morning.")
     words = scene.model.script("more", [text("Good evening.")])
-    field = "document.querySelector('.composer textarea')"
-    until(lambda: page.js(f"{field} !== null"), what="a field to type into", show=page.text)
-    page.js(f"{field}.focus()")
+    page.focus(".composer textarea")
     page.call("Input.insertText", text=words)
     page.tap("Send")
     page.sees("Good evening.")
@@ -85,9 +83,7 @@ def test_the_real_claude_code_is_answered_and_spoken_to_from_a_phone(
 
 
 def tell(page: Page, words: str) -> None:
-    field = "document.querySelector('.composer textarea')"
-    until(lambda: page.js(f"{field} !== null"), what="a field to type into", show=page.text)
-    page.js(f"{field}.focus()")
+    page.focus(".composer textarea")
     page.call("Input.insertText", text=words)
     page.tap("Send")
 
@@ -100,7 +96,6 @@ def attach(page: Page, file: Path) -> None:
     page.call("DOM.setFileInputFiles", nodeId=field, files=[str(file)])
 
 
-@pytest.mark.soak  # follows the old sheet of modes and the old field; not yet green on the new page
 def test_a_session_is_started_steered_ended_and_resumed_from_a_phone(
     built: None, tmp_path: Path, claude_home: ClaudeHome, claude_bin: Path, model: ModelServer, chromium: Chromium
 ) -> None:
@@ -151,7 +146,7 @@ def test_a_session_is_started_steered_ended_and_resumed_from_a_phone(
         assert "$" in page.js("document.querySelector('.who, header, main').textContent")
         page.tap("Mode, model and end")
         page.tap("End this session")
-        page.tap("End it now")
+        page.tap("End session", ".steer")
         page.sees("This session has ended.")
         page.tap("Continue it")
         page.write("What should it do?", model.script("third", [text("Here I am again.")]))
@@ -186,7 +181,6 @@ def in_session(chromium: Chromium, driven: Driven) -> tuple[Page, str]:
     return page, session
 
 
-@pytest.mark.soak  # follows the old sheet of modes and the old field; not yet green on the new page
 def test_steering_shows_the_mode_that_is_so_and_a_double_tap_ends_nothing(
     built: None, tmp_path: Path, claude_home: ClaudeHome, claude_bin: Path, model: ModelServer, chromium: Chromium
 ) -> None:
@@ -208,9 +202,9 @@ def test_steering_shows_the_mode_that_is_so_and_a_double_tap_ends_nothing(
         box = page.find("End this session")
         page.js(STILL)
         page.touch(box, 0.01)
-        for name in ("Let it run", "End it now"):
+        for name in ("Keep running", "End session"):
             page.touch(until(lambda: page.box(name), what=name, show=page.text), 0.01)  # noqa: B023
-        until(lambda: page.box("End it now"), what="it still to ask", show=page.text)
+        until(lambda: page.box("End session"), what="it still to ask", show=page.text)
         page.js("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         assert not [url for url in page.asked if url.endswith("/stop")]
         assert driven.session(session)
@@ -283,7 +277,6 @@ def test_on_a_slow_line_the_page_asks_for_nothing_a_second_time_before_it_is_tol
         page.close()
 
 
-@pytest.mark.soak  # follows the old sheet of modes and the old field; not yet green on the new page
 def test_a_session_that_is_cleared_goes_on_in_the_open_page_with_its_prompt(
     built: None, scene: Scene, chromium: Chromium
 ) -> None:

@@ -6,6 +6,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from chromium import FRAME_MS, TWO_FRAMES, Work
 from phone_scene import answered, scroll_to_the_end
 
 from kit.poll import until
@@ -18,29 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
-# What a frame may take on a machine that does nothing else: counted in time of the page's own thread.
-FRAME_MS = 100
 FIRST_PAINT_MS = 300
-
-
-class Work:
-    """How much work the page's thread has done, in milliseconds."""
-
-    def __init__(self, page: Page) -> None:
-        self.page = page
-        page.call("Performance.enable", timeDomain="threadTicks")
-        self.last = self._now()
-
-    def _now(self) -> float:
-        metrics = {one["name"]: one["value"] for one in self.page.call("Performance.getMetrics")["metrics"]}
-        return 1000 * metrics["TaskDuration"]
-
-    def since(self) -> float:
-        before, self.last = self.last, self._now()
-        return self.last - before
-
-
-TWO_FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 def state(yc: Yourcall, prompt_id: str) -> str:

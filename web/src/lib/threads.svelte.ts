@@ -31,15 +31,22 @@ const FARTHER = 120;
 // A session that works changes every second; a list is read once in a while.
 const AGAIN = 4_000;
 const LONGEST = 90;
+const MOST_CHIPS = 8;
 
 const short = (text: string): string => {
   const first = line(unmarked(text.trim().split("\n", 1)[0] ?? "")).trim();
   return first.length > LONGEST ? `${first.slice(0, LONGEST - 1)}…` : first;
 };
 
+/** What somebody asked for, as a title: its first sentence, if that says something. */
+const named = (text: string): string => {
+  const all = short(text);
+  return /^.{12,}?[^.](?=[.!?;]\s)/.exec(all)?.[0] ?? all.replace(/(?<=[^.])\.$/, "");
+};
+
 /** The person's own words, not a command and not what a program put in their place. */
 const instruction = (entry: Page["entries"][number]): string =>
-  entry.type === "user" && !entry.by && /^[^</[]/.test(entry.text.trim()) ? short(entry.text) : "";
+  entry.type === "user" && !entry.by && /^[^</[]/.test(entry.text.trim()) ? named(entry.text) : "";
 
 class Threads {
   readonly gists = new SvelteMap<string, Gist>();
@@ -119,7 +126,10 @@ class Threads {
       const groups = grouped(all, (thread) => this.value(thread, facet));
       groups.delete("");
       const one = groups.size < 2 && !this.chosen[facet];
-      return one ? [] : [...groups].map(([value, threads]) => ({ facet, value, label: names[facet](value), count: threads.length }));
+      // The largest first; there is the search for the rest.
+      const largest = [...groups].sort(([, a], [, b]) => b.length - a.length);
+      const told = largest.filter(([value], n) => n < MOST_CHIPS || this.chosen[facet] === value);
+      return one ? [] : told.map(([value, threads]) => ({ facet, value, label: names[facet](value), count: threads.length }));
     });
   }
 

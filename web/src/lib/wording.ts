@@ -17,6 +17,7 @@ const AGENTS: Record<string, string> = {
   kilo: "Kilo Code",
   acp: "ACP agent",
   demo: "The demo",
+  script: "A script",
 };
 
 export const agentName = (agent: string): string => AGENTS[agent] ?? (line(agent) || "An agent");
