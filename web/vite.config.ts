@@ -8,11 +8,21 @@ import { gzipSync } from "node:zlib";
 import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig, type Plugin } from "vite";
 
-const LAZY =
-  /views\/(?:Changes|Stats|Batch|Session|History|Devices|Rules|Start|Terminal|Welcome)\.svelte|parts\/(?:Brake|RuleItem|Composer|Steer|Block|Entry|Asked|Pictures|Run|Palette|Message)\.svelte|lib\/(?:drafts|markdown|asked|talk|commands|dictate|modes|screen|colours)|marked|dompurify|lowlight|highlight\.js|devlop|dequal/i;
 const PACKED = /\.(?:js|css|html|svg|txt|webmanifest)$/;
 
 const read = (path: string): string => readFileSync(new URL(path, import.meta.url), "utf8");
+
+interface Graph {
+  getModuleInfo(id: string): { isEntry: boolean; importers: readonly string[] } | null;
+}
+
+/** Is it part of the first load: does an unbroken line of plain imports lead to it from the page? */
+function needed(id: string, graph: Graph, seen: Set<string> = new Set()): boolean {
+  if (seen.has(id)) return false;
+  seen.add(id);
+  const module = graph.getModuleInfo(id);
+  return id.startsWith("\0") || module?.isEntry === true || (module?.importers.some((each) => needed(each, graph, seen)) ?? false);
+}
 
 /** What we bundle and under which terms: shown in the app. */
 function licences(names: string[]): string {
@@ -67,7 +77,7 @@ export default defineConfig({
     rolldownOptions: {
       checks: { pluginTimings: false },
       // All of the first load in one file: on a slow line each file waits its turn.
-      output: { codeSplitting: { groups: [{ name: "app", test: (id: string) => !LAZY.test(id), entriesAware: false }] } },
+      output: { codeSplitting: { groups: [{ name: (id: string, graph: Graph) => (needed(id, graph) ? "app" : null), entriesAware: false }] } },
     },
   },
   // With VERDICTS, prompts from the daemon's own tests are shown (tests/browser/test_phone_verdict.py).

@@ -409,4 +409,4 @@ def tasks(page: Page, slowed: int) -> Iterator[list[float]]:
         for e in events
         if e["name"] == "thread_name" and e["args"]["name"] == "CrRendererMain"
     }
-    took += [e["tdur"] / 1000 for e in events if e["name"] == "RunTask" and (e["pid"], e["tid"]) in main]
+    took += [e.get("tdur", 0) / 1000 for e in events if e["name"] == "RunTask" and (e["pid"], e["tid"]) in main]

@@ -135,7 +135,7 @@ def test_a_page_that_was_opened_without_a_line_fills_itself_when_it_is_back(
     page.line(False)
     page.sees("No connection")
     page.js(f"location.hash = '#/{view}'")
-    page.sees("No connection to yourcall.")
+    assert "yourcall ." not in page.sees("No connection to yourcall.")
     page.line(True)
     page.sees(words)
     page.loses("No connection to yourcall.")

@@ -128,7 +128,6 @@ def test_a_session_is_started_steered_ended_and_resumed_from_a_phone(
         (kept,) = until(lambda: list((driven.yourcall.home / "uploads").glob("*.png")), what="the upload")
         until(lambda: page.box("Send"), what="the upload to be done")
         tell(page, model.script("look", [tool("Read", file_path=str(kept))], [text("A logo, I think.")]))
-        page.sees("Read icon")
         page.tap("Allow", ".dock")
         page.sees("A logo, I think.")
         assert any(str(kept) in said for said in model.user_texts())
@@ -138,12 +137,12 @@ def test_a_session_is_started_steered_ended_and_resumed_from_a_phone(
         # What it has cost, as Claude itself says: in the list, and in the session.
         (known,) = driven.yourcall.http("GET", "/api/sessions")[1]
         assert known["cost_usd"] > 0
-        cost = "document.querySelector('.cost')?.textContent"
+        cost = "document.querySelector('.thread .facts')?.textContent"
         page.js("location.hash = '#/'")
         until(lambda: "$" in (page.js(cost) or ""), what="the cost in the list", show=page.text)
         page.js("history.back()")
         page.sees("Made the marker.")
-        assert "$" in page.js("document.querySelector('.who, header, main').textContent")
+        assert "$" in page.js("document.querySelector('.thread-top').textContent")
         page.tap("Mode, model and end")
         page.tap("End this session")
         page.tap("End session", ".steer")

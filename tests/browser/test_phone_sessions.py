@@ -80,6 +80,9 @@ def test_a_conversation_is_told_with_its_calls_changes_and_answered_questions(ag
     page.call("Network.setBlockedURLs", urls=["*/conversation*after=*"])
     agent.says("And what came later.")  # told by the feed, as it is added: nothing is asked for
     page.sees("And what came later.")
+    agent.hears("مرحبا بالعالم")
+    page.sees("مرحبا")
+    page.becomes("getComputedStyle([...document.querySelectorAll('.you pre')].at(-1)).direction", "rtl")
 
 
 def test_pictures_of_a_conversation_are_seen(agent: Agent, opens: Opens) -> None:

@@ -97,9 +97,9 @@ def test_the_first_load_is_small(yc: Yourcall, opens: Opens) -> None:
     assert sum(packed.values()) < MOST_ALL
     parts = (
         "markdown",
-        "colours",
+        "syntaxColours",
         "History",
-        "Devices",
+        "Settings",
         "Rules",
         "Session",
         "Start",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from typing import TYPE_CHECKING, Any
 
@@ -169,6 +170,7 @@ def test_a_wide_page_has_rail_list_and_detail(agent: Agent, other: Agent, opens:
     agent.bash("wideaaaaa2", "npm test")
     other.says("Nothing to do.")
     other.begins()
+    page.sees("prompt is waiting for you")
     page.tap("weather-api", ".thread")
     page.sees("Nothing to do.")
     left = "((q) => Math.round(document.querySelector(q).getBoundingClientRect().left))"
@@ -176,6 +178,13 @@ def test_a_wide_page_has_rail_list_and_detail(agent: Agent, other: Agent, opens:
     assert rail < middle < detail
     assert "npm test" in page.text(), "the list stays"
     assert page.js("document.documentElement.scrollWidth") <= 1280
+    for place, words in (
+        (f"c/{other.session_id}", "Changes in"),
+        ("batch", "Answer several"),
+        ("start", "Folder"),
+    ):
+        page.js(f"location.hash = '#/{place}'")
+        assert "npm test" in page.sees(words), "and beside every page that one comes to from it"
 
 
 KEYS = """((names) => {
@@ -214,9 +223,9 @@ def test_the_keys_of_a_wide_page_obey_the_guard(yc: Yourcall, agent: Agent, othe
     page.js(STILL)
     assert state(yc, "keybbbbbb2") == "open"
     key(page, "?")
-    page.sees("Search and commands")
+    page.becomes("document.querySelector('dialog[open] h2').textContent", "Keys")
     key(page, "Escape")
-    page.loses("Search and commands")
+    page.becomes("document.querySelector('dialog[open]')", None)
 
 
 @pytest.mark.parametrize("width", [360, 1280])
@@ -273,6 +282,8 @@ def test_the_manifest_names_files_that_are_there(yc: Yourcall, opens: Opens) -> 
     page = opens()
     manifest = json.loads(page.js("fetch('/manifest.webmanifest').then((reply) => reply.text())"))
     assert manifest["share_target"]["action"] == "/"
+    drawn = page.js("fetch('/icon.svg').then((reply) => reply.text())")
+    assert {"#14171d", "#f4f5f7"} == set(re.findall(r"#\w{6}", drawn)), "no dot that looks like a status light"
     pictures = [*manifest["screenshots"], *(icon for each in manifest["shortcuts"] for icon in each["icons"])]
     assert {each["form_factor"] for each in manifest["screenshots"]} == {"narrow", "wide"}
     for picture in [*pictures, {"src": "/badge-96.png", "sizes": "96x96"}]:

@@ -61,8 +61,9 @@ NOT_SAID = (
     "letters that cannot be seen", "at the desk", "At your desk", "git's log", "By its record", "half of them",
     "wants to run", "sign of the agent", "Nobody can tell", "Answer this one at", "asks nothing", "What shall it",
     "Nothing waits for you", "This one is needed", "What came of it", "Leave it as it was", "It came back",
-    "No agent has told", "Of projects", "Not here yet", "Claude asks", "reaches it.", "Why not, or what", "Goes with:",
-    "All that ", "like this…", "prompts on record", "It said", "letters that can", "the app anew", "it is mended",
+    "No agent has told", "Of projects", "Not here yet", "Claude asks", "reaches it.", "Why not, or what",
+    "Goes with:", "All that ", "like this…", "prompts on record", "It said", "letters that can",
+    "the app anew", "it is mended",
     "it would have decided", "to mend", "shall it do", "do no more", "What came before", "Its terminal",
 )  # fmt: skip
 
