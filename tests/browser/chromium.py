@@ -297,8 +297,11 @@ class Page:
             const r = found.getBoundingClientRect();
             const over = document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2);
             return {{ x: r.x, y: r.y, width: r.width, height: r.height, clear: found.contains(over),
-                // On a wide page the list scrolls by itself.
-                side: found.closest(".list-side") !== null }};
+                // These scroll by themselves: an open sheet, and the list of a wide page.
+                scroller: ["dialog[open] .inner", "dialog[open]", ".list-side"].find((each) => {{
+                    const part = found.closest(each);
+                    return part && part.scrollHeight > part.clientHeight;
+                }}) ?? "" }};
         }})()""")
 
     def find(self, label: str, within: str = "body") -> dict[str, float]:
@@ -310,7 +313,7 @@ class Page:
             if now and not now["clear"]:  # outside of what is seen, or behind a bar
                 by = now["y"] - self.js("innerHeight") / 2
                 self.js(
-                    f"({'document.querySelector(`.list-side`)' if now['side'] else 'window'}).scrollBy(0, {by})"
+                    f"(document.querySelector({json.dumps(now['scroller'] or None)}) ?? window).scrollBy(0, {by})"
                 )
             if now != last:
                 last, since = now, time.monotonic()
