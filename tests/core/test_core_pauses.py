@@ -22,7 +22,7 @@ from yourcall.model.events import (
     SessionSeen,
 )
 from yourcall.model.prompts import Answer, Option, Prompt, Question
-from yourcall.model.sessions import Session
+from yourcall.model.sessions import Session, SessionState
 
 DECIDE = Question(
     "decision",
@@ -167,3 +167,15 @@ def test_an_explicit_yes_starts_over(world: World) -> None:
     (plan,) = world.raise_("plan3", "plan", 500.1).prompts
     assert not too_soon(world.state, plan, 500.1)
     assert world.state.sessions["s"].outlines == 0
+
+
+@pytest.mark.parametrize("late", ["idle", "working"])
+def test_a_late_word_does_not_make_a_session_that_asks_look_busy_or_at_rest(late: SessionState) -> None:
+    """The hook of the turn's end, or of its beginning, comes in after that of the request."""
+    world = World()
+    world.raise_("p", "permission", 1.0)
+    world.take(SessionSeen(1.1, Session("s", "claude", "/x", late)))
+    assert world.state.sessions["s"].state == "waiting"
+    world.take(PromptWithdrawn(2.0, "p", "over"))
+    world.take(SessionSeen(2.1, Session("s", "claude", "/x", late)))
+    assert world.state.sessions["s"].state == late

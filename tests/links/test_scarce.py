@@ -69,8 +69,9 @@ def test_without_a_file_to_spare_no_session_is_called_gone(tmp_path: Path) -> No
         await daemon.events.post(PromptRaised(time.time(), watched))
         with no_file_can_be_opened():
             anew = Reconcile(
-                daemon.events, {}.get, daemon.watches.watching, daemon.speaker.reaches, daemon.screens.shown
-            )
+                daemon.events, {}.get, daemon.watches.watching, daemon.speaker.reaches, daemon.screens.shown,
+                store.asked_at,
+            )  # fmt: skip
             await anew.end_the_gone()
             end = time.monotonic() + 1.0
             while time.monotonic() < end:  # its watch looks twice before it says so

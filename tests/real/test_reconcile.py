@@ -12,6 +12,7 @@ from kit.poll import until
 from kit.turns import text, tool
 
 if TYPE_CHECKING:
+    from kit.claude import Claude
     from kit.scene import Scene
 
 TOUCH = tool("Bash", command="touch marker", description="Make the marker")
@@ -109,3 +110,60 @@ def test_a_plan_without_a_file_is_confirmed(scene: Scene) -> None:
     said = scene.yourcall.run("answer", prompt["id"], "approve")
     assert said.code == 0, (said, scene.yourcall.show(prompt["id"]), scene.home.tool_result_lines())
     assert scene.yourcall.show(prompt["id"])["state"] == "confirmed"
+
+
+def waiting_with(scene: Scene, *bodies: str) -> None:
+    until(
+        lambda: [p["body"] for p in scene.yourcall.waiting()] == list(bodies) and looked_again(scene),
+        what=f"{bodies} to wait",
+        show=lambda: str(scene.yourcall.http("GET", "/api/prompts?all=1")[1]),
+    )
+
+
+def looked_again(scene: Scene) -> bool:
+    log = (scene.yourcall.home / "log" / "yourcall.log").read_text()
+    return "looked at every session" in log.rpartition("listening on")[2]
+
+
+def turn_meanwhile(scene: Scene, claude: Claude, said: str) -> None:
+    """So short a turn that Claude's session file may not tell of it."""
+    scene.yourcall.kill()
+    claude.say(scene.model.script(said.lower().replace(" ", "_").rstrip("."), [text(said)]))
+    until(lambda: any(said in str(line["message"]) for line in assistant(scene)), what="a turn")
+    claude.wait_status("idle")
+    scene.yourcall.start()
+
+
+def assistant(scene: Scene) -> list[dict[str, Any]]:
+    return [line for line in scene.home.lines() if line.get("type") == "assistant"]
+
+
+def test_short_turns_that_ended_while_yourcall_was_down_are_each_told(scene: Scene) -> None:
+    """One after the other, and after one that was dismissed; and none of them twice."""
+    claude = scene.ask([text("Said 0.")])
+    waiting_with(scene, "Said 0.")
+    for said in ("Said 1.", "Said 2."):
+        turn_meanwhile(scene, claude, said)
+        waiting_with(scene, said)
+    assert scene.yourcall.run("dismiss", ready(scene)["id"]).code == 0
+    turn_meanwhile(scene, claude, "Said 3.")
+    waiting_with(scene, "Said 3.")
+    assert scene.yourcall.run("dismiss", ready(scene)["id"]).code == 0
+    scene.yourcall.kill()
+    scene.yourcall.start()
+    waiting_with(scene)
+
+
+def test_a_turn_that_was_stopped_while_yourcall_was_down_leaves_nothing_ready(scene: Scene) -> None:
+    claude = scene.ask([text("Said 0.")])
+    waiting_with(scene, "Said 0.")
+    scene.yourcall.kill()
+    claude.say(scene.model.script("stopped", [TOUCH], [text("Never said.")]))
+    claude.wait_dialog()
+    claude.press("Escape")
+    claude.wait_status("idle")
+    scene.yourcall.start()
+    waiting_with(scene)
+    assert session(scene)["state"] == "idle"
+    turn_meanwhile(scene, claude, "Said 1.")
+    waiting_with(scene, "Said 1.")

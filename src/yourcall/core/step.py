@@ -134,8 +134,15 @@ def _session_seen(state: State, event: SessionSeen) -> Step:
     merged = sessions.merged(old, new)
     if merged.state == "ended":
         return _session_ended(state, SessionEnded(event.at, new.id))
+    if merged.state in ("idle", "working") and any(map(_blocks, state.of_session(new.id))):
+        merged = replace(merged, state="waiting")  # hooks that only inform overtake each other: this one is late
     # `seen_at` alone is no news: a row is written when something a person could notice changed.
     return NOTHING if merged == old else Step(sessions=(replace(merged, seen_at=max(old.seen_at, new.seen_at)),))
+
+
+def _blocks(prompt: Prompt) -> bool:
+    """Does its session wait for it, whatever else is said of the session?"""
+    return prompt.state == "open" and prompt.kind not in PAUSES and prompt.link != "ask"
 
 
 def _session_ended(state: State, event: SessionEnded) -> Step:

@@ -220,8 +220,9 @@ async def _serve(
         looking = Discovery(daemon.events, AGENTS, finding.mode, finding.root_pid, daemon.runs.linked)
         daemon.screens.raised = looking.hurry
         anew = Reconcile(
-            daemon.events, AGENTS.get, daemon.watches.watching, daemon.speaker.reaches, daemon.screens.shown
-        )
+            daemon.events, AGENTS.get, daemon.watches.watching, daemon.speaker.reaches, daemon.screens.shown,
+            store.asked_at,
+        )  # fmt: skip
         looks = (
             anew,
             looking,

@@ -142,6 +142,8 @@ class Hooks:
             asyncio.LimitOverrunError,
         ) as error:
             log.debug("hook connection: %r", error)
+        except asyncio.CancelledError:
+            return  # at our end; Python 3.11 would write an error into the log for each connection
         finally:
             self._crowd.leave(guest)
             writer.close()

@@ -14,6 +14,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from yourcall.agents.sightings import AgentStatus, TurnMark
@@ -23,7 +24,7 @@ from yourcall.links import processes, status_files
 from yourcall.links.event_sink import EventSink
 from yourcall.links.screen.servers import pane_of
 from yourcall.links.transcripts import Tail
-from yourcall.model.conversation import AssistantText, UserMessage
+from yourcall.model.conversation import STOPPED, AssistantText, Notice, UserMessage
 from yourcall.model.events import AnyEvent, PromptRaised, PromptWithdrawn, SessionEnded, SessionSeen
 from yourcall.model.prompts import Prompt
 from yourcall.model.sessions import Session
@@ -55,14 +56,17 @@ class Reconcile:
         watching: Callable[[str], bool],
         reaches: Callable[[str], bool],
         shown: Callable[[Session], Awaitable[str]],
+        asked_at: Callable[[str], float],
     ) -> None:
         """`watching`: somebody looks at this session more closely, and tells of its end. `reaches`: can it be
-        spoken to? `shown`: what its screen says that it is at; empty if it has none that can be looked at."""
+        spoken to? `shown`: what its screen says that it is at; empty if it has none that can be looked at.
+        `asked_at`: when its newest prompt was raised, closed or not; 0 if it had none."""
         self._teller = teller
         self._agent_of = agent_of
         self._watching = watching
         self._reaches = reaches
         self._shown = shown
+        self._asked_at = asked_at
         self._were: dict[str, str] = {}  # how each session stood when we began to look
         self._quiet: dict[str, float] = {}  # since when nothing was seen to run in it
         self._homeless: set[str] = set()  # prompts that were seen without their session
@@ -96,7 +100,7 @@ class Reconcile:
         self._were = {s.id: s.state for s in self._teller.state.sessions.values()}
         self._quiet.clear()
         await self.end_the_gone()
-        unclear = {s.id for s in self._teller.state.sessions.values() if s.state != "idle" or self._rests(s)}
+        unclear = set(self._teller.state.sessions)
         deadline = time.monotonic() + LOOKED_FOR_S
         while unclear and time.monotonic() < deadline:
             for session_id in list(unclear):
@@ -120,9 +124,6 @@ class Reconcile:
             if prompt is not None and not (prompt.answerable and prompt.link == "hook"):
                 await self._teller.post(SessionEnded(time.time(), prompt.session_id, "its process is gone"))
         self._homeless = homeless
-
-    def _rests(self, session: Session) -> bool:
-        return any(p.kind in PAUSES and p.state == "open" for p in self._teller.state.of_session(session.id))
 
     async def _put_right(self, session_id: str) -> bool:
         """True if there is no more to be learnt about it now."""
@@ -185,8 +186,12 @@ class Reconcile:
                 return events
             case "idle":
                 return await self._at_rest(agent, session, status, open_pauses, now)
-            case "stopped" if session.state != "idle":
-                return [SessionSeen(now, replace(session, state="idle", seen_at=now))]
+            case "stopped":
+                over = [p for p in open_pauses if p.kind == "ready" and p.opened_at < status.since]
+                known: list[AnyEvent] = [PromptWithdrawn(now, p.id, "the session went on") for p in over]
+                if session.state != "idle":
+                    known.append(SessionSeen(now, replace(session, state="idle", seen_at=now)))
+                return known
             case "waiting" if session.state != "waiting":
                 return [SessionSeen(now, replace(session, state="waiting", seen_at=now))]
             case _:
@@ -198,18 +203,41 @@ class Reconcile:
         """Its turn is over. If we heard neither of that nor of a later turn, it is ready now."""
         seen = replace(session, state="idle", seen_at=now)
         known: list[AnyEvent] = [SessionSeen(now, seen)] if session.state != "idle" else []
-        # Its screen may have been looked at before us; that tells of no prompt.
-        missed = self._were.get(session.id, session.state) in ("working", "waiting") and not pauses
-        older = any(p.kind == "ready" and p.opened_at < status.since for p in pauses)
-        if agent.rested is None or not (missed or older):
+        if agent.rested is None:
             return known
-        said = await asyncio.to_thread(_last_message, agent, session)
-        if older and any(p.body.startswith(said[:SAME].strip()) for p in pauses):
+        turn = await asyncio.to_thread(_last_turn, agent, session)
+        told = [p for p in pauses if p.kind == "ready"]
+        if turn.stopped_at:
+            over = [p for p in told if p.opened_at < turn.stopped_at]
+            return [*known, *(PromptWithdrawn(now, p.id, "the session went on") for p in over)]
+        # The agent's file may leave out a short turn; its record does not.
+        since = max(status.since, turn.at)
+        # Its screen may have been looked at before us; that tells of no prompt.
+        missed = not pauses and (
+            self._were.get(session.id, session.state) in ("working", "waiting") or self._unheard(session, turn.at)
+        )
+        older = any(p.opened_at < since for p in told)
+        if not (missed or older):
+            return known
+        if older and any(p.body.startswith(turn.said[:SAME].strip()) for p in pauses):
             return known  # the turn that this prompt tells of
-        prompt = agent.rested(seen, said, status.since, now)
+        prompt = agent.rested(seen, turn.said, since, now)
         if prompt is None:
             return known
         return [*known, PromptRaised(now, replace(prompt, answerable=self._reaches(session.id)))]
+
+    def _unheard(self, session: Session, at: float) -> bool:
+        """Did it say its last words after all that we know of it? It was at rest then, and it is now."""
+        hooked = any(link.kind == "hook" for link in session.links)
+        return hooked and at > max(session.seen_at, self._asked_at(session.id))
+
+
+class LastTurn(Struct, frozen=True):
+    """What the agent said last in its newest turn, and when; or when a person stopped that turn. 0: it did not."""
+
+    said: str = ""
+    at: float = 0.0
+    stopped_at: float = 0.0
 
 
 def _last_mark(agent: Agent, session: Session, read_turn: Callable[[bytes], TurnMark | None]) -> TurnMark | None:
@@ -224,14 +252,15 @@ def _runs_something(pid: int, since: float) -> bool:
     return any(each is not None and each.started_at > since - CLOCK_S for each in started)
 
 
-def _last_message(agent: Agent, session: Session) -> str:
-    """What the agent said last in its turn."""
+def _last_turn(agent: Agent, session: Session) -> LastTurn:
     path = agent.conversation_of(session, "")
-    said = ""
+    turn = LastTurn()
     for line in Tail(Path(path), LAST_WORDS).new_lines() if path else ():
         for entry in agent.read_entry(line):
-            if isinstance(entry, UserMessage):
-                said = ""
+            if isinstance(entry, UserMessage) and not entry.text.startswith("/"):
+                turn = LastTurn()  # a command of the program's own begins no turn
             elif isinstance(entry, AssistantText) and not entry.subagent:
-                said = entry.text
-    return said
+                turn = LastTurn(entry.text, entry.at)
+            elif isinstance(entry, Notice) and entry.text == STOPPED and not entry.subagent:
+                turn = LastTurn(stopped_at=entry.at)
+    return turn

@@ -104,6 +104,8 @@ class Notice(Entry, frozen=True, tag="notice"):
     level: Level = "info"
 
 
+STOPPED = "Interrupted by the user."  # the notice of a turn that a person stopped
+
 AnyEntry = UserMessage | AssistantText | Thinking | Action | Result | Compaction | Notice
 
 

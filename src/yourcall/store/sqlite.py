@@ -62,6 +62,7 @@ LAST_SEQ = (
 ONE_PROMPT = "SELECT id, row FROM prompts WHERE id = ?"
 ENDED_SESSIONS = "SELECT id, row FROM sessions WHERE live = 0 ORDER BY at DESC LIMIT ?"
 ONE_SESSION = "SELECT id, row FROM sessions WHERE id = ?"
+NEWEST_OPENED = "SELECT max(opened_at) FROM prompts WHERE session_id = ?"
 MATCHING = "SELECT id FROM prompts WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
 PROMPTS = "SELECT id, row FROM prompts WHERE opened_at < ? ORDER BY opened_at DESC LIMIT ?"
 TIED_PROMPTS = "SELECT id, row FROM prompts WHERE opened_at = ?"
@@ -181,6 +182,10 @@ class Store:
 
     def session(self, session_id: str) -> Session | None:
         return next(iter(self._decoded(SESSION, ONE_SESSION, session_id)), None)
+
+    def asked_at(self, session_id: str) -> float:
+        """When its newest prompt was raised, whatever became of that; 0 if it had none."""
+        return self._rows(NEWEST_OPENED, session_id)[0][0] or 0.0
 
     def ended(self, limit: int) -> list[Session]:
         """Sessions that are over, the latest first."""

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from yourcall.agents.claude import tools
 from yourcall.agents.claude.tools import clipped
 from yourcall.model.conversation import (
+    STOPPED,
     AnyEntry,
     AssistantText,
     Compaction,
@@ -158,7 +159,7 @@ def _said(words: str, by: str) -> Iterator[AnyEntry]:
     if not words:
         return
     if words in INTERRUPTED:
-        yield Notice(text="Interrupted by the user.", level="warning")
+        yield Notice(text=STOPPED, level="warning")
         return
     if words.startswith(("<command-name>", "<command-message>")):
         command = f"{_inside(words, 'command-name')} {_inside(words, 'command-args')}".strip()
