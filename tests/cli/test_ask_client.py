@@ -15,11 +15,12 @@ from contextlib import closing
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
+from kit import agent_sdk
+from kit.agent_sdk import PermissionResultAllow, PermissionResultDeny
 from kit.yourcall import Yourcall as Daemon
 from yourcall.client import (
     AsyncYourcall,
@@ -228,21 +229,6 @@ def test_watching_with_asyncio_goes_on_after_a_restart_and_can_be_cancelled(yc: 
         next(Yourcall(yc.home / "none").watch())
 
 
-# What claude_agent_sdk.types of 0.2.182 declares; its package is some hundred megabytes, the shape is this.
-@dataclass
-class PermissionResultAllow:
-    behavior: str = "allow"
-    updated_input: dict[str, Any] | None = None
-    updated_permissions: list[Any] | None = None
-
-
-@dataclass
-class PermissionResultDeny:
-    behavior: str = "deny"
-    message: str = ""
-    interrupt: bool = False
-
-
 @dataclass
 class Suggestion:
     destination: str
@@ -255,9 +241,7 @@ class Context:
 
 @pytest.fixture
 def sdk(monkeypatch: pytest.MonkeyPatch) -> None:
-    module: Any = ModuleType("claude_agent_sdk")
-    module.PermissionResultAllow, module.PermissionResultDeny = PermissionResultAllow, PermissionResultDeny
-    monkeypatch.setitem(sys.modules, "claude_agent_sdk", module)
+    monkeypatch.setitem(sys.modules, "claude_agent_sdk", agent_sdk)
 
 
 @pytest.mark.usefixtures("sdk")

@@ -9,6 +9,7 @@ import json
 import subprocess
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,12 +17,13 @@ from kit.claude import environment
 from kit.poll import PATIENCE_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from kit.claude import ClaudeHome
     from kit.model_server import ModelServer
 
+Host = Callable[[str, dict[str, Any]], dict[str, Any]]
 Way = Literal["-p", "piped", "stream-json", "sdk"]
 STREAM = ("--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
 ARGS: dict[Way, tuple[str, ...]] = {
@@ -30,6 +32,10 @@ ARGS: dict[Way, tuple[str, ...]] = {
     "stream-json": ("-p", *STREAM),
     "sdk": (*STREAM, "--permission-prompt-tool", "stdio"),  # as the Agent SDKs start it
 }
+
+
+def yes(tool: str, given: dict[str, Any]) -> dict[str, Any]:
+    return {"behavior": "allow", "updatedInput": given}
 
 
 @dataclass(frozen=True)
@@ -57,8 +63,9 @@ def run_headless(
     args: Sequence[str] = (),
     env: Mapping[str, str] | None = None,
     meanwhile: Callable[[], object] = lambda: None,
+    host: Host = yes,
 ) -> Run:
-    """Start it, let `meanwhile` happen, and wait for its end. A host that is asked says yes."""
+    """Start it, let `meanwhile` happen, and wait for its end. `host` is asked for each call, and says yes."""
     sdk = {"CLAUDE_CODE_ENTRYPOINT": "sdk-py"} if way == "sdk" else {}
     spoken = [words] if way == "-p" else []  # before `args`: `--allowedTools` takes all words that follow it
     began = time.monotonic()
@@ -82,7 +89,7 @@ def run_headless(
         if way != "sdk":
             process.stdin.close()
         meanwhile()
-        said, asked = _follow(process) if streams else (process.stdout.read().strip(), 0)
+        said, asked = _follow(process, host) if streams else (process.stdout.read().strip(), 0)
         code = process.wait()
     finally:
         watchdog.cancel()
@@ -94,7 +101,7 @@ def run_headless(
     return Run((home.project / "marker").exists(), code, said, asked, time.monotonic() - began)
 
 
-def _follow(process: subprocess.Popen[str]) -> tuple[str, int]:
+def _follow(process: subprocess.Popen[str], host: Host) -> tuple[str, int]:
     assert process.stdin is not None
     assert process.stdout is not None
     said, asked = "", 0
@@ -102,8 +109,8 @@ def _follow(process: subprocess.Popen[str]) -> tuple[str, int]:
         told = json.loads(line)
         if told["type"] == "control_request":
             asked += 1
-            yes = {"behavior": "allow", "updatedInput": told["request"]["input"]}
-            response = {"subtype": "success", "request_id": told["request_id"], "response": yes}
+            decided = host(told["request"]["tool_name"], told["request"]["input"])
+            response = {"subtype": "success", "request_id": told["request_id"], "response": decided}
             _tell(process, type="control_response", response=response)
         elif told["type"] == "result":
             said = str(told["result"])

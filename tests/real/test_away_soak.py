@@ -68,6 +68,7 @@ class Worker:
     claude: Claude | None = None
     said: str = ""  # its last words, if the turn went to its end
     calls: list[Call] = field(default_factory=list)
+    known: bool = False  # yourcall has heard of this one; the others it finds, at rest or not
 
     @property
     def open(self) -> Call | None:
@@ -144,7 +145,7 @@ class Weeks:
 
     def work(self, worker: Worker) -> None:
         if worker.claude is None:
-            worker.claude = worker.begin()
+            worker.claude, worker.known = worker.begin(), not self.outage
             self.note(f"{worker.name} begins as {worker.claude.pid}")
             return
         possible = ["desk yes", "desk no", "desk stop"] if worker.open else ["talk", "ask"]
@@ -235,6 +236,7 @@ class Weeks:
 
     def say(self, worker: Worker, *turns: Any) -> None:
         assert worker.claude is not None
+        worker.known |= not self.outage
         worker.claude.say(self.model.script(f"work{self.count}", *turns))
 
     def words(self, worker: Worker) -> str:
@@ -270,11 +272,13 @@ class Weeks:
         asked = sorted(marker(p) for p in waiting if p["kind"] == "permission")
         wrong = [f"{sorted(open_calls)} wait, not {asked}"] if asked != sorted(open_calls) else []
         for worker in self.workers:
-            if worker.claude is not None and worker.said and not worker.open:
-                session = worker.claude.session["sessionId"]
-                said = [p["body"] for p in waiting if (p["kind"], p["session_id"]) == ("ready", session)]
-                if said != [worker.said]:
-                    wrong.append(f"{worker.name} is ready and said {worker.said!r}, not {said}")
+            if worker.claude is None or worker.open:
+                continue
+            session = worker.claude.session["sessionId"]
+            ready = [p["body"] for p in waiting if (p["kind"], p["session_id"]) == ("ready", session)]
+            wanted = [worker.said] if worker.said else []
+            if ready != wanted and (worker.known or ready):
+                wrong.append(f"{worker.name} said {wanted} at the end of its turn, not {ready}")
         return wrong
 
     def wrong_outcomes(self) -> list[str]:

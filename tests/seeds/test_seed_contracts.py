@@ -90,6 +90,20 @@ def test_pty_state_question(agent: Agent, client: ContractClient) -> None:
     assert client.wait("pty_state")["state"] == "question"
 
 
+def test_pty_state_error_then_idle(agent: Agent, client: ContractClient) -> None:
+    agent.tells("SessionStart", source="startup")
+    agent.session()
+    client.call("workspace/session/watch", session_id=agent.session_id)
+    agent.tells("UserPromptSubmit", prompt="Go on.")
+    client.wait("pty_state", lambda p: p["state"] == "thinking")
+    agent.tells("StopFailure", error="rate_limit", last_assistant_message="API Error: 429")
+    client.wait("pty_state", lambda p: p["state"] == "error")
+    agent.tells("UserPromptSubmit", prompt="Go on.")
+    client.wait("pty_state", lambda p: p["state"] == "thinking")
+    agent.tells("Stop", last_assistant_message="Done.", stop_hook_active=False)
+    assert client.wait("pty_state", lambda p: p["state"] == "idle")["waiting_for_input"] is False
+
+
 def test_claude_message_and_its_stop_reason(agent: Agent, client: ContractClient) -> None:
     agent.tells("SessionStart", source="startup")
     agent.session()

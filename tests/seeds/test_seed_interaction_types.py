@@ -197,3 +197,11 @@ def test_a_lost_connection_leaves_the_dialog_to_the_desk(agent: Agent) -> None:
     assert held.answer() is None
     agent.goes_on(held, source="user_temporary")
     until(lambda: not agent.open(), show=agent.open)
+
+
+def test_the_request_waits_for_longer_than_a_hook_used_to(daemon: Yourcall) -> None:
+    """60 s was the default; Claude lets ours wait for a day, and its own dialog is there all the while."""
+    shown = daemon.run("setup", "claude", "--diff")
+    assert shown.code == 0, shown
+    (line,) = [line for line in shown.out.splitlines() if "PermissionRequest" in line]
+    assert int(line.partition('"timeout": ')[2].split("}")[0]) == 86_400

@@ -70,3 +70,24 @@ def test_a_subagent_that_stops_asks_nothing(agent: Agent) -> None:
     agent.tells("SubagentStop", stop_hook_active=False)
     agent.session()
     assert agent.open() == []
+
+
+def test_words_reach_the_pane_of_their_session(tmp_path: Path, daemon: Yourcall) -> None:
+    """Two shells that wait: what is said to one is typed there, and nowhere else."""
+    env = {"PATH": os.environ["PATH"], "PS1": "ready> ", "TERM": "xterm-256color"}
+    with Tmux() as tmux:
+        panes = [tmux.start(["bash", "--norc", "-i"], cwd=tmp_path, env=env) for _ in range(2)]
+        known = [
+            daemon.http("POST", "/api/panes", {"server": str(tmux.socket), "pane": pane.id, "agent": "generic"})[1]
+            for pane in panes
+        ]
+
+        def ready() -> list[str]:
+            return [
+                p["id"] for p in daemon.waiting() if p["session_id"] == known[1]["id"] and p["kind"] == "ready"
+            ]
+
+        (prompt,) = until(ready, what="the second shell to be ready")
+        assert daemon.run("answer", prompt, "--text", "echo $((6 * 7)) > said").code == 0
+        until(lambda: (tmp_path / "said").exists() and (tmp_path / "said").read_text() == "42\n")
+        assert panes[0].screen().strip() == "ready>"

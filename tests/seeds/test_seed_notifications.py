@@ -6,9 +6,9 @@ import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from channels.services import NtfyService
 from seed_agent import Agent
 
+from channels.services import NtfyService
 from kit.poll import until
 from kit.terminal import Tmux
 from kit.yourcall import Yourcall
