@@ -14,9 +14,9 @@ from telegram_stage import CODE, Acts, Stage
 
 from kit.telegram_server import TOKEN
 from yourcall.channels import runner
+from yourcall.channels.chat import channel as chat
+from yourcall.channels.chat.files import FORWARDED
 from yourcall.channels.context import ChannelContext
-from yourcall.channels.telegram import channel
-from yourcall.channels.telegram.files import FORWARDED
 from yourcall.core.notify_policy import Notify
 from yourcall.daemon.run import AGENTS
 from yourcall.links.conversations import Conversations
@@ -272,7 +272,7 @@ def test_a_long_plan_comes_as_a_file_and_is_not_approved_under_its_beginning(act
 def test_a_file_that_takes_too_long_costs_nobody_the_message(acts: Acts, monkeypatch: pytest.MonkeyPatch) -> None:
     """Telegram makes a group wait between files; the message itself is there, and is brought to its outcome."""
     monkeypatch.setattr(runner, "PATIENCE_S", 1.0)
-    monkeypatch.setattr(channel, "SEND_S", 0.5)
+    monkeypatch.setattr(chat, "SEND_S", 0.5)
 
     async def story(stage: Stage) -> None:
         short = stage.house.nap

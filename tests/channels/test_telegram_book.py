@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import uvloop
 
-from yourcall.channels.telegram.memory import Chat, Memory
+from yourcall.channels.chat.memory import Chat, Memory
 from yourcall.daemon.notify import _Keep
 from yourcall.store.sqlite import Store
 

@@ -16,13 +16,13 @@ from telegram_stage import Acts, Stage
 from kit.telegram_server import TelegramServer
 from yourcall.agents.session_spec import StartOptions
 from yourcall.channels import runner
+from yourcall.channels.chat import channel as shared
+from yourcall.channels.chat.memory import Chat
+from yourcall.channels.chat.progress import BEGINNING, Follow, Progress
 from yourcall.channels.context import ChannelContext
 from yourcall.channels.runner import Condition
-from yourcall.channels.telegram import channel as telegram
 from yourcall.channels.telegram.channel import Settings, Telegram
-from yourcall.channels.telegram.memory import Chat
 from yourcall.channels.telegram.polling import AGAIN_S
-from yourcall.channels.telegram.progress import BEGINNING, Follow, Progress
 from yourcall.core.notify_policy import Notify
 from yourcall.daemon.loop import Loop
 from yourcall.daemon.run import AGENTS
@@ -765,7 +765,7 @@ def test_what_waited_for_its_turn_too_long_is_sent_when_it_comes(
 ) -> None:
     """Telegram is slow, and one message after the other goes to a chat: what was not begun is surely not there."""
     monkeypatch.setattr(runner, "PATIENCE_S", 1.0)
-    monkeypatch.setattr(telegram, "SEND_S", 0.5)
+    monkeypatch.setattr(shared, "SEND_S", 0.5)
 
     class Slow(TelegramServer):
         held, goes_on = threading.Event(), threading.Event()

@@ -16,7 +16,7 @@ from channel_house import ALLOW, DENY, House, Lives
 from telegram_stage import Stage
 
 from kit.telegram_server import LOOK_S, TelegramServer
-from yourcall.channels.telegram.tap_timing import AWAY, CHANGED, TOO_QUICK
+from yourcall.channels.chat.tap_timing import AWAY, CHANGED, TOO_QUICK
 from yourcall.core.notify_policy import Notify
 from yourcall.model.prompts import Option, Question
 

@@ -18,9 +18,9 @@ from test_telling import telling
 from yourcall.agents.claude import requests
 from yourcall.channels import ntfy, webhook
 from yourcall.channels.buttons import with_tokens
+from yourcall.channels.chat.draft import option_key
 from yourcall.channels.notice import notice
 from yourcall.channels.push import channel as push
-from yourcall.channels.telegram.draft import option_key
 from yourcall.core.notify_policy import Notify
 from yourcall.core.taps import hash_of
 from yourcall.model.prompts import Option, Prompt, Question, Tap, Tool

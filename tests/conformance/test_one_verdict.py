@@ -17,9 +17,9 @@ from yourcall.agents.assess import unconfirmed
 from yourcall.channels import apprise, desktop, ntfy, webhook
 from yourcall.channels.buttons import fair
 from yourcall.channels.channel import World
+from yourcall.channels.chat import text as telegram
 from yourcall.channels.notice import notice
 from yourcall.channels.push.channel import fitting, message
-from yourcall.channels.telegram import text as telegram
 from yourcall.cli import views
 from yourcall.cli.commands.answer import due
 from yourcall.cli.inbox import card, form

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from yourcall.channels.channel import Failed, Later
+from yourcall.channels.chat.wire import News
 from yourcall.channels.telegram.api import Refusal, Said, carried
-from yourcall.channels.telegram.wire import Numbered, Update
+from yourcall.channels.telegram.wire import Numbered, Update, addressed, news
 
 if TYPE_CHECKING:
     from yourcall.channels.telegram.channel import Telegram
@@ -41,7 +42,7 @@ COUNTS_ON = 1000
 CONFLICT = "another program reads this bot's messages, or a webhook is set: use a bot of its own"
 
 
-async def poll(to: Telegram, do: Callable[[Update], Awaitable[None]], failed: Callable[[Update], None]) -> None:
+async def poll(to: Telegram, do: Callable[[News], Awaitable[None]], failed: Callable[[News], None]) -> None:
     """Until cancelled. `failed`: an update that could not be handled, twice."""
     reader = _Reader(to, do, failed)
     while True:
@@ -50,7 +51,7 @@ async def poll(to: Telegram, do: Callable[[Update], Awaitable[None]], failed: Ca
 
 class _Reader:
     def __init__(
-        self, to: Telegram, do: Callable[[Update], Awaitable[None]], failed: Callable[[Update], None]
+        self, to: Telegram, do: Callable[[News], Awaitable[None]], failed: Callable[[News], None]
     ) -> None:
         self._to = to
         self._do = do
@@ -69,7 +70,7 @@ class _Reader:
         now = self._to.world.clock()
         if isinstance(end, Said):
             try:
-                news = msgspec.json.decode(end.result, type=list[msgspec.Raw])
+                updates = msgspec.json.decode(end.result, type=list[msgspec.Raw])
             except msgspec.DecodeError:
                 end = Later("it answered something that is not the Bot API")
             else:
@@ -77,14 +78,14 @@ class _Reader:
                 # An update has no time. One that lay there may be as old as the last poll that was answered.
                 self._to.still.tapped_at = now if now - began >= WAITED_S else self._heard_at
                 try:
-                    taken = [await self._take(raw) for raw in news]
+                    taken = [await self._take(raw) for raw in updates]
                 except _OnceMore:
                     self._heard_at = self._to.still.tapped_at  # they will have lain there for a while
                     await self._to.world.sleep(AGAIN_S)
                     return
-                if len(news) < MOST_AT_ONCE:
+                if len(updates) < MOST_AT_ONCE:
                     self._heard_at = now
-                if news and not any(taken):
+                if updates and not any(taken):
                     await self._to.world.sleep(PAUSE_S)  # the same again and again must not keep us busy
                 return
         wait = PAUSE_S
@@ -103,10 +104,8 @@ class _Reader:
         await self._to.world.sleep(wait)
 
     def _complain(self, why: str) -> None:
-        """Kept where people look for it (`yourcall channels`, `doctor`); empty when all is well again."""
-        if why and why != self._to.deaf:
-            log.warning("%s: %s", self._to.name, why)
-        self._to.deaf, self._conflict = why, False
+        self._to.complain(why)
+        self._conflict = False
 
     async def _take(self, raw: msgspec.Raw) -> bool:
         """Whether it was new."""
@@ -127,8 +126,13 @@ class _Reader:
         return True
 
     async def _done(self, update: Update) -> None:
+        if addressed(update) and not self._to.me:
+            await self._to.introduce()  # there was no network when we began
+        told = news(update, self._to.me)
+        if told is None:
+            return
         try:
-            await self._do(update)
+            await self._do(told)
         except Exception as error:
             # No words: somebody else wrote them.
             log.error("%s: an update could not be handled: %s", self._to.name, type(error).__name__)
@@ -136,7 +140,7 @@ class _Reader:
                 self._again = update.update_id
                 raise _OnceMore from error
             # One that cannot be handled must not come again and again.
-            self._failed(update)
+            self._failed(told)
 
 
 class _OnceMore(Exception):

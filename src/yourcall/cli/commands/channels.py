@@ -53,7 +53,7 @@ def _topic() -> str:
 
 
 def _pairing_code() -> str:
-    from yourcall.channels.telegram.memory import new_code
+    from yourcall.channels.chat.memory import new_code
 
     return new_code()
 

@@ -3,21 +3,22 @@
 Rule: nothing here answers. What a button stands for is in its data, bound to one prompt, to the very thing that
 was asked, to the chat and to the time since when the message has shown it, under a seal that only we can make: a
 client may send any data it likes. There is no button for a yes under a message that shows less than the whole. The
-data fits Telegram's 64 bytes whatever the ids are.
+data fits 64 bytes whatever the ids are.
 """
 
 from __future__ import annotations
 
 import hmac
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from yourcall.channels.channel import Notice
+from yourcall.channels.chat.wire import Id
 from yourcall.model.prompts import Option, Prompt, Question
 from yourcall.rules.fully_shown import offerable, whole
 
@@ -69,7 +70,7 @@ class Seal(Struct, frozen=True):
     """What buttons are sealed with: our own key, the chat they are for, and the time from which they stand."""
 
     key: bytes
-    chat: int
+    chat: Id
     at: int
 
     def data(self, prompt: str, offer: str, verb: Verb, what: str) -> str:
@@ -207,10 +208,21 @@ def answer_of(
     return choices, texts, press.verb == "y"
 
 
+class Key(Struct, frozen=True):
+    """One button: it tells us its `data`, or opens a link."""
+
+    text: str
+    data: str = ""
+    url: str = ""
+
+
+Rows = list[list[Key]]
+
+
 class Keys(Struct, frozen=True):
     """Rows of buttons. `partly`: a yes was left out, because the message shows less than the whole."""
 
-    rows: list[list[dict[str, Any]]]
+    rows: Rows
     partly: bool = False
 
 
@@ -221,10 +233,10 @@ def keyboard(notice: Notice, draft: Draft, seal: Seal, text: str) -> Keys:
     prompt = notice.prompts[0]
     key, offer = key_of(prompt.id), offer_key(notice.offer)
 
-    def button(label: str, verb: Verb, what: str = "") -> dict[str, Any]:
-        return {"text": _label(label), "callback_data": seal.data(key, offer, verb, what)}
+    def button(label: str, verb: Verb, what: str = "") -> Key:
+        return Key(_label(label), seal.data(key, offer, verb, what))
 
-    link = [[{"text": "Open in the app", "url": notice.url}]] if notice.url.startswith("https://") else []
+    link = [[Key("Open in the app", url=notice.url)]] if notice.url.startswith("https://") else []
     if not prompt.answerable:
         return Keys(link)
     if not prompt.questions:  # titles only: a plain no is all that is offered
@@ -247,7 +259,7 @@ def keyboard(notice: Notice, draft: Draft, seal: Seal, text: str) -> Keys:
 def stands_as(text: str, keys: Keys, offer: str) -> str:
     """What a message looks like, as a hash; a ticked box looks like an empty one."""
     ticked = str.maketrans(_TICKED, _EMPTY)
-    labels = [[button["text"].translate(ticked) for button in row] for row in keys.rows]
+    labels = [[button.text.translate(ticked) for button in row] for row in keys.rows]
     return _short_hash(msgspec.json.encode((text, labels, offer)).decode(), 16)
 
 
@@ -266,7 +278,7 @@ def _sure_may(notice: Notice, prompt: Prompt, sure_of: str, text: str) -> bool:
     return found[1] in _offered(notice, found[0], text) if found else whole(notice.needed, text)
 
 
-def _page(notice: Notice, prompt: Prompt, draft: Draft, button: Any, text: str) -> Keys:
+def _page(notice: Notice, prompt: Prompt, draft: Draft, button: Callable[..., Key], text: str) -> Keys:
     page = min(draft.page, len(prompt.questions) - 1)
     question, last = prompt.questions[page], len(prompt.questions) - 1
     had = draft.choices.get(question.id, ())
@@ -291,12 +303,12 @@ def _page(notice: Notice, prompt: Prompt, draft: Draft, button: Any, text: str) 
     return Keys([*rows, turn] if turn else rows, not seen)
 
 
-def _rows(buttons: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+def _rows(buttons: Sequence[Key]) -> Rows:
     """Short ones two by two; a long label has a row of its own."""
-    rows: list[list[dict[str, Any]]] = []
+    rows: Rows = []
     for each in buttons:
-        small = len(each["text"]) <= 16
-        if small and rows and len(rows[-1]) == 1 and len(rows[-1][0]["text"]) <= 16:
+        small = len(each.text) <= 16
+        if small and rows and len(rows[-1]) == 1 and len(rows[-1][0].text) <= 16:
             rows[-1].append(each)
         else:
             rows.append([each])

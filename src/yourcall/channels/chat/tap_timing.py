@@ -12,15 +12,16 @@ from collections.abc import Callable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from yourcall.channels.telegram.draft import Press, ticks
-from yourcall.channels.telegram.memory import Memory
+from yourcall.channels.chat.draft import Press, ticks
+from yourcall.channels.chat.memory import Memory
+from yourcall.channels.chat.wire import Id
 from yourcall.core.taps import STILL_S
 
 AWAY = "This was tapped while yourcall was away. Tap it again if it still holds."
 CHANGED = "The message has changed since. Read it again."
 TOO_QUICK = "Too quick: nothing was sent. Look again, and tap after a second."
 
-# A slow line to Telegram makes a message stand later on the phone, too; but not by more than this.
+# A slow line makes a message stand later on the phone, too; but not by more than this.
 MOST_DELAY_S = 3.0
 
 # Messages whose looks are known without a look into the book, and people whose last tap is.
@@ -42,7 +43,7 @@ class Face(Struct, frozen=True):
 class _Tap(Struct, frozen=True):
     """A person's last tap; `why` it did not count."""
 
-    number: int = -1
+    number: Id = -1
     at: float = 0.0
     why: str = ""
 
@@ -54,34 +55,34 @@ class Still:
         self.tapped_at = 0.0
         self._book = book
         self._clock = clock
-        self._faces: dict[tuple[int, int], Face] = {}
-        self._moved: dict[int, float] = {}
-        self._last_taps: dict[tuple[int, int], _Tap] = {}
+        self._faces: dict[tuple[Id, Id], Face] = {}
+        self._moved: dict[Id, float] = {}
+        self._last_taps: dict[tuple[Id, Id], _Tap] = {}
 
-    def face(self, chat: int, message_id: int) -> Face | None:
+    def face(self, chat: Id, message_id: Id) -> Face | None:
         known = self._faces.get((chat, message_id))
         placed = self._book.placed(chat, message_id) if known is None and message_id else None
         if placed is not None and placed.face:
             known = Face(placed.face, placed.since, max(placed.since, 0) / 1000)
         return known
 
-    def edits(self, chat: int, message_id: int, key: str, since: int) -> Face | None:
+    def edits(self, chat: Id, message_id: Id, key: str, since: int) -> Face | None:
         """The message is about to look like this; what it looked like before, as far as that is known."""
         known = self.face(chat, message_id)
         if known is None or (known.key, known.since) != (key, since):
             self._keep(chat, message_id, Face(key, since, self._clock()))
         return known
 
-    def failed(self, chat: int, message_id: int, before: Face | None) -> None:
+    def failed(self, chat: Id, message_id: Id, before: Face | None) -> None:
         """It was not edited, or nobody knows."""
         if before is not None:
             self._keep(chat, message_id, before)
 
     async def stands(
-        self, chat: int, message_id: int, key: str, since: int, took: float, before: Face | None = None
+        self, chat: Id, message_id: Id, key: str, since: int, took: float, before: Face | None = None
     ) -> None:
-        """The message was sent so, or edited, and Telegram has said that it took it. `took`: how long our own line
-        needed for that; a phone has it about as much later."""
+        """The message was sent so, or edited, and the platform has said that it took it. `took`: how long our own
+        line needed for that; a phone has it about as much later."""
         if before is None or (before.key, before.since) != (key, since):
             stands_at = since / 1000 + took + min(took, MOST_DELAY_S)
             self._keep(chat, message_id, Face(key, since, stands_at))
@@ -89,17 +90,17 @@ class Still:
         if placed is not None and (placed.face, placed.since) != (key, since):
             await self._book.place(str(chat), message_id, replace(placed, face=key, since=since))
 
-    def _keep(self, chat: int, message_id: int, face: Face) -> None:
+    def _keep(self, chat: Id, message_id: Id, face: Face) -> None:
         self._faces[chat, message_id] = face
         self._moved[chat] = max(self._moved.get(chat, 0.0), face.stands_at)
         if len(self._faces) > MOST_KEPT:
             self._faces.pop(next(iter(self._faces)))  # those are in the book
 
-    def moved(self, chat: int, at: float) -> None:
+    def moved(self, chat: Id, at: float) -> None:
         """Something new is in the chat: what is above it has another place now."""
         self._moved[chat] = max(self._moved.get(chat, 0.0), at)
 
-    def hasty(self, chat: int, person: int, press: Press | None, number: int) -> str:
+    def hasty(self, chat: Id, person: Id, press: Press | None, number: Id) -> str:
         """Why this tap does not count: it came right behind another one of this person. To be asked for each tap;
         `number`: its own, for a tap that is told twice comes right behind itself."""
         if press is not None and ticks(press):
@@ -113,7 +114,7 @@ class Still:
         self._last_taps[chat, person] = _Tap(number, now, why)
         return why
 
-    def too_early(self, chat: int, message_id: int, press: Press) -> str:
+    def too_early(self, chat: Id, message_id: Id, press: Press) -> str:
         """Why this tap does not count: what it hit has not stood long enough, or has changed. Empty: it counts."""
         face, now = self.face(chat, message_id), self._clock()
         if face is not None and face.since != press.at:

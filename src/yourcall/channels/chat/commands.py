@@ -12,19 +12,20 @@ from msgspec.structs import replace
 
 from yourcall.agents.registry import CONNECTED, USUAL
 from yourcall.agents.session_spec import StartOptions
+from yourcall.channels.chat.memory import INVITE_S, Chat, Placed
+from yourcall.channels.chat.progress import BEGINNING, Mark, Progress
+from yourcall.channels.chat.sessions import find, find_ended, listed, name_of, resumable, run_of, speak
+from yourcall.channels.chat.text import Span, short
+from yourcall.channels.chat.wire import Id
 from yourcall.channels.context import ChannelContext
 from yourcall.channels.notice import WORDS
-from yourcall.channels.telegram.memory import INVITE_S, Chat, Placed
-from yourcall.channels.telegram.progress import BEGINNING, Mark, Progress
-from yourcall.channels.telegram.sessions import find, find_ended, listed, name_of, resumable, run_of, speak
-from yourcall.channels.telegram.text import Span, short
 from yourcall.core.queue_order import in_order
 from yourcall.core.redact import masked
 from yourcall.model.prompts import Prompt, Refused, Verdict
 from yourcall.model.sessions import Session
 
 if TYPE_CHECKING:
-    from yourcall.channels.telegram.channel import Telegram
+    from yourcall.channels.chat.channel import ChatChannel
 
 COMMANDS: dict[str, str] = {
     "list": "what runs, and what waits",
@@ -48,13 +49,13 @@ LONGEST_LINE = 120
 
 
 class Commands:
-    def __init__(self, telegram: Telegram, desk: ChannelContext, progress: Progress) -> None:
-        self._telegram = telegram
+    def __init__(self, channel: ChatChannel, desk: ChannelContext, progress: Progress) -> None:
+        self._channel = channel
         self._desk = desk
         self._progress = progress
 
-    async def run(self, command: str, said: str, chat: Chat, by: str, message_id: int, thread: int) -> None:
-        chat = self._telegram.book.chat(chat.id) or chat
+    async def run(self, command: str, said: str, chat: Chat, by: str, message_id: Id, thread: Id) -> None:
+        chat = self._channel.book.chat(chat.id) or chat
         match command:
             case "list":
                 spans = self._list()
@@ -77,17 +78,20 @@ class Commands:
                     )
                 ]
             case "invite":
-                code = await self._telegram.book.invite()
-                spans = [Span(f"Within {INVITE_S / 60:.0f} minutes, and once:\n"), Span(f"/pair {code}", "code")]
+                code = await self._channel.book.invite()
+                spans = [
+                    Span(f"Within {INVITE_S / 60:.0f} minutes, and once:\n"),
+                    Span(f"/pair {code}", "command"),
+                ]
             case "unpair":
-                await self._telegram.book.drop_chat(str(chat.id), person=True)
+                await self._channel.book.drop_chat(str(chat.id), person=True)
                 spans = [Span("Forgotten. Nothing is told here any more.")]
             case _:
                 spans = [Span("\n".join(f"/{name}: {words}" for name, words in COMMANDS.items()))]
-        told = await self._telegram.reply(chat, spans, message_id, thread)
-        current = (self._telegram.book.chat(chat.id) or chat).current
+        told = await self._channel.reply(chat, spans, message_id, thread)
+        current = (self._channel.book.chat(chat.id) or chat).current
         if told and current and command in ("start", "resume", "steer"):
-            await self._telegram.book.place(str(chat.id), told, Placed(session=current))
+            await self._channel.book.place(str(chat.id), told, Placed(session=current))
 
     def _list(self) -> list[Span]:
         alive = listed(self._desk)
@@ -121,10 +125,10 @@ class Commands:
         return spans
 
     def _asked(self, prompt: Prompt) -> str:
-        bare = self._telegram.world.titles_only
+        bare = self._channel.world.titles_only
         return WORDS[prompt.kind] if bare else short(masked(prompt.title), LONGEST_LINE)
 
-    async def _start(self, said: str, chat: Chat, thread: int) -> list[Span]:
+    async def _start(self, said: str, chat: Chat, thread: Id) -> list[Span]:
         agent, rest = USUAL, said
         first, _, more = said.partition(" ")
         name = first.lower()  # a phone begins with a capital letter
@@ -135,7 +139,7 @@ class Commands:
         line, _, below = rest.partition("\n")
         folder, what = (line.strip(), below.strip()) if below.strip() else _two(line)
         if not what:
-            return [Span("Say where and what: "), Span("/start /home/me/shop fix the tests", "code")]
+            return [Span("Say where and what: "), Span("/start /home/me/shop fix the tests", "command")]
         wish = StartOptions(self._folder(folder), what, chat.mode)
         return await self._begin(agent, wish, chat, thread)
 
@@ -146,15 +150,15 @@ class Commands:
         places = {session.cwd for session in listed(self._desk) if name_of(session).lower() == said.lower()}
         return places.pop() if len(places) == 1 else said
 
-    async def _resume(self, said: str, chat: Chat, thread: int) -> list[Span]:
+    async def _resume(self, said: str, chat: Chat, thread: Id) -> list[Span]:
         word, what = _two(said)
         if not word:
             return self._ended_ones()
         if not what:
-            return [Span("Say which and what: "), Span("/resume 1a2b3c4d go on", "code")]
+            return [Span("Say which and what: "), Span("/resume 1a2b3c4d go on", "command")]
         before = find_ended(self._desk, word)
         if isinstance(before, Refused):
-            return [Span(before.reason, "code")]
+            return [Span(before.reason, "command")]
         wish = StartOptions(before.cwd, what, chat.mode, resume=before.id)
         return await self._begin(before.agent, wish, chat, thread)
 
@@ -162,15 +166,15 @@ class Commands:
         over = resumable(self._desk, MOST_RESUMED)
         if not over:
             return [Span("No session has ended here yet.")]
-        spans = [Span("To go on with one: "), Span("/resume 1 go on", "code"), Span("\n")]
+        spans = [Span("To go on with one: "), Span("/resume 1 go on", "command"), Span("\n")]
         for number, session in enumerate(over, 1):
-            ago = span_of(self._telegram.world.clock() - session.seen_at)
+            ago = span_of(self._channel.world.clock() - session.seen_at)
             spans += [Span(f"{number}. "), Span(name_of(session), "code"), Span(" · ")]
             spans += [Span(f"{session.agent}, {ago} ago", "code"), Span(" · "), Span(session.id[:8], "code")]
             spans.append(Span("\n"))
         return spans
 
-    async def _begin(self, agent: str, wish: StartOptions, chat: Chat, thread: int) -> list[Span]:
+    async def _begin(self, agent: str, wish: StartOptions, chat: Chat, thread: Id) -> list[Span]:
         mark = await self._progress.mark(wish.resume) if wish.resume else BEGINNING
         begun = await self._desk.starting.start(agent, wish, remote=True)
         if isinstance(begun, Refused):
@@ -178,34 +182,34 @@ class Commands:
         await self._attend(chat, begun, thread, mark)
         return [Span("Started: "), Span(begun[:8], "code"), Span(" in "), Span(wish.cwd, "code")]
 
-    async def _steer(self, said: str, chat: Chat, by: str, thread: int) -> list[Span]:
+    async def _steer(self, said: str, chat: Chat, by: str, thread: Id) -> list[Span]:
         word, what = _two(said)
         session = find(self._desk, word) if word else Refused("Say which and what: /steer 1 go on")
         if isinstance(session, Refused) or not what:
             current = run_of(self._desk, chat.current)
             if current is None or not said:
                 return [
-                    Span(session.reason if isinstance(session, Refused) else "Say what to do as well.", "code")
+                    Span(session.reason if isinstance(session, Refused) else "Say what to do as well.", "command")
                 ]
             session, what = current, said
         mark = await self._progress.mark(session.id)
-        verdict, _ = await speak(self._desk, session.id, what, by, self._telegram.name)
+        verdict, _ = await speak(self._desk, session.id, what, by, self._channel.name)
         if verdict.result in ("refused", "unsure", "too_late"):
             return _ended(verdict)
         await self._attend(chat, session.id, thread, mark)
         return _ended(verdict)
 
-    async def _attend(self, chat: Chat, session_id: str, thread: int, mark: Mark) -> None:
-        newest = self._telegram.book.chat(chat.id)
+    async def _attend(self, chat: Chat, session_id: str, thread: Id, mark: Mark) -> None:
+        newest = self._channel.book.chat(chat.id)
         if newest is None:
             return  # it was unpaired while this was under way, and stays so
-        await self._telegram.book.put_chat(replace(newest, current=session_id))
+        await self._channel.book.put_chat(replace(newest, current=session_id))
         await self._progress.follow(chat, session_id, thread, mark)
 
     async def _halt(self, command: str, said: str, chat: Chat) -> list[Span]:
         session = self._one(said, chat)
         if isinstance(session, Refused):
-            return [Span(session.reason, "code")]
+            return [Span(session.reason, "command")]
         if command == "stop":
             return _ended(await self._desk.voice.stop(session))
         return _ended(await self._desk.voice.interrupt(session))
@@ -225,14 +229,14 @@ class Commands:
         if mode:
             session = find(self._desk, word)
             if isinstance(session, Refused):
-                return [Span(session.reason, "code")]
+                return [Span(session.reason, "command")]
             return _ended(await self._desk.starting.change(session, "mode", mode, remote=True))
         if not word:
             return [Span("New sessions of this chat: "), Span(chat.mode or "as the configuration says", "code")]
         if not word.isalpha() or len(word) > 40:
             return [Span("That is no permission mode.")]
         kept = "" if word in ("off", "none") else word
-        await self._telegram.book.put_chat(replace(chat, mode=kept))
+        await self._channel.book.put_chat(replace(chat, mode=kept))
         return [Span("New sessions of this chat: "), Span(kept or "as the configuration says", "code")]
 
     def _pause(self, said: str, by: str) -> list[Span]:

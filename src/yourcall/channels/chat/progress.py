@@ -15,21 +15,21 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from yourcall.channels.channel import Later, Unclear
+from yourcall.channels.chat.memory import Chat, Placed
+from yourcall.channels.chat.sessions import name_of, run_of
+from yourcall.channels.chat.text import Message, Span, short
+from yourcall.channels.chat.wire import Id
 from yourcall.channels.context import ChannelContext
-from yourcall.channels.telegram.api import Trouble
-from yourcall.channels.telegram.memory import Chat, Placed
-from yourcall.channels.telegram.sessions import name_of, run_of
-from yourcall.channels.telegram.text import Message, Span, compose, short
 from yourcall.core.redact import masked
 from yourcall.model.conversation import Action, AssistantText, Page, UserMessage
 from yourcall.model.sessions import Session
 
 if TYPE_CHECKING:
-    from yourcall.channels.telegram.channel import Telegram
+    from yourcall.channels.chat.channel import ChatChannel, Trouble
 
 log = logging.getLogger(__name__)
 
-# Telegram allows twenty messages a minute in a group, edits included, and the prompts need some of them.
+# The strictest platform allows twenty messages a minute in a group, edits included; prompts need some of them.
 EVERY_S = 4.0
 
 MOST_ACTIONS = 8
@@ -50,41 +50,41 @@ BEGINNING: Mark = (0, "")
 class Follow(Struct, frozen=True):
     """`after`: where its record stood when the turn began; `begun`: it was seen working."""
 
-    chat: int
+    chat: Id
     session: str
     at: float
-    thread: int = 0
-    message_id: int = 0
+    thread: Id = 0
+    message_id: Id = 0
     after: int = -1
     file: str = ""
     begun: bool = False
 
 
 class Progress:
-    def __init__(self, telegram: Telegram, desk: ChannelContext) -> None:
-        self._telegram = telegram
+    def __init__(self, channel: ChatChannel, desk: ChannelContext) -> None:
+        self._channel = channel
         self._desk = desk
         self._shown: dict[str, str] = {}
         self._last: dict[str, list[Span]] = {}
 
     async def mark(self, session_id: str) -> Mark:
         """Where its record stands; taken before anything is said to it, for a short turn is over at once."""
-        session = run_of(self._desk, session_id) if self._telegram.settings.progress else None
+        session = run_of(self._desk, session_id) if self._channel.progress else None
         page = await self._page(session, None, "", 1) if session else None
         return (page.end, page.file) if page else (-1, "")
 
-    async def follow(self, chat: Chat, session_id: str, thread: int, mark: Mark) -> None:
+    async def follow(self, chat: Chat, session_id: str, thread: Id, mark: Mark) -> None:
         """Show what it does from this mark on, until its turn is over."""
-        if not self._telegram.settings.progress or not session_id:
+        if not self._channel.progress or not session_id:
             return
-        new = Follow(chat.id, session_id, self._telegram.world.clock(), thread, 0, *mark)
+        new = Follow(chat.id, session_id, self._channel.world.clock(), thread, 0, *mark)
         before = next((each for each in self._all() if self._name(each) == self._name(new)), None)
         session = run_of(self._desk, session_id)
         if before is not None and before.message_id and session is not None:
             said = self._last.get(self._name(new))
             if said is not None:
                 spans = [Span("Went on below ", "bold"), Span(name_of(session), "code"), Span("\n"), *said]
-                await self._telegram.edit(chat, before.message_id, compose(spans))
+                await self._channel.edit(chat, before.message_id, self._channel.compose(spans))
         await self._put(new)
 
     async def run(self) -> None:
@@ -93,14 +93,14 @@ class Progress:
                 try:
                     await self._look(each)
                 except Exception as error:
-                    log.error("%s: a turn could not be shown: %s", self._telegram.name, type(error).__name__)
+                    log.error("%s: a turn could not be shown: %s", self._channel.name, type(error).__name__)
                     with suppress(Exception):  # a busy disk, say; the other turns, and later ones, are still shown
                         await self._drop(each)
-            await self._telegram.world.sleep(EVERY_S)
+            await self._channel.world.sleep(EVERY_S)
 
     async def _look(self, follow: Follow) -> None:
-        chat, session = self._telegram.book.chat(follow.chat), run_of(self._desk, follow.session)
-        now = self._telegram.world.clock()
+        chat, session = self._channel.book.chat(follow.chat), run_of(self._desk, follow.session)
+        now = self._channel.world.clock()
         if chat is None or chat.id != follow.chat or session is None or now - follow.at > SILENT_S:
             await self._drop(follow)
             return
@@ -115,7 +115,7 @@ class Progress:
         message = await self._message(follow, session, over, now)
         end = await self._show(follow, chat, message) if message is not None else None
         if isinstance(end, Later):
-            await self._telegram.world.sleep(end.after_s)
+            await self._channel.world.sleep(end.after_s)
         elif isinstance(end, Unclear) and follow.message_id:
             pass  # editing it again does no harm
         elif over or end is not None:
@@ -132,11 +132,11 @@ class Progress:
         if self._shown.get(name) == message.text:
             return None
         if follow.message_id:
-            end = await self._telegram.edit(chat, follow.message_id, message)
+            end = await self._channel.edit(chat, follow.message_id, message)
         else:
-            end = await self._telegram.say(chat, message, thread=follow.thread)
-            if isinstance(end, int):
-                await self._telegram.book.place(str(chat.id), end, Placed(session=follow.session))
+            end = await self._channel.say(chat, message, thread=follow.thread)
+            if isinstance(end, int | str):
+                await self._channel.book.place(str(chat.id), end, Placed(session=follow.session))
                 if self._still(follow):
                     await self._put(replace(follow, message_id=end))
                 end = None
@@ -163,8 +163,8 @@ class Progress:
             return None
         word = "Turn over in " if over else "Working in "
         head = [Span(word, "bold"), Span(name_of(session), "code"), Span("\n")]
-        if self._telegram.world.titles_only:
-            return compose(head)
+        if self._channel.world.titles_only:
+            return self._channel.compose(head)
         spans: list[Span] = []
         lines = [_line(action) for action in list(calls.values())[-MOST_ACTIONS:]]
         if len(calls) > MOST_ACTIONS:
@@ -177,7 +177,7 @@ class Progress:
             cut = tail if len(tail) <= LONGEST_SPEECH else "…" + tail[-LONGEST_SPEECH:]
             spans.append(Span(cut, "pre"))
         self._last[self._name(follow)] = spans
-        return compose([*head, *spans])
+        return self._channel.compose([*head, *spans])
 
     async def _page(self, session: Session, after: int | None, file: str, limit: int) -> Page | None:
         if self._desk.records is None:
@@ -188,7 +188,7 @@ class Progress:
     # --- what is followed ----------------------------------------------------------------------------------------
 
     def _all(self) -> list[Follow]:
-        found = [data for name, data in self._telegram.world.keep.all().items() if name.startswith("f:")]
+        found = [data for name, data in self._channel.world.keep.all().items() if name.startswith("f:")]
         return [each for data in found if (each := _read(data)) is not None]
 
     def _name(self, follow: Follow) -> str:
@@ -196,11 +196,11 @@ class Progress:
 
     async def _put(self, follow: Follow) -> None:
         self._shown.pop(self._name(follow), None)
-        await self._telegram.world.keep.put(self._name(follow), msgspec.json.encode(follow))
+        await self._channel.world.keep.put(self._name(follow), msgspec.json.encode(follow))
 
     def _still(self, follow: Follow) -> bool:
         """Nobody has spoken to it since: a newer turn goes by the same name, and must not end with this one."""
-        data = self._telegram.world.keep.get(self._name(follow))
+        data = self._channel.world.keep.get(self._name(follow))
         known = _read(data) if data is not None else None
         return known is not None and known.at == follow.at
 
@@ -209,7 +209,7 @@ class Progress:
             return
         self._shown.pop(self._name(follow), None)
         self._last.pop(self._name(follow), None)
-        await self._telegram.world.keep.put(self._name(follow), None)
+        await self._channel.world.keep.put(self._name(follow), None)
 
 
 def _read(data: bytes) -> Follow | None:

@@ -1,4 +1,4 @@
-"""What the Telegram channel remembers over restarts: who is paired, what messages are about, half-made answers.
+"""What a chat channel remembers over restarts: who is paired, what messages are about, half-made answers.
 
 Rule: a chat and a person are paired by a code that works once; whoever is not in this book is nobody. Codes are
 kept as hashes.
@@ -17,7 +17,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from yourcall.channels.channel import Keep
-from yourcall.channels.telegram.draft import Draft, key_of
+from yourcall.channels.chat.draft import Draft, key_of
+from yourcall.channels.chat.wire import Id
 
 T = TypeVar("T")
 
@@ -37,7 +38,7 @@ TIDY_EVERY = 200
 class Chat(Struct, frozen=True):
     """`mode`: the permission mode of sessions started from here; `current`: the session that plain words go to."""
 
-    id: int
+    id: Id
     title: str = ""
     private: bool = True
     forum: bool = False
@@ -61,9 +62,9 @@ class Placed(Struct, frozen=True):
 class Undone(Struct, frozen=True):
     """A message that asked for something whose end is not known yet."""
 
-    chat: int
-    message_id: int
-    thread: int = 0
+    chat: Id
+    message_id: Id
+    thread: Id = 0
 
 
 class _Begun(Struct, frozen=True):
@@ -98,7 +99,7 @@ class Memory:
         self._keep = keep
         self._clock = clock
         self._code = code_hash(code) if code.strip() else ""
-        self._wrong: dict[int, list[float]] = {}  # when each of them tried a wrong code
+        self._wrong: dict[Id, list[float]] = {}  # when each of them tried a wrong code
         self._placed = 0
 
     async def belongs_to(self, bot: str) -> None:
@@ -115,11 +116,11 @@ class Memory:
     def chats(self) -> dict[str, Chat]:
         return self._read("chats", dict[str, Chat]) or {}
 
-    def chat(self, target: str | int) -> Chat | None:
+    def chat(self, target: Id) -> Chat | None:
         chats = self.chats()
-        return chats.get(str(target)) or chats.get(str(self.number(f"moved:{target}")))
+        return chats.get(str(target)) or chats.get(str(self._id(f"moved:{target}")))
 
-    def sender(self, user_id: int) -> str | None:
+    def sender(self, user_id: Id) -> str | None:
         """The person's name, if paired."""
         return (self._read("senders", dict[str, str]) or {}).get(str(user_id))
 
@@ -134,7 +135,7 @@ class Memory:
         if chats.pop(person, None) is not None:
             await self._write("chats", chats)
 
-    async def pair(self, code: str, chat: Chat, user_id: int, name: str) -> str:
+    async def pair(self, code: str, chat: Chat, user_id: Id, name: str) -> str:
         """Empty if it worked; else why not."""
         now = self._clock()
         if self.tried_too_often(user_id):
@@ -154,12 +155,12 @@ class Memory:
         await self.put_chat(self.chat(chat.id) or chat)
         return ""
 
-    def tried_too_often(self, user_id: int) -> bool:
+    def tried_too_often(self, user_id: Id) -> bool:
         """Each for itself: a stranger who guesses must not keep out whoever has the right code."""
         lately = [at for at in self._wrong.get(user_id, ()) if at > self._clock() - TRIES_S]
         return len(lately) >= MOST_TRIES
 
-    def _count_wrong(self, user_id: int, now: float) -> None:
+    def _count_wrong(self, user_id: Id, now: float) -> None:
         if len(self._wrong) >= MOST_GUESSERS:
             self._wrong.pop(next(iter(self._wrong)))
         before = self._wrong.pop(user_id, [])
@@ -185,14 +186,14 @@ class Memory:
             senders.pop(target, None)
             await self._write("senders", senders)
 
-    async def move_chat(self, target: str, to: int) -> None:
+    async def move_chat(self, target: str, to: Id) -> None:
         """A group that became a supergroup has another id."""
         chats = self.chats()
         old = chats.pop(target, None)
         if old is not None:
             chats[str(to)] = replace(old, id=to)
             await self._write("chats", chats)
-            await self.put_number(f"moved:{target}", to)
+            await self._write(f"moved:{target}", to)
 
     # --- what each message is about ------------------------------------------------------------------------------
 
@@ -211,23 +212,23 @@ class Memory:
         found = self._read(f"k:{key}", _Named)
         return found.prompt if found else None
 
-    async def place(self, chat: str, message_id: int, placed: Placed) -> None:
+    async def place(self, chat: str, message_id: Id, placed: Placed) -> None:
         await self._write(f"m:{chat}:{message_id}", replace(placed, at=self._clock()))
         self._placed += 1
         if self._placed % TIDY_EVERY == 0:
             await self.tidy()
 
-    def placed(self, chat: str | int, message_id: int) -> Placed | None:
+    def placed(self, chat: Id, message_id: Id) -> Placed | None:
         return self._read(f"m:{chat}:{message_id}", Placed)
 
-    def draft(self, chat: str | int, prompt_id: str, offer: str) -> Draft:
+    def draft(self, chat: Id, prompt_id: str, offer: str) -> Draft:
         begun = self._read(f"d:{key_of(prompt_id)}:{chat}", _Begun)
         return begun.draft if begun is not None and begun.offer == offer else Draft()
 
-    async def put_draft(self, chat: str | int, prompt_id: str, draft: Draft, offer: str) -> None:
+    async def put_draft(self, chat: Id, prompt_id: str, draft: Draft, offer: str) -> None:
         await self._write(f"d:{key_of(prompt_id)}:{chat}", _Begun(offer, draft))
 
-    async def drop_draft(self, chat: str | int, prompt_id: str) -> None:
+    async def drop_draft(self, chat: Id, prompt_id: str) -> None:
         name = f"d:{key_of(prompt_id)}:{chat}"
         if self._keep.get(name) is not None:
             await self._keep.put(name, None)
@@ -240,8 +241,15 @@ class Memory:
             for name, _ in found[:-MOST_MESSAGES]:
                 await self._keep.put(name, None)
 
-    async def put_undone(self, number: int, undone: Undone | None) -> None:
+    async def put_undone(self, number: Id, undone: Undone | None) -> None:
         await self._keep.put(f"u:{number}", msgspec.json.encode(undone) if undone else None)
+
+    def doing(self) -> Id | None:
+        """The piece of news that was read last."""
+        return self._id("doing")
+
+    async def put_doing(self, number: Id) -> None:
+        await self._write("doing", number)
 
     async def take_undone(self) -> list[Undone]:
         names = [name for name in self._keep.all() if name.startswith("u:")]
@@ -257,6 +265,13 @@ class Memory:
 
     async def put_number(self, name: str, value: int | None) -> None:
         await self._keep.put(name, None if value is None else str(value).encode())
+
+    def _id(self, name: str) -> Id | None:
+        data = self._keep.get(name)
+        try:
+            return msgspec.json.decode(data, type=int | str) if data else None
+        except msgspec.DecodeError:
+            return None
 
     def _read(self, name: str, kind: type[T]) -> T | None:
         data = self._keep.get(name)

@@ -1,4 +1,4 @@
-"""What people say and tap in Telegram, and what it means: an answer, an instruction, a command, or nothing at all.
+"""What people say and tap in a chat, and what it means: an answer, an instruction, a command, or nothing at all.
 
 Rule: only a paired person in a paired chat is heard. A tap answers the very prompt it was shown with, as long as
 nothing about it has changed, and only after the message has stood for a second and a second after the person's
@@ -11,17 +11,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec.structs import replace
 
 from yourcall.agents.assess import unconfirmed
-from yourcall.channels.context import ChannelContext
-from yourcall.channels.telegram.api import Said
-from yourcall.channels.telegram.commands import COMMANDS, Commands
-from yourcall.channels.telegram.draft import (
+from yourcall.channels.chat.commands import Commands
+from yourcall.channels.chat.draft import (
     ALL,
     Press,
     answer_of,
@@ -33,21 +29,21 @@ from yourcall.channels.telegram.draft import (
     settles,
     written,
 )
-from yourcall.channels.telegram.files import FORWARDED, ONLY_WORDS, fetched, not_taken
-from yourcall.channels.telegram.memory import Chat, Placed, Undone
-from yourcall.channels.telegram.polling import poll
-from yourcall.channels.telegram.progress import BEGINNING, Progress
-from yourcall.channels.telegram.sessions import speak
-from yourcall.channels.telegram.tap_timing import AWAY, CHANGED
-from yourcall.channels.telegram.text import Span, clean
-from yourcall.channels.telegram.wire import Attached, ButtonTap, IncomingMessage, Me, RepliedTo, Update
+from yourcall.channels.chat.files import FORWARDED, ONLY_WORDS, kept
+from yourcall.channels.chat.memory import Chat, Placed, Undone
+from yourcall.channels.chat.progress import BEGINNING, Progress
+from yourcall.channels.chat.sessions import speak
+from yourcall.channels.chat.tap_timing import AWAY, CHANGED
+from yourcall.channels.chat.text import Span, clean
+from yourcall.channels.chat.wire import Attached, ButtonTap, Id, IncomingMessage, News, RepliedTo
+from yourcall.channels.context import ChannelContext
 from yourcall.core.prompt_version import digest_of
 from yourcall.core.redact import masked
 from yourcall.core.safety import too_late
 from yourcall.model.prompts import Answer, Prompt, Refused, Verdict
 
 if TYPE_CHECKING:
-    from yourcall.channels.telegram.channel import Telegram
+    from yourcall.channels.chat.channel import ChatChannel
 
 log = logging.getLogger(__name__)
 
@@ -63,41 +59,30 @@ RESTARTED = "I was restarted in the middle of this, and did not do it again. Say
 
 
 class Listener:
-    def __init__(self, telegram: Telegram, desk: ChannelContext) -> None:
-        self._telegram = telegram
+    def __init__(self, channel: ChatChannel, desk: ChannelContext) -> None:
+        self._channel = channel
         self._desk = desk
-        self._book = telegram.book
-        self._me = ""
-        self._strangers: set[int] = set()
+        self._book = channel.book
+        self._strangers: set[Id] = set()
         self._tasks: set[asyncio.Task[object]] = set()
-        self.progress = Progress(telegram, desk)
-        self._commands = Commands(telegram, desk, self.progress)
+        self.progress = Progress(channel, desk)
+        self._commands = Commands(channel, desk, self.progress)
 
     async def run(self) -> None:
-        if not self._telegram.has_token:
-            log.error("%s: %s", self._telegram.name, self._telegram.deaf)
+        if not self._channel.account:
+            log.error("%s: %s", self._channel.name, self._channel.deaf)
             await asyncio.Event().wait()
-        # A token begins with the bot's number, which is no secret.
-        await self._book.belongs_to(self._telegram.world.secrets["token"].partition(":")[0])
+        await self._book.belongs_to(self._channel.account)
         try:
-            if self._telegram.settings.progress:
+            if self._channel.progress:
                 self._spawn(self.progress.run())
             await self._book.tidy()
             await self._own_up()
-            await self._introduce()
-            await poll(self._telegram, self._do, self._failed)
+            await self._channel.read(self._do, self._failed)
         finally:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    async def _introduce(self) -> None:
-        me = await self._telegram.api.call("getMe", {})
-        if isinstance(me, Said):
-            with suppress(msgspec.DecodeError):
-                self._me = msgspec.json.decode(me.result, type=Me).username
-        told = [{"command": name, "description": words} for name, words in COMMANDS.items()]
-        await self._telegram.api.call("setMyCommands", {"commands": told})
 
     async def _own_up(self) -> None:
         """What was begun and not finished when we were stopped is told, never done again."""
@@ -107,7 +92,7 @@ class Listener:
                 self._tell(chat, undone.message_id, undone.thread, RESTARTED)
 
     async def _begin(
-        self, number: int, chat: Chat, message_id: int, thread: int, work: Coroutine[Any, Any, object]
+        self, number: Id, chat: Chat, message_id: Id, thread: Id, work: Coroutine[Any, Any, object]
     ) -> None:
         """Work that takes its time: the next update does not wait for it."""
 
@@ -125,33 +110,31 @@ class Listener:
 
     # --- reading -------------------------------------------------------------------------------------------------
 
-    async def _do(self, update: Update) -> None:
-        if update.callback_query is not None:
-            await self._tap(update.update_id, update.callback_query)
-        elif update.message is not None:
+    async def _do(self, news: News) -> None:
+        if isinstance(news, ButtonTap):
+            await self._tap(news)
+        else:
             # A tap done twice is one answer, by its id. An instruction done twice is two.
-            begun = self._book.number("doing") == update.update_id
-            await self._book.put_number("doing", update.update_id)
-            await self._hear(update.update_id, update.message, begun)
+            begun = self._book.doing() == news.number
+            await self._book.put_doing(news.number)
+            await self._hear(news, begun)
 
-    def _failed(self, update: Update) -> None:
+    def _failed(self, news: News) -> None:
         """Whoever is heard here is told: it said that it is being sent."""
-        tapped, heard = update.callback_query, update.message
-        where, sender = (tapped.message, tapped.sender) if tapped else (heard, heard.sender if heard else None)
-        chat = self._book.chat(where.chat.id) if where else None
-        if where is not None and chat is not None and sender is not None and self._book.sender(sender.id):
-            self._tell(chat, where.message_id, where.message_thread_id if where.is_topic_message else 0, FAILED)
+        chat = self._book.chat(news.place.id) if news.place else None
+        if chat is not None and self._book.sender(news.sender.id):
+            self._tell(chat, news.message, news.thread, FAILED)
 
     # --- taps ----------------------------------------------------------------------------------------------------
 
-    async def _tap(self, number: int, tapped: ButtonTap) -> None:
-        where = tapped.message
-        chat = self._book.chat(where.chat.id) if where else None
+    async def _tap(self, tapped: ButtonTap) -> None:
+        number, message_id = tapped.number, tapped.message
+        chat = self._book.chat(tapped.place.id) if tapped.place else None
         by = self._book.sender(tapped.sender.id)
-        if where is None or chat is None or by is None:
+        if chat is None or by is None:
             self._toast(tapped, "You are not paired with this bot.", alert=True)
             return
-        press, still = read_press(tapped.data), self._telegram.still
+        press, still = read_press(tapped.data), self._channel.still
         hasty = still.hasty(chat.id, tapped.sender.id, press, number)
         prompt_id = self._book.prompt_of(press.prompt) if press else None
         if press is None or prompt_id is None:
@@ -166,34 +149,34 @@ class Listener:
         if row is None or late is not None:
             self._toast(tapped, _sentence(late.detail if late else ""), alert=True)
             if row is not None:
-                self._spawn(self._telegram.catch_up(chat, where.message_id, row))
+                self._spawn(self._channel.catch_up(chat, message_id, row))
             return
-        if not self._telegram.seal(chat).fits(press):
+        if not self._channel.seal(chat).fits(press):
             self._toast(tapped, "This button is too old. Look at the message again.", alert=True)
-            self._show(chat, where.message_id, row)
+            self._show(chat, message_id, row)
             return
         if offer_key(digest_of(row)) != press.offer:
             self._toast(tapped, "What is asked has changed since. Read it again.", alert=True)
-            async with self._telegram.sending(chat):  # what is being sent may be this very message
-                self._telegram.renew(chat, where.message_id, row)
+            async with self._channel.sending(chat):  # what is being sent may be this very message
+                self._channel.renew(chat, message_id, row)
             await self._book.drop_draft(chat.id, row.id)
-            self._show(chat, where.message_id, row)
+            self._show(chat, message_id, row)
             return
-        if still.face(chat.id, where.message_id) is None:
-            async with self._telegram.sending(chat):
+        if still.face(chat.id, message_id) is None:
+            async with self._channel.sending(chat):
                 pass  # it is being sent, and then known since when it stands; or its sending was never heard of
-        early = still.too_early(chat.id, where.message_id, press) or hasty
+        early = still.too_early(chat.id, message_id, press) or hasty
         if early:
             self._toast(tapped, early)
             if early == AWAY:  # a toast for a tap of long ago is shown to nobody
-                self._tell(chat, where.message_id, 0, AWAY)
+                self._tell(chat, message_id, 0, AWAY)
             elif early == CHANGED:
-                self._show(chat, where.message_id, row)
+                self._show(chat, message_id, row)
             return
-        await self._pressed(number, tapped, chat, where.message_id, row, press, by)
+        await self._pressed(number, tapped, chat, message_id, row, press, by)
 
     async def _pressed(
-        self, number: int, tapped: ButtonTap, chat: Chat, message_id: int, row: Prompt, press: Press, by: str
+        self, number: Id, tapped: ButtonTap, chat: Chat, message_id: Id, row: Prompt, press: Press, by: str
     ) -> None:
         draft = self._book.draft(chat.id, row.id, press.offer)
         if not as_shown(draft, press):
@@ -223,17 +206,17 @@ class Listener:
 
     async def _answer(
         self,
-        number: int,
+        number: Id,
         chat: Chat,
-        message_id: int,
+        message_id: Id,
         row: Prompt,
         by: str,
         choices: dict[str, tuple[str, ...]],
         texts: dict[str, str],
         sure: bool = False,
-        thread: int = 0,
+        thread: Id = 0,
     ) -> None:
-        name = self._telegram.name  # two bots may count alike
+        name = self._channel.name  # two bots may count alike
         answer = Answer(
             f"{name}{number}-{row.id}"[:64], by, name, choices, texts, sure=sure, author_certainty="chat account"
         )
@@ -246,137 +229,123 @@ class Listener:
         verdict, _ = await self._desk.loop.answer(row.id, answer, 0)
         if verdict.result in ("refused", "too_late", "unsure"):
             # It may repeat the agent's own words.
-            why = "" if self._telegram.world.titles_only else masked(verdict.detail)
+            why = "" if self._channel.world.titles_only else masked(verdict.detail)
             self._tell(chat, message_id, thread, "Not sent: ", why or "it was refused")
         elif goes_on:
             await self.progress.follow(chat, row.session_id, thread, mark)
 
     # --- words ---------------------------------------------------------------------------------------------------
 
-    async def _hear(self, number: int, heard: IncomingMessage, begun: bool) -> None:
-        sender, where = heard.sender, heard.chat
-        if sender is None or sender.is_bot or heard.sender_chat is not None:
-            return
-        heard = replace(heard, text=heard.text or heard.caption)
-        name, _, rest = heard.text.partition(" ") if heard.text.startswith("/") else ("", "", "")
-        command, _, addressed = name.split("\n")[0].removeprefix("/").partition("@")
-        if addressed and not self._me:
-            await self._introduce()  # there was no network when we began
-        if addressed and addressed.lower() != self._me.lower():
-            return
-        chat, by = self._book.chat(where.id), self._book.sender(sender.id)
-        thread = heard.message_thread_id if heard.is_topic_message else 0
+    async def _hear(self, heard: IncomingMessage, begun: bool) -> None:
+        number, where = heard.number, heard.place
+        command, _, rest = heard.text.partition(" ") if heard.text.startswith("/") else ("", "", "")
+        command = command.split("\n")[0].removeprefix("/")
+        chat, by = self._book.chat(where.id), self._book.sender(heard.sender.id)
         if command in ("pair", "start") and (chat is None or by is None):
-            await self._pair(heard, rest.strip(), thread)
+            await self._pair(heard, rest.strip())
             return
-        if command == "invite" and chat is None and by is not None and where.type == "private":
+        if command == "invite" and chat is None and by is not None and where.private:
             chat = Chat(where.id)  # paired in a group: a code is only given in private
-            await self._begin(
-                number, chat, heard.message_id, 0, self._commands.run(command, "", chat, by, heard.message_id, 0)
-            )
+            work = self._commands.run(command, "", chat, by, heard.message, 0)
+            await self._begin(number, chat, heard.message, 0, work)
             return
         if chat is None or by is None:
             await self._stranger(heard)
             return
-        await self._telegram.note_forum(chat, where.is_forum)
-        file = heard.document or (heard.photo[-1] if heard.photo else None)
+        await self._channel.note_forum(chat, where.forum)
         # In a group people speak to each other, too; and in a topic, all of it is a reply to the topic's first.
-        replied = heard.reply_to_message
+        replied = heard.reply_to
         ours = chat.private or (replied is not None and await self._replied(chat, replied) is not None)
         if not ours and not command:
             return
-        if bytes(heard.forward_origin):
-            self._tell(chat, heard.message_id, thread, FORWARDED)
+        if heard.forwarded:
+            self._tell(chat, heard.message, heard.thread, FORWARDED)
             return
-        if not file and not heard.text:
-            if not_taken(heard):
-                self._tell(chat, heard.message_id, thread, ONLY_WORDS)
+        if heard.file is None and not heard.text:
+            if heard.unreadable:
+                self._tell(chat, heard.message, heard.thread, ONLY_WORDS)
             return
         if begun:
-            self._tell(chat, heard.message_id, thread, RESTARTED)
+            self._tell(chat, heard.message, heard.thread, RESTARTED)
             return
-        if self._telegram.world.clock() - heard.date > STALE_S:
+        if self._channel.world.clock() - heard.at > STALE_S:
             words = "This came while yourcall was away. Say it again if it still holds."
-            self._tell(chat, heard.message_id, thread, words)
+            self._tell(chat, heard.message, heard.thread, words)
             return
-        if file is not None:
-            work = self._with_file(number, heard, file, chat, by, thread)
-            await self._begin(number, chat, heard.message_id, thread, work)
+        if heard.file is not None:
+            work = self._with_file(heard, heard.file, chat, by)
+            await self._begin(number, chat, heard.message, heard.thread, work)
             return
-        await self._act(number, heard, chat, by, thread)
+        await self._act(number, heard, chat, by)
 
-    async def _act(self, number: int, heard: IncomingMessage, chat: Chat, by: str, thread: int) -> None:
+    async def _act(self, number: Id, heard: IncomingMessage, chat: Chat, by: str) -> None:
+        thread = heard.thread
         name = heard.text.partition(" ")[0] if heard.text.startswith("/") else ""
-        command = name.split("\n")[0].removeprefix("/").partition("@")[0]
+        command = name.split("\n")[0].removeprefix("/")
         if command:
             said = heard.text.removeprefix(name.split("\n")[0]).strip()
             # Starting a session takes a minute; taps must not wait for it.
-            work = self._commands.run(command.lower(), said, chat, by, heard.message_id, thread)
-            await self._begin(number, chat, heard.message_id, thread, work)
+            work = self._commands.run(command.lower(), said, chat, by, heard.message, thread)
+            await self._begin(number, chat, heard.message, thread, work)
             return
-        await self._words(number, heard, chat, by, thread)
+        await self._words(number, heard, chat, by)
 
-    async def _with_file(
-        self, number: int, heard: IncomingMessage, file: Attached, chat: Chat, by: str, thread: int
-    ) -> None:
+    async def _with_file(self, heard: IncomingMessage, file: Attached, chat: Chat, by: str) -> None:
         """A picture or a file, with its words: it is stored, and the agent is told where."""
-        if heard.media_group_id and not heard.text:
-            self._tell(chat, heard.message_id, thread, "Not taken: send further pictures one by one, with words.")
+        thread = heard.thread
+        if heard.album and not heard.text:
+            self._tell(chat, heard.message, thread, "Not taken: send further pictures one by one, with words.")
             return
-        kept = await fetched(self._telegram.api, self._desk.uploads, file)
-        if isinstance(kept, Refused):
-            self._tell(chat, heard.message_id, thread, "Not taken: ", kept.reason)
+        path = await kept(self._channel.fetch, self._desk.uploads, file)
+        if isinstance(path, Refused):
+            self._tell(chat, heard.message, thread, "Not taken: ", path.reason)
             return
-        words = f"{heard.text}\n\nThe file for this:\n{kept}".strip()
-        # Below zero: this work has the number itself, and what follows from it is another.
-        await self._act(-number, replace(heard, text=words), chat, by, thread)
+        words = f"{heard.text}\n\nThe file for this:\n{path}".strip()
+        # Another name: this work has the number itself, and what follows from it is another.
+        await self._act(f"{heard.number}f", replace(heard, text=words), chat, by)
 
-    async def _words(self, number: int, heard: IncomingMessage, chat: Chat, by: str, thread: int) -> None:
-        replied = heard.reply_to_message
+    async def _words(self, number: Id, heard: IncomingMessage, chat: Chat, by: str) -> None:
+        replied, thread = heard.reply_to, heard.thread
         placed = await self._replied(chat, replied) if replied else None
         if placed is None and chat.current and chat.private:
             placed = Placed(session=chat.current)
         if placed is None:
             if chat.private:
                 hint = "Reply to a message of mine to answer it, or say /steer and what to do. All commands: /help"
-                self._tell(chat, heard.message_id, thread, hint)
+                self._tell(chat, heard.message, thread, hint)
             return
         if len(placed.prompts) > 1:
             hint = "Several sessions are in that message. Speak to one of them with /steer; /list shows them."
-            self._tell(chat, heard.message_id, thread, hint)
+            self._tell(chat, heard.message, thread, hint)
             return
         row = self._desk.loop.store.prompt(placed.prompts[0]) if placed.prompts else None
         if row is not None and row.state == "open" and replied is not None:
-            await self._reply(number, heard, chat, by, row, thread)
+            await self._reply(number, heard, replied.message, chat, by, row)
             return
         late = too_late(row) if row is not None and row.kind not in ("ready", "problem") else None
         if late is not None and replied is not None:
             # Meant for that prompt: typed to the agent, a yes would be an answer to something else.
             words = "Not sent (to speak to the session, say /steer): "
-            self._tell(chat, heard.message_id, thread, words, late.detail)
+            self._tell(chat, heard.message, thread, words, late.detail)
             return
         work = self._say_to(placed.session, heard, chat, by, thread)
-        await self._begin(number, chat, heard.message_id, thread, work)
+        await self._begin(number, chat, heard.message, thread, work)
 
     async def _replied(self, chat: Chat, replied: RepliedTo) -> Placed | None:
         """What the message is about that is replied to; if its sending was never heard of, its buttons tell."""
-        placed = self._book.placed(chat.id, replied.message_id)
+        placed = self._book.placed(chat.id, replied.message)
         if placed is None:
-            async with self._telegram.sending(chat):
-                placed = self._book.placed(chat.id, replied.message_id)
-        keys = [
-            key for row in (replied.reply_markup.inline_keyboard if replied.reply_markup else []) for key in row
-        ]
-        press = next((found for key in keys if (found := read_press(key.callback_data))), None)
+            async with self._channel.sending(chat):
+                placed = self._book.placed(chat.id, replied.message)
+        press = next((found for data in replied.buttons if (found := read_press(data))), None)
         prompt_id = self._book.prompt_of(press.prompt) if press and placed is None else None
         return Placed((prompt_id,)) if prompt_id else placed
 
     async def _reply(
-        self, number: int, heard: IncomingMessage, chat: Chat, by: str, row: Prompt, thread: int
+        self, number: Id, heard: IncomingMessage, message_id: Id, chat: Chat, by: str, row: Prompt
     ) -> None:
         """Words to a prompt that waits: they answer it, or go along with the button that will be pressed."""
-        assert heard.reply_to_message is not None
-        message_id = heard.reply_to_message.message_id
+        thread = heard.thread
         offer = offer_key(digest_of(row))
         draft = self._book.draft(chat.id, row.id, offer)
         after = written(row, draft, heard.text) if row.answerable and row.questions else None
@@ -386,71 +355,67 @@ class Listener:
                 if row.answerable
                 else "It can only be answered at the desk."
             )
-            self._tell(chat, heard.message_id, thread, why)
+            self._tell(chat, heard.message, thread, why)
             return
         decides = any(o.effect not in ("choose", "reply") for q in row.questions for o in q.options)
         if len(row.questions) == 1 and not decides and not paged(row):
             texts = {row.questions[0].id: heard.text}
-            await self._answer(number, chat, heard.message_id, row, by, {}, texts, thread=thread)
+            await self._answer(number, chat, heard.message, row, by, {}, texts, thread=thread)
             return
         await self._book.put_draft(chat.id, row.id, after, offer)
         self._show(chat, message_id, row)
         words = "Saved. It is sent with the button you press." if decides else "Saved. Now go on, or press Submit."
         self._tell(chat, message_id, thread, words)
 
-    async def _say_to(self, session_id: str, heard: IncomingMessage, chat: Chat, by: str, thread: int) -> None:
+    async def _say_to(self, session_id: str, heard: IncomingMessage, chat: Chat, by: str, thread: Id) -> None:
         mark = await self.progress.mark(session_id)
-        verdict, session = await speak(self._desk, session_id, heard.text, by, self._telegram.name)
+        verdict, session = await speak(self._desk, session_id, heard.text, by, self._channel.name)
         if session is not None and verdict.result not in ("refused", "unsure"):
             await self.progress.follow(chat, session.id, thread, mark)
             return
         why = masked(verdict.detail) or "the session is not there"
-        self._tell(chat, heard.message_id, thread, "Not said: ", why)
+        self._tell(chat, heard.message, thread, "Not said: ", why)
 
     # --- pairing -------------------------------------------------------------------------------------------------
 
-    async def _pair(self, heard: IncomingMessage, code: str, thread: int) -> None:
-        assert heard.sender is not None
+    async def _pair(self, heard: IncomingMessage, code: str) -> None:
         if not code:
             await self._stranger(heard)
             return
-        where = heard.chat
-        chat = Chat(where.id, clean(where.title)[:80], where.type == "private", where.is_forum)
-        name = " ".join(clean(heard.sender.first_name).split())[:40] or "somebody"
+        where = heard.place
+        chat = Chat(where.id, clean(where.title)[:80], where.private, where.forum)
+        name = " ".join(clean(heard.sender.name).split())[:40] or "somebody"
         wrong = await self._book.pair(code, chat, heard.sender.id, name)
         words = wrong or "Paired. What waits for you is told here from now on. All commands: /help"
         if wrong and self._book.tried_too_often(heard.sender.id) and where.id in self._strangers:
             return  # it was said; whoever goes on guessing must not use up what the bot may send
         if wrong and len(self._strangers) < MOST_STRANGERS:
             self._strangers.add(where.id)
-        self._tell(chat, heard.message_id, thread, words)
+        self._tell(chat, heard.message, heard.thread, words)
         self._desk.wake()
 
     async def _stranger(self, heard: IncomingMessage) -> None:
         """Told once, and only in private: a group's chatter is none of our business."""
-        if heard.chat.type != "private" or heard.chat.id in self._strangers:
+        if not heard.place.private or heard.place.id in self._strangers:
             return
         if len(self._strangers) < MOST_STRANGERS:
-            self._strangers.add(heard.chat.id)
+            self._strangers.add(heard.place.id)
             words = "This bot is private. If it is yours, send /pair and the code you were given at the machine."
-            self._tell(Chat(heard.chat.id), heard.message_id, 0, words)
+            self._tell(Chat(heard.place.id), heard.message, 0, words)
 
     # --- small things --------------------------------------------------------------------------------------------
 
-    def _tell(self, chat: Chat, reply_to: int, thread: int, words: str, theirs: str = "") -> None:
+    def _tell(self, chat: Chat, reply_to: Id, thread: Id, words: str, theirs: str = "") -> None:
         """Our words to a person, and behind them somebody else's. Nothing waits for it."""
-        self._spawn(self._telegram.reply(chat, [Span(words), Span(theirs, "code")], reply_to, thread))
+        self._spawn(self._channel.reply(chat, [Span(words), Span(theirs, "code")], reply_to, thread))
 
     def _toast(self, tapped: ButtonTap, words: str, alert: bool = False) -> None:
-        """The spinner on the button ends at once. Whether that gets through decides nothing."""
-        fields: dict[str, Any] = {"callback_query_id": tapped.id}
-        if words:
-            fields |= {"text": words[:200], "show_alert": alert}
-        self._spawn(self._telegram.api.call("answerCallbackQuery", fields))
+        """The button shows that it was heard at once. Whether that gets through decides nothing."""
+        self._spawn(self._channel.toast(tapped, words[:200], alert))
 
-    def _show(self, chat: Chat, message_id: int, row: Prompt) -> None:
-        shown = self._telegram.notice_at(str(chat.id), message_id, row)
-        self._spawn(self._telegram.show(chat, message_id, shown))
+    def _show(self, chat: Chat, message_id: Id, row: Prompt) -> None:
+        shown = self._channel.notice_at(str(chat.id), message_id, row)
+        self._spawn(self._channel.show(chat, message_id, shown))
 
     def _spawn(self, work: Coroutine[Any, Any, object]) -> None:
         task: asyncio.Task[object] = asyncio.create_task(work)
@@ -460,7 +425,7 @@ class Listener:
     def _done(self, task: asyncio.Task[object]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("%s: something failed: %s", self._telegram.name, type(error).__name__)
+            log.error("%s: something failed: %s", self._channel.name, type(error).__name__)
 
 
 def _sentence(words: str) -> str:

@@ -1,0 +1,1 @@
+"""What every chat has in common: prompts with buttons, answers, words, commands, pairing."""
