@@ -1,6 +1,6 @@
 # Every target sets up what it needs from nothing, and is quick the second time. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help run demo web test check format bench soak screenshots clean
+.PHONY: help run demo web test check format bench soak fuzz screenshots clean
 BIN := .venv/bin
 # What the tests drive, besides the agents.
 TEST_PROGRAMS := tmux npm chromium git zsh dash busybox rg nginx groff
@@ -64,6 +64,10 @@ soak: .venv/.made ## the long races and the wide version matrix (half an hour)
 	@tools/need.sh $(TEST_PROGRAMS) caddy sshd certutil
 	@$(BIN)/python tools/fetch_clis.py claude codex gemini copilot claude-agent-acp codex-acp opencode qwen kilo
 	YOURCALL_SOAK=1 YOURCALL_REQUIRE_REAL=1 $(BIN)/pytest -m soak
+
+fuzz: .venv/.made ## 100,000 generated commands: real shells run what a rule allows of them (COMMANDS= and SEED=)
+	@tools/need.sh git zsh dash busybox rg
+	nice -n 19 $(BIN)/python tests/machine/shell_walk.py $(if $(COMMANDS),--commands $(COMMANDS)) $(if $(SEED),--seed $(SEED))
 
 screenshots: .venv/.made ## take the pictures of the phone app in README and docs anew: needs tmux, npm, chromium
 	@tools/need.sh tmux npm chromium

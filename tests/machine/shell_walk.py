@@ -3,18 +3,25 @@
 
 The rule it keeps: nothing runs that the verdict did not allow, and no word that is generated names a place outside of
 the sandbox. A program that is not a plain reader is a stub which writes down that it was run.
+
+`make fuzz` walks over 100,000 of them and prints what it counted.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import random
 import shlex
 import shutil
 import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -38,6 +45,8 @@ READING = '[reading]\ndo = "allow"\neffect = "read"\n[no-secrets]\ndo = "deny"\n
 WRITING = READING + '[writing]\ndo = "allow"\neffect = ["read", "write_inside"]\n'
 TESTING = READING + '[tests]\ndo = "allow"\ncommand = ["make test", "just check", "npm test"]\n'
 RULES = {"reading": READING, "writing": WRITING, "testing": TESTING}
+
+NEEDED = ("bash", "zsh", "dash", "busybox", "git", "rg")
 
 # Real programs: they read, or write where they are told, and the sandbox is compared with what it was.
 REAL = words_of(
@@ -419,3 +428,61 @@ def trespass(rules: str, ran: Ran, world: World) -> str:
         if rules != "writing" or not inside:
             return f"it changed {path}"
     return ""
+
+
+@dataclass
+class Count:
+    """What a walk has tried so far."""
+
+    commands: int = 0
+    allowed: int = 0
+    runs: Counter[str] = field(default_factory=Counter[str])
+    wrong: int = 0
+
+    def __str__(self) -> str:
+        runs = ", ".join(f"{shell} {many:,}" for shell, many in sorted(self.runs.items()))
+        return (
+            f"{self.commands:,} commands, {self.allowed:,} allowed, {self.runs.total():,} runs ({runs}), "
+            f"{self.wrong} did what the verdict did not name"
+        )
+
+
+def walk(world: World, seed: int, many: int, count: Count) -> Iterator[str]:
+    """Run what is allowed of so many commands, and tell what did more than the verdict named."""
+    shells = [name for name, words in SHELLS.items() if shutil.which(words[0])]
+    for number, (rules, command) in zip(range(many), Walk(seed).commands(), strict=False):
+        count.commands += 1
+        if not world.allowed(rules, command):
+            continue
+        count.allowed += 1
+        plain = [list(PLAIN_SHELLS)[number % 2]] if world.allowed(rules, command, any_shell=True) else []
+        for shell in (shells[number % 2], shells[2 + number % 2], *plain):
+            count.runs[shell] += 1
+            wrong = trespass(rules, world.run(shell, command), world)
+            if wrong:
+                count.wrong += 1
+                yield f"{wrong}, with the rules for {rules}, in {shell} (seed {seed}, {number}):\n{command}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Run generated commands that a rule allows in real shells.")
+    parser.add_argument("--commands", type=int, default=100_000)
+    parser.add_argument(
+        "--seed", type=int, default=int(time.time()), help="its first; each 1,000 commands have another"
+    )
+    args = parser.parse_args()
+    missing = [name for name in NEEDED if not shutil.which(name)]
+    if missing:
+        sys.exit(f"needs {', '.join(missing)}")
+    count, began = Count(), time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="yourcall-fuzz-") as folder:
+        world = World(Path(folder))
+        for number in range(-(-args.commands // 1_000)):
+            for wrong in walk(world, args.seed + number, min(1_000, args.commands - count.commands), count):
+                print(wrong, flush=True)
+            print(f"seed {args.seed + number}, {time.monotonic() - began:.0f} s: {count}", flush=True)
+    return 1 if count.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
