@@ -237,6 +237,9 @@ def test_replies_are_what_the_document_says(house: House) -> None:
         ("POST", "/api/channels/test", "/api/channels/test", {"wait": -1}, 400),
         ("POST", "/api/channels/reload", "/api/channels/reload", None, 404),
         ("POST", "/api/channels/unpair", "/api/channels/unpair", {"name": "x"}, 404),
+        ("GET", "/api/lock", "/api/lock", None, 404),
+        ("POST", "/api/lock", "/api/lock", {}, 404),
+        ("POST", "/api/unlock", "/api/unlock", None, 404),
         ("POST", "/api/may/{what}", "/api/may/pause", None, 200),
         ("POST", "/api/shutdown", "/api/shutdown", None, 202),
     ]

@@ -416,6 +416,7 @@ def test_status_counts_what_waits(house: House) -> None:
             "prompts": {"answering": 1, "open": 1},
             "sessions": 1,
             "paused": False,
+            "locked": False,
             "head": {"place": head.place, "hash": head.hash},
         }
 

@@ -36,6 +36,8 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "rules": ("rules", "command", "What may be answered without you: list, test, add, remove."),
         "pause": ("pause", "pause", "Pause all rules: every prompt waits for you."),
         "resume": ("pause", "resume", "Let rules decide again."),
+        "lock": ("lock", "lock", "Emergency: stop everything that is done through yourcall."),
+        "unlock": ("lock", "unlock", "End the lock."),
     },
     "Sessions and devices": {
         "sessions": ("sessions", "command", "List the agents' sessions."),

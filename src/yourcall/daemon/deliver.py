@@ -36,7 +36,10 @@ class Delivery:
         carriers: Mapping[str, Carrier],
         agents: Mapping[str, Agent],
         release: Callable[[str], None],
+        barred: Callable[[Answer], Refused | None] = lambda _: None,
     ) -> None:
+        """`barred`: why this answer may not go out any more; it may have waited for its hook, or for a restart."""
+        self._barred = barred
         self._events, self._carriers, self._agents, self._release = events, carriers, agents, release
         self.tasks = Tasks()
 
@@ -48,7 +51,7 @@ class Delivery:
         if prompt is None or prompt.state != "answering" or prompt.answer != command.answer:
             return  # it ended, or changed hands, while the fact was being written
         try:
-            work = self._carry(prompt, command.answer)
+            work = self._barred(command.answer) or self._carry(prompt, command.answer)
         except Exception as error:
             self.tasks.spawn(self._lost(prompt, error))
             return

@@ -9,6 +9,7 @@ import asyncio
 import logging
 import time
 from collections import Counter
+from collections.abc import Callable
 
 from msgspec.structs import replace
 
@@ -29,7 +30,7 @@ from yourcall.links.screen.watcher import ScreenWatcher
 from yourcall.links.stdio.launch import OWNED
 from yourcall.links.stdio.sessions import StdioSessions
 from yourcall.model.events import AnyEvent, HolderLost, PromptRaised, SessionEnded, SessionSeen
-from yourcall.model.prompts import Prompt
+from yourcall.model.prompts import Prompt, Refused
 from yourcall.model.sessions import Session
 
 log = logging.getLogger(__name__)
@@ -59,6 +60,7 @@ class HookIntake:
         self._calls, self._screens, self._speaker, self._started = calls, screens, speaker, started
         informing = frozenset(name for name, agent in AGENTS.items() if not agent.holds)
         self.hooks = Hooks(self, informing)
+        self.barred: Callable[[], Refused | None] = lambda: None  # why no request may be held now
         # By the process of an agent whose large payload is being read: its later calls wait for that.
         self._reading: dict[str, asyncio.Lock] = {}
         self._readers: Counter[str] = Counter()
@@ -225,6 +227,8 @@ class HookIntake:
 
     def _may_hold(self, prompt: Prompt, call: HookCall) -> bool:
         """Two kinds of request show no dialog while they are held: only while nobody is at the desk."""
+        if self.barred() is not None:
+            return False  # nobody could answer it through us: its own dialog is there
         if prompt.link == "speech":
             return self._speaker.reaches(prompt.session_id)
         if "headless" in call.env:

@@ -20,7 +20,7 @@ from yourcall.core.safety import ALLOWING, LONGEST_INPUT, chosen
 from yourcall.core.state import State, Step
 from yourcall.core.verdicts import final, verdict_of
 from yourcall.model.events import AnswerGiven, AnyCommand, AnyEvent, PromptDismissed, PromptRaised
-from yourcall.model.prompts import Answer, Prompt, Verdict
+from yourcall.model.prompts import Answer, Prompt, Refused, Verdict
 from yourcall.model.sessions import TERMINALS
 from yourcall.store.facts import Encoded, encode
 from yourcall.store.problem import StoreProblem
@@ -126,6 +126,7 @@ class Loop:
         self._perform = perform
         self._turnstile = Turnstile()
         self._failed = failed
+        self.barred: Callable[[Prompt, Answer], Refused | None] = lambda _prompt, _answer: None
         prompts, sessions = store.live()
         self.state.take(Step(prompts=tuple(prompts), sessions=tuple(sessions)))
 
@@ -204,6 +205,12 @@ class Loop:
         if unconfirmed is not None:
             return unconfirmed, self.prompt(prompt_id)
         async with self.subscribe(None) as changes:
+            # Asked right before the answer is taken, with no await in between: what was revoked or changed a
+            # moment ago counts.
+            prompt = self.prompt(prompt_id)
+            barred = self.barred(prompt, answer) if prompt is not None else None
+            if barred is not None:
+                return Verdict("refused", barred.reason), prompt
             done = await self.post(AnswerGiven(time.time(), prompt_id, answer))
             verdict = done.verdict or Verdict("refused", "There is no such prompt.")
             prompt = self.prompt(prompt_id)

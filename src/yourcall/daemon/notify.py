@@ -320,6 +320,14 @@ class Notifier:
             return Refused(f"{len(meant)} people are called that; give the number: {listed}.")
         return Refused(f"Nobody is paired with {name}." if not people else f"Say who: {listed}.")
 
+    async def unpair_all(self, by: str) -> None:
+        """Nobody is heard in any chat any more, until they are paired again."""
+        with self._settings.changing():
+            for channel in [each for each in self._channels if isinstance(each, Paired)]:
+                for person in list(channel.people()):
+                    await channel.unpair(person)
+            self._settings.compare_people(by)
+
     def _tried(self, prompt_id: str) -> None:
         if prompt_id in self._tests:
             self._tests[prompt_id].set()

@@ -167,13 +167,15 @@ async def _serve(
     changes = Changes(
         lambda session, before, file: talks.page(session, "", before=before, after=None, file=file, limit=500)
     )
-    voice = Sender(daemon.speaker, daemon.steered, daemon.started, daemon.lodgers)
+    voice = Sender(daemon.speaker, daemon.steered, daemon.started, daemon.lodgers, daemon.barred)
     presence = Presence(lambda: daemon.loop.state.sessions.values(), daemon.tmux)
     # A phone cannot follow a link to this machine's own loopback.
     reached = public_url or ("" if bind in ("127.0.0.1", "::1", "localhost") else url)
     uploads = Uploads(home / "uploads")
     desk = ChannelContext(daemon.loop, voice, daemon.started, daemon.rules, talks, uploads)
     telling = Notifier(home, daemon.loop, store, config, presence, desk, reached, settings=daemon.settings)
+    lockdown = daemon.lockdown_of(devices)
+    lockdown.close += [devices.close_pairing, telling.unpair_all]
     mirror, workspaces = Mirror(daemon.tmux), Workspaces(home)
     tools = Tools(
         daemon.loop, talks, voice, daemon.started, mirror, workspaces, set(), daemon.lodgers, daemon.ties
@@ -193,6 +195,7 @@ async def _serve(
         uploads=uploads,
         rules=daemon.rules,
         ties=daemon.ties,
+        lockdown=lockdown,
         changes=changes,
         search=Search(home / "search.db", store),
         talk_search=ConversationSearch(home / "search-conversations.db", store, talks),
@@ -207,6 +210,7 @@ async def _serve(
         listeners += more
     heart = heartbeat.Heartbeat(home)
     beating = asyncio.create_task(heart.run())
+    await lockdown.enforce()  # before anybody is served: it may have been locked while nothing ran
     await daemon.started.take_over()
     await daemon.upkeep.let_go_of_the_dead()
     daemon.ties.doubt_stored()
@@ -232,6 +236,7 @@ async def _serve(
             daemon.asks,
             daemon.ties,
             daemon.settings,
+            lockdown,
         )
         sweeping = [tasks.create_task(work.run()) for work in (*looks, *daemon.servers.values())]
         sweeping += [tasks.create_task(daemon.upkeep.run()), tasks.create_task(telling.run())]

@@ -96,6 +96,10 @@ class SettingsRecord:
         finally:
             self._changing -= 1
 
+    def state(self, area: str) -> str:
+        """How the area stood when a change of it was last recorded."""
+        return self._known.get(area, "")
+
     def note(self, event: SettingsChanged) -> object:
         """Record a change that was told to us; the next look finds nothing new."""
         self._known[event.area] = event.state

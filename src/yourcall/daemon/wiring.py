@@ -12,10 +12,12 @@ from functools import partial
 from pathlib import Path
 
 from yourcall.agents.registry import AGENTS, SCREENS, USUAL
+from yourcall.daemon import lockdown
 from yourcall.daemon.config import Config
 from yourcall.daemon.deliver import Carrier, Delivery, by_hook
 from yourcall.daemon.events import Events
 from yourcall.daemon.hook_intake import HookIntake
+from yourcall.daemon.lockdown import Lockdown
 from yourcall.daemon.loop import Loop
 from yourcall.daemon.rules.lazy_rules import LazyRules
 from yourcall.daemon.settings_record import SettingsRecord
@@ -39,8 +41,10 @@ from yourcall.links.screen.watcher import ScreenWatcher
 from yourcall.links.send import OfItsAgent, Steered
 from yourcall.links.stdio.records import Records
 from yourcall.links.stdio.sessions import Policy, StdioSessions
-from yourcall.model.prompts import Answer, Prompt
+from yourcall.model.events import HolderLost
+from yourcall.model.prompts import Answer, Prompt, Refused
 from yourcall.model.sessions import Session
+from yourcall.server.devices import Devices
 from yourcall.store.sqlite import Store
 from yourcall.system.peer import Supervisor
 from yourcall.system.sockets import short_folder
@@ -113,6 +117,7 @@ class Daemon:
             started=self.started,
         )
         self.hooks = self.intake.hooks
+        self.intake.barred = self.started.barred = self.barred
         carriers: dict[str, Carrier] = {
             "hook": by_hook(AGENTS, self.hooks),
             "screen": self._by_keys,
@@ -122,7 +127,8 @@ class Daemon:
             "socket": lambda prompt, answer, request: self.servers[prompt.agent].deliver(prompt, answer, request),
             "ask": lambda prompt, answer, _: self.asks.deliver(prompt, answer),
         }
-        self.delivery = Delivery(self.events, carriers, AGENTS, self.hooks.release)
+        self.loop.barred = lambda _prompt, _answer: self.barred()
+        self.delivery = Delivery(self.events, carriers, AGENTS, self.hooks.release, lambda _: self.barred())
         self.upkeep = Upkeep(
             self.loop,
             self.events,
@@ -133,6 +139,25 @@ class Daemon:
             calls=self.calls,
             records=self.records,
         )
+
+    def barred(self) -> Refused | None:
+        """Why nothing may be done through yourcall now."""
+        locked = self._home is not None and lockdown.read(self._home) is not None
+        return Refused(lockdown.WHY) if locked else None
+
+    def lockdown_of(self, devices: Devices) -> Lockdown:
+        """The emergency lock of this daemon. `devices`: those that it revokes."""
+
+        def held() -> list[str]:
+            waiting = self.loop.state.prompts.values()
+            return [each.id for each in waiting if each.link == "hook" and self.hooks.held(each.id)]
+
+        async def let_go(event: HolderLost) -> None:
+            await self.events.post(event)
+            self.hooks.release(event.prompt_id)
+
+        store, was_locked = self.loop.store, self.settings.state("lock") != ""
+        return Lockdown(store.path.parent, store, devices.revoke, held, let_go, was_locked)
 
     def _session(self, session_id: str) -> Session | None:
         return self.loop.state.sessions.get(session_id) or self.loop.store.session(session_id)

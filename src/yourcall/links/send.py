@@ -5,7 +5,7 @@ Rule: decides by the session's link and by nothing else; whatever has none of it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from yourcall.links.private_tmux.sessions import PrivateSessions
@@ -41,14 +41,27 @@ class Sender:
     """`links`: by their kind, in the order in which they are preferred."""
 
     def __init__(
-        self, terminal: TextSender, links: Mapping[str, Steered], pipes: StdioSessions, private: PrivateSessions
+        self,
+        terminal: TextSender,
+        links: Mapping[str, Steered],
+        pipes: StdioSessions,
+        private: PrivateSessions,
+        barred: Callable[[], Refused | None] = lambda: None,
     ) -> None:
+        """`barred`: why nobody may speak to any session now. Stopping is always allowed."""
         self._terminal, self._links, self._pipes, self._private = terminal, links, pipes, private
+        self._barred = barred
 
     async def send(self, session: Session, text: str, as_command: bool) -> Verdict:
+        barred = self._barred()
+        if barred is not None:
+            return Verdict("refused", barred.reason)
         return await self._way(session).send(session, text, as_command)
 
     async def press(self, session: Session, key: str) -> Verdict:
+        barred = self._barred()
+        if barred is not None:
+            return Verdict("refused", barred.reason)
         if self._way(session) is not self._terminal:
             return Verdict("refused", "This session is not reached by keys: there are none to press.")
         return await self._terminal.press(session, key)

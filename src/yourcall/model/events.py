@@ -195,7 +195,7 @@ class SettingsChanged(Event, frozen=True):
     people and holds no secret. `state`: how the area stands after it, where that can be compared later.
     """
 
-    area: Literal["devices", "rules", "pause", "channels", "people"]
+    area: Literal["devices", "rules", "pause", "channels", "people", "lock"]
     what: str
     about: str
     by: str

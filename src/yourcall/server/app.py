@@ -33,6 +33,7 @@ from yourcall.server.ports import (
     Changes,
     Conversations,
     ConversationSearch,
+    Lockdown,
     Mirror,
     Notifications,
     Prompts,
@@ -95,16 +96,17 @@ def make_app(
     changes: Changes | None = None,
     search: Search | None = None,
     talk_search: ConversationSearch | None = None,
+    lockdown: Lockdown | None = None,
 ) -> ASGIApp:
     """`devices` must be the same object for both apps: a code is made on one and used on the other."""
 
     def endpoint(route: Route) -> Endpoint:
         async def run(request: Request) -> Response:
-            no = _not_allowed(route, request)
+            no = _not_allowed(route, request) or _locked_out(lockdown, request.scope[CALLER], route)
             if no is not None:
                 return no.response()
             given = (conversations, voice, starting, told, asks, mirror, uploads, rules, ties, changes, search)
-            call = Call(desk, devices, stop, request, *given, talk_search)
+            call = Call(desk, devices, stop, request, *given, talk_search, lockdown)
             done = await peers.refusal(ties, call.caller, route.method, route.path) or await route.run(call)
             if isinstance(done, Refusal):
                 return done.response()
@@ -121,9 +123,9 @@ def make_app(
             *(StarletteRoute(route.path, endpoint(route), methods=[route.method]) for route in offered),
             *(StarletteRoute(path, serve, methods=["GET"]) for path, serve in pages.items()),
             WebSocketRoute(LIVE, _scoped("read", live(desk, devices, conversations, rules))),
-            WebSocketRoute(INTERACTIVE, _scoped("read", feed.feed(desk, devices, ties))),
+            WebSocketRoute(INTERACTIVE, _scoped("read", feed.feed(desk, devices, ties), lockdown)),
             *(
-                WebSocketRoute(path, _scoped("read", rpc(rpc_tools, devices)))
+                WebSocketRoute(path, _scoped("read", rpc(rpc_tools, devices), lockdown))
                 for path in (RPC, RPC_TOO)
                 if rpc_tools is not None
             ),
@@ -157,11 +159,30 @@ def _not_allowed(route: Route, request: Request) -> Refusal | None:
     return None if route.key == "nobody" or itself else not_allowed(caller, route.scope or "admin")
 
 
+# Kept apart from a 403: whoever gets it need not ask for a scope.
+_LOCKED = Refusal(423, "yourcall is locked. To unlock it, at the machine: yourcall unlock")
+
+
+def _locked_out(lockdown: Lockdown | None, caller: Caller, route: Route | None = None) -> Refusal | None:
+    """While yourcall is locked, the machine's own commands and the kept device may look; nobody else comes in.
+
+    The device is refused by its id here, so it is out before anybody has come to revoke it.
+    """
+    locked = lockdown.now if lockdown is not None else None
+    if locked is None:
+        return None
+    looks = route is not None and (route.method == "GET" or route.while_locked)
+    return None if looks and (caller.via == "socket" or caller.device_id == locked.keep != "") else _LOCKED
+
+
 def _scoped(
-    scope: Scope, endpoint: Callable[[WebSocket], Awaitable[None]]
+    scope: Scope, endpoint: Callable[[WebSocket], Awaitable[None]], lockdown: Lockdown | None = None
 ) -> Callable[[WebSocket], Awaitable[None]]:
+    """`lockdown`: nobody opens it while that is on, for it changes things."""
+
     async def run(socket: WebSocket) -> None:
-        no = not_allowed(socket.scope[CALLER], scope)
+        caller: Caller = socket.scope[CALLER]
+        no = not_allowed(caller, scope) or _locked_out(lockdown, caller)
         if no is not None:
             await refuse(no, socket.scope, socket.receive, socket.send)
             return

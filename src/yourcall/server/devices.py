@@ -137,6 +137,10 @@ class Devices:
             self._cut(device_id)
         return done
 
+    async def close_pairing(self, _by: str) -> None:
+        """Nobody gets in with the code that is shown somewhere."""
+        self.pairing.close()
+
     def revoked(self, device_id: str) -> bool:
         """Was it revoked in this run? If its feed was cut and it was not, it may come back at once."""
         return device_id in self._revoked

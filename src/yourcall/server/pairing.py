@@ -61,6 +61,10 @@ class Pairing:
         self._wrong = 0
         return self._code
 
+    def close(self) -> None:
+        """The code that is open, if one is, is void."""
+        self._code = None
+
     def use(self, typed: str, peer: str = "") -> Wrong | Slow | None:
         """None when the code was right; it is used up then. `peer`: the address it came from."""
         now = self._clock()

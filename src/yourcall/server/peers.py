@@ -38,6 +38,8 @@ _WHAT = (
     ("/api/rules", "change rules"),
     ("/api/pause", "pause rules"),
     ("/api/resume", "let rules decide again"),
+    ("/api/lock", "lock yourcall"),
+    ("/api/unlock", "unlock yourcall"),
     ("/api/devices", "add, name or revoke devices"),
     ("/api/pair", "pair a device"),
     ("/api/shutdown", "stop yourcall"),

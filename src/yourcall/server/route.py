@@ -19,6 +19,7 @@ from yourcall.server.ports import (
     Changes,
     Conversations,
     ConversationSearch,
+    Lockdown,
     Mirror,
     Notifications,
     Prompts,
@@ -61,6 +62,7 @@ class Call(Struct, frozen=True):
     changes: Changes | None = None
     search: Search | None = None
     talk_search: ConversationSearch | None = None
+    lockdown: Lockdown | None = None
 
     @property
     def caller(self) -> Caller:
@@ -87,6 +89,7 @@ class Route(Struct, frozen=True):
     """`says`: what it replies with, by status. A route with the key `local` exists on the Unix socket only.
 
     `scope`: what the caller must be allowed; empty only where anybody comes in. `own`: each may do it to itself.
+    `while_locked`: it changes something, and is done all the same while yourcall is locked.
     """
 
     method: Literal["GET", "POST", "DELETE"]
@@ -100,6 +103,7 @@ class Route(Struct, frozen=True):
     key: Literal["device", "local", "nobody"] = "device"
     scope: Scope | Literal[""] = ""
     own: bool = False
+    while_locked: bool = False
 
 
 async def body(request: Request, kind: type[T]) -> T | Refusal:

@@ -392,11 +392,41 @@ class SettingsLine(Struct, frozen=True):
 
     number: int
     at: float
-    area: Literal["devices", "rules", "pause", "channels", "people"]
+    area: Literal["devices", "rules", "pause", "channels", "people", "lock"]
     what: str
     about: str
     by: str
     detail: str
+
+
+class LockRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """`since`: from when on to tell what happened; a day ago, unless said. `keep`: do not revoke the device that
+    asks for it."""
+
+    since: float | None = None
+    keep: bool = True
+
+
+class HappenedView(Struct, frozen=True):
+    """`what` was done, to what it was `about`, and how its author is known."""
+
+    at: float
+    what: str
+    about: str
+    by: str
+    how: str
+    prompt_id: str
+
+
+class LockView(Struct, frozen=True):
+    """`happened` since then, the oldest first; `all`: that is all of it, not only the latest."""
+
+    locked: bool
+    at: float
+    by: str
+    since: float
+    happened: tuple[HappenedView, ...]
+    all: bool
 
 
 class Status(Struct, frozen=True):
@@ -408,6 +438,7 @@ class Status(Struct, frozen=True):
     prompts: dict[str, int]
     sessions: int
     paused: bool = False
+    locked: bool = False
     head: HeadView | None = None
 
 

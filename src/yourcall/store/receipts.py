@@ -53,6 +53,10 @@ def drop_taps(tx: Transaction, prompt_id: str) -> None:
     tx.db.execute("DELETE FROM taps WHERE prompt_id = ?", (prompt_id,))
 
 
+def drop_all_taps(tx: Transaction) -> None:
+    tx.db.execute("DELETE FROM taps")
+
+
 def remember(tx: Transaction, channel: str, key: str, value: bytes | None) -> None:
     if value is None:
         tx.db.execute("DELETE FROM channel_facts WHERE channel = ? AND key = ?", (channel, key))

@@ -358,6 +358,9 @@ class Store:
     async def drop_taps(self, prompt_id: str) -> None:
         await self._write(lambda tx: told.drop_taps(tx, prompt_id))
 
+    async def drop_all_taps(self) -> None:
+        await self._write(told.drop_all_taps)
+
     def remembered(self, channel: str) -> dict[str, bytes]:
         return dict(self._rows(told.FACTS, channel))
 

@@ -207,6 +207,16 @@ export interface GivenView {
   input: unknown | null;
 }
 
+/** `what` was done, to what it was `about`, and how its author is known. */
+export interface HappenedView {
+  at: number;
+  what: string;
+  about: string;
+  by: string;
+  how: string;
+  prompt_id: string;
+}
+
 /** One link of the chain over the record: its place, and the hash that seals everything up to it. */
 export interface HeadView {
   place: number;
@@ -258,6 +268,22 @@ export interface Link {
   kind: string;
   target: string;
   server: string;
+}
+
+/** `since`: from when on to tell what happened; a day ago, unless said. `keep`: do not revoke the device that asks for it. */
+export interface LockRequest {
+  since?: number | null;
+  keep?: boolean;
+}
+
+/** `happened` since then, the oldest first; `all`: that is all of it, not only the latest. */
+export interface LockView {
+  locked: boolean;
+  at: number;
+  by: string;
+  since: number;
+  happened: HappenedView[];
+  all: boolean;
 }
 
 /** Who answered what, when, after how many seconds, and what then happened. */
@@ -686,7 +712,7 @@ export interface SessionView {
 export interface SettingsLine {
   number: number;
   at: number;
-  area: "channels" | "devices" | "pause" | "people" | "rules";
+  area: "channels" | "devices" | "lock" | "pause" | "people" | "rules";
   what: string;
   about: string;
   by: string;
@@ -742,6 +768,7 @@ export interface Status {
   prompts: Record<string, number>;
   sessions: number;
   paused: boolean;
+  locked: boolean;
   head: HeadView | null;
 }
 

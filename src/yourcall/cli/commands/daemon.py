@@ -334,7 +334,11 @@ def _in_words(told: dict[str, Any], place: Instance) -> str:
         f" (pid {told.get('pid')}, since {ago(float(told.get('started_at') or 0))}).",
         f"Prompts: {prompts}. Sessions: {told.get('sessions', 0)}. Home: {place.home}",
     ]
-    if told.get("paused"):
+    if (place.home / "locked").exists():
+        lines.append(
+            style(f"LOCKED: nothing is done through yourcall. To unlock: {place.command('unlock')}", "red")
+        )
+    elif told.get("paused"):
         words = f"Rules are paused: everything waits. To let them decide: {place.command('resume')}"
         lines.append(style(words, "yellow"))
     if told.get("version") != __version__:

@@ -37,6 +37,8 @@ def resume(place: Instance) -> None:
     from yourcall.daemon.rules.files import Files
 
     may(place.home, "resume")
+    if (place.home / "locked").exists():
+        raise Problem(f"yourcall is locked, so no rule decides. First: {place.command('unlock')}")
     try:
         Files(place.home).resume()
     except OSError as error:

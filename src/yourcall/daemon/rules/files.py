@@ -29,6 +29,7 @@ BEFORE = "rules.toml.before"
 WRITTEN = "rules.toml.written"
 USED = "rules.toml.used"
 PAUSED = "paused"
+LOCKED = "locked"  # what daemon/lockdown.py writes
 # Thousands of rules fit into this; what is larger is not a list that somebody wrote.
 LARGEST = 1 << 20
 # Many editors empty a file and write it piece by piece. So long, what it restricted before goes on to count: by
@@ -259,8 +260,10 @@ class Files:
     # -- the brake
 
     def paused(self) -> Paused | None:
-        """Since when and by whom; a file that cannot be read pauses too."""
+        """Since when and by whom; a file that cannot be read pauses too, and so does the emergency lock."""
         path = self.home / PAUSED
+        if os.path.lexists(self.home / LOCKED):
+            return Paused(by="lock")
         try:
             return msgspec.json.decode(path.read_bytes(), type=Paused)
         except FileNotFoundError:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 FILE = "rules.toml"
 PAUSED = "paused"
+LOCKED = "locked"
 
 
 class RuleDecision(Struct, frozen=True):
@@ -51,7 +52,7 @@ class LazyRules:
 
     @property
     def paused(self) -> bool:
-        return (self._home / PAUSED).exists()
+        return (self._home / PAUSED).exists() or (self._home / LOCKED).exists()
 
     def desk(self) -> RuleViews:
         return self._desk

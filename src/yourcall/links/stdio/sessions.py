@@ -123,6 +123,7 @@ class StdioSessions:
         self._running: set[Running] = set()
         self._closing = False
         self._tasks: set[asyncio.Task[Any]] = set()
+        self.barred: Callable[[], Refused | None] = lambda: None  # why nothing may be started or changed now
         self.listeners: set[Callable[[str, bytes], None]] = set()  # who hears each line a session says, as it is
 
     # --- beginning and ending -------------------------------------------------------------------------------
@@ -192,7 +193,7 @@ class StdioSessions:
         """The program, its environment and the whole wish, if it may be started. `owned`: the secret of a session
         that we speak with."""
         wish = self._completed(wish, self._others.get(agent, self._policy))
-        wrong = self._objection(agent, headless, wish, remote)
+        wrong = self.barred() or self._objection(agent, headless, wish, remote)
         if wrong is not None:
             return wrong
         env = launch.prepared(await self._shell.environment(), api_billing=self._policy.api_billing, owned=owned)
@@ -407,7 +408,10 @@ class StdioSessions:
         self, session: Session, what: Literal["mode", "model"], value: str, *, remote: bool
     ) -> Verdict:
         """Another permission mode, or another model, from now on."""
-        if what == "mode" and (wrong := self._objection_to_mode(session.agent, value, remote)):
+        wrong = self.barred() or (
+            self._objection_to_mode(session.agent, value, remote) if what == "mode" else None
+        )
+        if wrong:
             return Verdict("refused", wrong.reason)
         return await self._ask(session, what, value)
 

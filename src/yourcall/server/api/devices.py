@@ -38,6 +38,8 @@ WITH_CODE = "a pairing code"
 _DONE_WITHOUT_US = {
     "pause": "pause rules",
     "resume": "let rules decide again",
+    "lock": "lock yourcall",
+    "unlock": "unlock yourcall",
     "stop": "stop yourcall",
     "channels": "change how people are told",
     "reach": "change how phones reach this machine",

@@ -170,7 +170,8 @@ async def status(call: Call) -> Reply | Refusal:
     waiting = {state: count for state, count in states.items() if state not in CLOSED}
     paused = call.rules is not None and call.rules.paused
     store = call.desk.store
-    return Reply(Status(__version__, store.last_seq, waiting, sessions, paused, head_view(store.head())))
+    locked = call.lockdown is not None and call.lockdown.now is not None
+    return Reply(Status(__version__, store.last_seq, waiting, sessions, paused, locked, head_view(store.head())))
 
 
 def find_prompt(store: Rows, name: str) -> Prompt | Refusal:
