@@ -13,7 +13,7 @@ import uvloop
 
 from kit.poll import until
 from kit.terminal import Ptys, Tmux
-from yourcall.agents.generic.screen import GENERIC_SCREEN
+from yourcall.agents.generic.agent import GENERIC_SCREEN
 from yourcall.links.foreground import in_front
 from yourcall.links.screen import typing
 from yourcall.links.screen.backlog import stopped, unread_answer, unread_keys

@@ -26,8 +26,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from yourcall.agents.claude.action import asked
 from yourcall.agents.claude.agent import CLAUDE
+from yourcall.agents.claude.requests import action_of
 from yourcall.daemon.rules.book import Rulebook
 from yourcall.model.action import Action
 from yourcall.model.prompts import Option, Prompt, Question, Tool
@@ -71,7 +71,7 @@ PLAIN_SHELLS = {"dash": ("dash", "-c"), "busybox": ("busybox", "sh", "-c")}
 
 
 def _unsaid(request: bytes) -> Action | None:
-    action = asked(request)
+    action = action_of(request)
     return None if action is None else replace(action, any_shell=True)
 
 

@@ -48,9 +48,9 @@ def test_nothing_that_a_stranger_sends_is_logged(shared: House, caplog: pytest.L
 
 
 def test_a_head_of_a_usual_size_and_many_requests_on_one_connection_are_served(shared: House) -> None:
-    with shared.http() as stranger:
+    with shared.http(shared.token()) as phone:
         for _ in range(2 * LARGEST_HEAD // 30_000 + 1):
-            assert stranger.get("/", headers={"X-More": "x" * 30_000}).status_code == 200
+            assert phone.get("/api/status", headers={"X-More": "x" * 30_000}).status_code == 200
 
 
 def test_whoever_says_nothing_is_let_go(shared: House, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,11 +66,11 @@ def test_whoever_says_nothing_is_let_go(shared: House, monkeypatch: pytest.Monke
 def test_a_request_that_takes_its_time_is_not_cut_off(shared: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit is for the head alone: a connection that was kept, and a feed that stays open, outlive it."""
     monkeypatch.setattr(listen, "HEAD_S", 0.2)
-    with shared.http() as stranger, socket.create_connection(("127.0.0.1", shared.port), 10) as silent:
-        assert stranger.get("/").status_code == 200
+    with shared.http(shared.token()) as phone, socket.create_connection(("127.0.0.1", shared.port), 10) as silent:
+        assert phone.get("/api/status").status_code == 200
         assert silent.recv(1) == b""  # by now the limit is over, for whoever it concerns
-        port = stranger.get("/").extensions["network_stream"].get_extra_info("client_addr")[1]
-        assert stranger.get("/").extensions["network_stream"].get_extra_info("client_addr")[1] == port
+        port = phone.get("/api/status").extensions["network_stream"].get_extra_info("client_addr")[1]
+        assert phone.get("/api/status").extensions["network_stream"].get_extra_info("client_addr")[1] == port
 
 
 async def asked_while_leaving(*, replies: bool) -> tuple[bytes, bool]:

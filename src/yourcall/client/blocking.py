@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from yourcall.agents.kit.ids import LETTERS
+from yourcall.agents.kit.prompts import LETTERS
 from yourcall.cli.views import Prompt, Result, Session
 from yourcall.client.wire import PATIENCE, Wire
 from yourcall.client.words import (

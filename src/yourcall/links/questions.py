@@ -16,7 +16,7 @@ import time
 from collections.abc import Coroutine
 from typing import Protocol
 
-from yourcall.agents.kit.ids import LETTERS
+from yourcall.agents.kit.prompts import LETTERS
 from yourcall.agents.script import requests
 from yourcall.agents.script.requests import LINK, Ask
 from yourcall.core.lifecycle import CLOSED

@@ -8,8 +8,8 @@ import pytest
 from acp_replay import DATA, Played, logged, play
 
 from yourcall.agents.acp import table
-from yourcall.agents.acp.action import asked
 from yourcall.agents.acp.agent import AGENTS as ACP
+from yourcall.agents.acp.requests import action_of
 from yourcall.model.action import Action
 
 ROWS = {row.name: row for row in table.ROWS}
@@ -78,7 +78,7 @@ def test_what_a_rule_may_know_is_exact_or_nothing() -> None:
     found: dict[str, list[Action]] = {}
     for log, name in LOGS.items():
         played = play(log, ROWS[name])
-        each = [asked(ROWS[name], played.bodies[p.request]) for p in played.asks if p.kind == "permission"]
+        each = [action_of(ROWS[name], played.bodies[p.request]) for p in played.asks if p.kind == "permission"]
         found.setdefault(name, []).extend(one for one in each if one is not None)
     for name in ("claude-agent-acp", "codex-acp", "opencode", "qwen"):
         # Where it comes as words, they begin with bash or zsh; as a text, nobody says which shell gets it.

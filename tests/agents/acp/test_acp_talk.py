@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yourcall.agents.acp import table
-from yourcall.agents.acp.action import asked
+from yourcall.agents.acp.requests import action_of
 from yourcall.agents.acp.table import OTHER, Row
 from yourcall.agents.session_spec import Child, StartOptions
 from yourcall.model.action import Action
@@ -447,17 +447,17 @@ def test_a_rule_is_not_told_a_command_that_runs_elsewhere() -> None:
     raw = {"command": "touch x", "directory": "sub"}
     played = working(QWEN)
     prompt = raises(played.hear(asks(tool={"rawInput": raw})))
-    assert asked(QWEN, played.bodies[prompt.request]) == Action("Bash")
+    assert action_of(QWEN, played.bodies[prompt.request]) == Action("Bash")
     raw = {"command": "touch x", "dangerouslyDisableSandbox": True}
     played = working(CLAUDE)
     prompt = raises(played.hear(asks(tool={"rawInput": raw})))
-    assert asked(CLAUDE, played.bodies[prompt.request]) == Action(
+    assert action_of(CLAUDE, played.bodies[prompt.request]) == Action(
         "Bash", "command", command="touch x", unboxed=True, any_shell=True
     )
     # An agent that nobody has looked at is not believed about anything.
     played = working()
     prompt = raises(played.hear(asks(tool={"rawInput": raw})))
-    assert asked(OTHER, played.bodies[prompt.request]) == Action("Bash")
+    assert action_of(OTHER, played.bodies[prompt.request]) == Action("Bash")
 
 
 # --- forms ----------------------------------------------------------------------------------------------------

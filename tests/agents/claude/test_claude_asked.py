@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from yourcall.agents.claude.action import asked
+from yourcall.agents.claude.requests import action_of
 from yourcall.model.action import Action
 
 
 def about(tool: str, **fields: object) -> Action | None:
-    return asked(json.dumps({"tool_name": tool, "tool_input": fields}).encode())
+    return action_of(json.dumps({"tool_name": tool, "tool_input": fields}).encode())
 
 
 def test_a_call_is_about_every_path_that_it_names() -> None:
@@ -74,5 +74,5 @@ def test_a_servers_tool_that_needs_no_words_is_one_all_the_same() -> None:
     assert about("mcp__db__drop_all") == Action("mcp__db__drop_all", "mcp", server="db")
     assert about("Bash") == Action("Bash")
     assert about("Write") == Action("Write", "write")
-    assert asked(b'{"tool_name": "mcp__db__drop_all", "tool_input": { }}') == about("mcp__db__drop_all")
-    assert asked(b'{"tool_name": "mcp__db__drop_all", "tool_input": [1]}') is None
+    assert action_of(b'{"tool_name": "mcp__db__drop_all", "tool_input": { }}') == about("mcp__db__drop_all")
+    assert action_of(b'{"tool_name": "mcp__db__drop_all", "tool_input": [1]}') is None

@@ -8,14 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from yourcall.agents.codex.action import asked
-from yourcall.agents.codex.requests import CHANGE, COMMAND, PERMISSIONS, Params, show
+from yourcall.agents.codex.requests import CHANGE, COMMAND, PERMISSIONS, Params, action_of, show
 from yourcall.model.action import Action
 
 
 def about(method: str, tool_name: str = "Bash", tool_input: Any = None, **params: Any) -> Action | None:
     kept = {"method": method, "params": params, "tool_name": tool_name, "tool_input": tool_input}
-    return asked(json.dumps(kept).encode())
+    return action_of(json.dumps(kept).encode())
 
 
 def test_a_command_is_what_the_shell_is_given() -> None:
@@ -52,7 +51,7 @@ def test_whatever_asks_for_more_is_nothing_that_a_class_allows(found: Action | N
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"[1]", b'{"method": 1}', b"\xff", b'{"method": "x", "params": 3}'])
 def test_what_cannot_be_read_is_about_nothing(data: bytes) -> None:
-    assert asked(data) is None or asked(data) == Action("x")
+    assert action_of(data) is None or action_of(data) == Action("x")
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yourcall.agents.assess import assessed
-from yourcall.agents.copilot.action import asked
 from yourcall.agents.copilot.discover import runs
 from yourcall.agents.copilot.live.conversation import CopilotConversation
+from yourcall.agents.copilot.requests import action_of
 from yourcall.agents.copilot.transcript import read_entry, read_line
 from yourcall.agents.session_spec import Output, PluginGreeting
 from yourcall.agents.sightings import Caller
@@ -266,7 +266,7 @@ def test_what_asks_for_more_than_it_shows_is_answered_by_no_rule_for_commands() 
     kinds: dict[str, str] = {}
     for name, each in EVERY.items():
         output = talk.hear(event(each), 2.0)
-        action = asked(output.bodies[prompt_of(output).request])
+        action = action_of(output.bodies[prompt_of(output).request])
         kinds[name] = action.kind if action else ""
     assert kinds["shell"] == "command"
     assert kinds["create"] == "write"
@@ -280,7 +280,7 @@ def test_every_file_of_a_change_is_told() -> None:
     talk, _ = joined()
     output = talk.hear(event(EVERY["files"]), 2.0)
     body = output.bodies[prompt_of(output).request]
-    action = asked(body)
+    action = action_of(body)
     assert action is not None
     assert action.paths == ("/p/a.py", "/p/b.py", "/p/new.py")
     assert action.deletes == ("/p/a.py",)

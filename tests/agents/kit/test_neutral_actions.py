@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from yourcall.agents.claude.action import TOOLS
-from yourcall.agents.codex.action import TOOLS as CODEX
+from yourcall.agents.claude.requests import TOOLS
+from yourcall.agents.codex.requests import TOOLS as CODEX
 from yourcall.agents.gemini.tools import TOOLS as GEMINI
 from yourcall.agents.kit.actions import action
 

@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yourcall.agents.joined import joined
-from yourcall.agents.opencode.action import asked
 from yourcall.agents.opencode.agent import AGENTS
 from yourcall.agents.opencode.app import KILO, OPENCODE
 from yourcall.agents.opencode.live.connection import PluginConversation
+from yourcall.agents.opencode.requests import action_of
 from yourcall.agents.registry import AGENTS as ALL
-from yourcall.agents.registry import USUAL
+from yourcall.agents.registry import USUAL, joined
 from yourcall.agents.session_spec import PluginGreeting
 from yourcall.agents.spec import Agent
 from yourcall.model.action import Action
@@ -89,7 +88,7 @@ def test_a_chain_of_sub_agents_without_end_asks_nothing() -> None:
 )
 def test_rules_believe_only_what_is_exact(permission: str, tool: str, fields: object, kind: str) -> None:
     kept = {"id": "per_1", "kind": "permission", "permission": permission, "tool_name": tool}
-    found = asked(json.dumps({**kept, "tool_input": fields}).encode())
+    found = action_of(json.dumps({**kept, "tool_input": fields}).encode())
     assert found is not None
     assert found.kind == kind
 

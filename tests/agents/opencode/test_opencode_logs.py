@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from opencode_replay import LOGS, Player, logged, played
 
-from yourcall.agents.opencode.action import asked
+from yourcall.agents.opencode.requests import action_of
 from yourcall.model.action import Action
 from yourcall.model.conversation import Action as Call
 from yourcall.model.conversation import AssistantText, UserMessage
@@ -93,13 +93,15 @@ def test_a_change_is_shown_whole(tmp_path: Path) -> None:
     (prompt,) = [p for p in player.prompts.values() if p.kind == "permission"]
     assert prompt.title == "Write hello.py"
     assert "+print('world')" in prompt.body
-    assert asked(player.bodies[prompt.request]) == Action("write", "write", paths=("/tmp/demo-shop/hello.py",))
+    assert action_of(player.bodies[prompt.request]) == Action("write", "write", paths=("/tmp/demo-shop/hello.py",))
 
 
 def test_a_command_is_known_to_rules_as_it_was_made(tmp_path: Path) -> None:
     player = played(tmp_path, "allow-once")
     (prompt,) = [p for p in player.prompts.values() if p.kind == "permission"]
-    assert asked(player.bodies[prompt.request]) == Action("bash", "command", command="touch a.txt", any_shell=True)
+    assert action_of(player.bodies[prompt.request]) == Action(
+        "bash", "command", command="touch a.txt", any_shell=True
+    )
 
 
 def test_a_loop_is_told_with_its_call(tmp_path: Path) -> None:
@@ -107,7 +109,7 @@ def test_a_loop_is_told_with_its_call(tmp_path: Path) -> None:
     loops = [p for p in player.prompts.values() if p.kind == "loop"]
     assert [p.title for p in loops] == ["The same call again: glob"]
     assert "*.nothing" in loops[0].body
-    assert asked(player.bodies[loops[0].request]) == Action("doom_loop")
+    assert action_of(player.bodies[loops[0].request]) == Action("doom_loop")
 
 
 def test_a_sub_agent_asks_in_the_persons_session(tmp_path: Path) -> None:

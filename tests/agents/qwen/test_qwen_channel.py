@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yourcall.agents.qwen.action import asked
 from yourcall.agents.qwen.live.channel import Channel
+from yourcall.agents.qwen.requests import action_of
 from yourcall.agents.session_spec import PluginGreeting
 from yourcall.agents.sightings import Caller
 from yourcall.model.events import AnyEvent, CallSettled, DialogClosed, PromptRaised, SessionSeen
@@ -181,6 +181,6 @@ def test_junk_means_nothing(junk: bytes) -> None:
 )
 def test_what_a_request_is_about(tool: str, given_input: dict[str, str], kind: str) -> None:
     body = msgspec.json.encode({"request_id": "r1", "tool_name": tool, "tool_input": given_input})
-    action = asked(body)
+    action = action_of(body)
     assert action is not None
     assert action.kind == kind

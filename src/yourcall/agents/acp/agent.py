@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from yourcall.agents.acp.action import TOOLS, asked
 from yourcall.agents.acp.live.session import headless
+from yourcall.agents.acp.requests import TOOLS, action_of
 from yourcall.agents.acp.table import OTHER, ROWS, Row
 from yourcall.agents.acp.transcript import conversation_of, read_entry
 from yourcall.agents.spec import Agent, Grade, HookReply, Reach
@@ -48,7 +48,7 @@ def _agent(row: Row) -> Agent:
         read_entry=read_entry,
         conversation_of=conversation_of,
         headless=headless(row),
-        action=partial(asked, row),
+        action=partial(action_of, row),
         tools=TOOLS,
         title=row.title if row.program else "ACP agent",
         grade=_grade(row),

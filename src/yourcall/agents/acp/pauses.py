@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from yourcall.agents.acp.requests import LINK
 from yourcall.agents.acp.table import Row
-from yourcall.agents.kit import brief
-from yourcall.agents.kit.ids import derived_id
+from yourcall.agents.kit import prompts
+from yourcall.agents.kit.prompts import derived_id
 from yourcall.model.prompts import Kind, Prompt, Question
 from yourcall.model.sessions import Session
 
@@ -35,14 +35,14 @@ def pause(session: Session, row: Row, key: str, reason: str, last: str, error: s
         title = "Ready for the first instruction"
     elif error:
         kind, mark = "problem", PROBLEM + "error"
-        title = brief.line(error, f"{row.title} stopped: an error")
-        body = brief.paragraphs(error, "Say `go on` to try again.")
+        title = prompts.line(error, f"{row.title} stopped: an error")
+        body = prompts.paragraphs(error, "Say `go on` to try again.")
     elif reason == "cancelled":
         body = "The turn was stopped."
     elif reason in PROBLEMS:
         kind, mark = "problem", PROBLEM + reason
         title, next_step = PROBLEMS[reason]
-        body = brief.paragraphs(last, next_step)
+        body = prompts.paragraphs(last, next_step)
     return Prompt(
         id=derived_id(session.id, "pause", key),
         kind=kind,
@@ -51,7 +51,7 @@ def pause(session: Session, row: Row, key: str, reason: str, last: str, error: s
         cwd=session.cwd,
         title=title,
         opened_at=at,
-        body=brief.cut(body),
+        body=prompts.cut(body),
         questions=(Question(NEXT, "What next?", free_text=True),),
         fingerprint=mark,
         permission_mode=session.permission_mode,

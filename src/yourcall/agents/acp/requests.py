@@ -17,9 +17,10 @@ from msgspec.structs import replace
 from yourcall.agents.acp import wording
 from yourcall.agents.acp.table import OTHER, Row
 from yourcall.agents.acp.wire import Call, Choice, Elicitation, Permission, decoded
-from yourcall.agents.kit import brief, forms
-from yourcall.agents.kit.ids import derived_id
+from yourcall.agents.kit import forms, prompts
+from yourcall.agents.kit.prompts import derived_id
 from yourcall.core.safety import chosen
+from yourcall.model.action import Action, CallKind
 from yourcall.model.events import PromptRaised
 from yourcall.model.prompts import Answer, Effect, Kind, Option, Outcome, Prompt, Question, Refused, Tool
 from yourcall.model.sessions import Session
@@ -112,7 +113,7 @@ def permission(row: Row, asked: Permission, call: Call, plan: str) -> RequestVie
         text = plan or wording.text_of(wording.fields_of(call.rawInput), "plan") or wording.said(call)
         unseen = "" if text else f"{row.title} does not show the plan itself here."
         question = Question(DECISION, "Approve this plan?", options)
-        body = brief.paragraphs(text, unseen, file)
+        body = prompts.paragraphs(text, unseen, file)
         return RequestView("plan", "Approve the plan?", body, (question,), call_id=call.toolCallId)
     return _tool(row, call, Question(DECISION, f"May {row.title} do this?", options))
 
@@ -129,12 +130,12 @@ def _tool(row: Row, call: Call, question: Question) -> RequestView:
     changed, fields = wording.changes(call), wording.fields_of(call.rawInput)
     shown = command or call.title or ""
     named = f"{tool}: {shown}" if shown and tool == wording.name_of(call, row.tool_ends) else shown
-    title = brief.line(named, f"{row.title} wants to use a tool")
+    title = prompts.line(named, f"{row.title} wants to use a tool")
     if changed:
-        body = brief.paragraphs(wording.diff(changed))
+        body = prompts.paragraphs(wording.diff(changed))
     else:
         raw = "" if command or not fields else wording.encoded(fields).decode("utf-8", "replace")
-        body = brief.paragraphs(
+        body = prompts.paragraphs(
             shown if shown != title or tool == "Bash" else "",
             why if why != shown else "",
             raw,
@@ -189,7 +190,7 @@ def _option(row: Row, choice: Choice, id: str) -> Option:
         case _:
             # The most that it could mean, so that nobody and no rule takes it for less.
             effect, does = "allow_always", "The agent does not say what this does."
-    return Option(id, brief.line(choice.name, id), effect, does)
+    return Option(id, prompts.line(choice.name, id), effect, does)
 
 
 # --- forms and questions --------------------------------------------------------------------------------------
@@ -200,25 +201,25 @@ def elicitation(row: Row, asked: Elicitation) -> RequestView | None:
     if asked.mode == "url":
         if not asked.url:
             return None
-        body = brief.paragraphs(message, f"Open this address, if you trust it:\n{asked.url}")
+        body = prompts.paragraphs(message, f"Open this address, if you trust it:\n{asked.url}")
         action = (forms.action(True, row.title),)
-        title = brief.line(message, "Open an address")
+        title = prompts.line(message, "Open an address")
         return RequestView("elicitation", title, body, action, form=asked.elicitationId or "")
     fields = forms.questions(bytes(asked.requestedSchema)) if asked.mode == "form" else None
     if fields is None:
         # There is no desk to send anybody to: what cannot be shown can at least be declined.
         action = forms.action(False, row.title)
         unfillable = replace(action, options=action.options[1:])
-        body = brief.paragraphs(message, "This form has a field that yourcall cannot ask for.")
+        body = prompts.paragraphs(message, "This form has a field that yourcall cannot ask for.")
         return RequestView(
-            "elicitation", brief.line(message, "A form"), body, (unfillable,), call_id=asked.toolCallId or ""
+            "elicitation", prompts.line(message, "A form"), body, (unfillable,), call_id=asked.toolCallId or ""
         )
     if asked.toolCallId and (questions := _merged(fields, message)):
-        title = brief.line(message, "A question")
+        title = prompts.line(message, "A question")
         return RequestView("question", title, "", questions, call_id=asked.toolCallId)
     action = forms.action(False, row.title)
     return RequestView(
-        "elicitation", brief.line(message, "A form"), brief.cut(message), (*fields, action),
+        "elicitation", prompts.line(message, "A form"), prompts.cut(message), (*fields, action),
         call_id=asked.toolCallId or "",
     )  # fmt: skip
 
@@ -291,3 +292,34 @@ def _own_words(prompt: Prompt, answer: Answer, schema: bytes) -> tuple[object, O
 def withdrawn_reply(method: str) -> object:
     """What a request is answered with that nobody will answer any more."""
     return CANCELLED if method == PERMISSION else {"action": "cancel"}
+
+
+# As `wording.tool_of` calls them.
+TOOLS: dict[str, CallKind] = {"Bash": "command", "Edit": "write", "MultiEdit": "write", "Write": "write"}
+
+
+def action_of(row: Row, request: bytes) -> Action | None:
+    """What the request would do, for the rules; None if it is not a request for a tool, or cannot be read.
+
+    Only an agent whose row says where the exact command stands is believed about a command; a title is for people.
+    What is not told exactly is `other`: no rule for commands or files allows it.
+    """
+    found = decoded(Request, request)
+    params = decoded(Permission, found.params) if found is not None and found.method == PERMISSION else None
+    if found is None or params is None:
+        return None
+    call = params.call
+    tool = found.tool_name or call.kind or "other"
+    if call.kind == "execute" and row.command:
+        command, fields = wording.command_of(call, row.command), wording.fields_of(call.rawInput)
+        where = fields.get(row.folder) if row.folder else None
+        if not command or (where and not (isinstance(where, str) and where.startswith("/"))):
+            return Action(tool)  # run in a folder that we do not know it means something else
+        unboxed = bool(row.unboxed and fields.get(row.unboxed))
+        spelled = isinstance(fields.get(row.command), str)  # the agent gives it to whatever shell it has
+        return Action(tool, "command", command=command, unboxed=unboxed, any_shell=spelled)
+    changed = tuple(part.path for part in wording.changes(call))
+    # Every place that it names must be one it changes: else it does more than it shows.
+    if call.kind == "edit" and row.command and changed and set(wording.paths(call)) == set(changed):
+        return Action(tool, "write", paths=changed)
+    return Action(tool)

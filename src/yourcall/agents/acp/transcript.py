@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from yourcall.agents.acp import wording
 from yourcall.agents.acp.table import Row
 from yourcall.agents.acp.wire import Call, Step
-from yourcall.agents.kit import brief
+from yourcall.agents.kit import prompts
 from yourcall.agents.session_spec import Speaking
 from yourcall.model.conversation import Action, ActionKind, AnyEntry, AssistantText, Notice, Thinking, UserMessage
 from yourcall.model.sessions import Session
@@ -155,7 +155,7 @@ def _started(call: Call, row: Row, at: float) -> Action:
         phase="started",
         call_id=call.toolCallId,
         tool=tool[:200],
-        title=brief.line(command or call.title or "", tool),
+        title=prompts.line(command or call.title or "", tool),
         detail="" if changes else why[:LONGEST],
         diff=wording.diff(changes)[:LONGEST],
         paths=wording.paths(call),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from yourcall.agents.claude import demo, doctor, managed, setup
-from yourcall.agents.claude.action import TOOLS, asked
 from yourcall.agents.claude.discover import FINDER
 from yourcall.agents.claude.hooks import (
     read_hook,
@@ -20,6 +19,7 @@ from yourcall.agents.claude.live.session import HEADLESS
 from yourcall.agents.claude.messages import read_message
 from yourcall.agents.claude.pictures import read_pictures
 from yourcall.agents.claude.reply import insist, plan
+from yourcall.agents.claude.requests import TOOLS, action_of
 from yourcall.agents.claude.screen.keys import CLAUDE_SCREEN
 from yourcall.agents.claude.transcript import conversation_of, read_entry
 from yourcall.agents.setup_spec import CONNECTED, Setup
@@ -92,7 +92,7 @@ CLAUDE = Agent(
     conversation_of,
     FINDER,
     HEADLESS,
-    action=asked,
+    action=action_of,
     tools=TOOLS,
     insist=insist,
     read_pictures=read_pictures,

@@ -23,7 +23,7 @@ from yourcall.agents.claude.wire import (
     SessionFile,
     TranscriptLine,
 )
-from yourcall.agents.kit.ids import derived_id
+from yourcall.agents.kit.prompts import derived_id
 from yourcall.agents.sightings import AgentStatus, CallResult, CallSeen, HookCall, HookResult
 from yourcall.core.identity import handed
 from yourcall.core.safety import chosen

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from yourcall.agents.codex import doctor, setup
-from yourcall.agents.codex.action import TOOLS, asked
 from yourcall.agents.codex.discover import OTHER_COMMANDS, command_of
 from yourcall.agents.codex.hooks import read_hook, rested
 from yourcall.agents.codex.live.connection import ServerConnection
 from yourcall.agents.codex.live.session import HEADLESS
 from yourcall.agents.codex.live.terminal_threads import CONTROL, FINDER
+from yourcall.agents.codex.requests import TOOLS, action_of
 from yourcall.agents.codex.rollout import read_line, settled
 from yourcall.agents.codex.screen.keys import CODEX_SCREEN
 from yourcall.agents.codex.transcript import conversation_of, read_entry, read_turn
@@ -104,7 +104,7 @@ CODEX = Agent(
     conversation_of,
     FINDER,
     HEADLESS,
-    action=asked,
+    action=action_of,
     tools=TOOLS,
     title="Codex",
     grade=_GRADE,

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from yourcall.agents.codex.call_marks import about, mark, squeezed
 from yourcall.agents.codex.screen.offer import LONGEST_TITLE, offer
-from yourcall.agents.kit.ids import derived_id
+from yourcall.agents.kit.prompts import derived_id
 from yourcall.agents.screen_spec import MatchedCall, Snapshot
 from yourcall.agents.sightings import AnnouncedCall, Ending, HookCall, HookResult
 from yourcall.model.events import PromptRaised, SessionEnded, SessionSeen

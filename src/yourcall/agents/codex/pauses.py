@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from yourcall.agents.codex.requests import AGENT
 from yourcall.agents.codex.wire import Item, Thread, Turn, decoded
-from yourcall.agents.kit import brief
-from yourcall.agents.kit.ids import derived_id
+from yourcall.agents.kit import prompts
+from yourcall.agents.kit.prompts import derived_id
 from yourcall.model.prompts import Kind, Option, Prompt, Question
 
 NEXT = "next"
@@ -40,8 +40,8 @@ def ended(thread: Thread, turn: Turn, last: Item, link: str, at: float) -> Promp
         failure = turn.error
         name = decoded(str, failure.codexErrorInfo) or "" if failure else ""
         known = PROBLEMS.get(name)
-        title = known[0] if known else brief.line(failure.message if failure else "", "Codex stopped: an error")
-        body = brief.paragraphs(failure.message if failure else "", known[1] if known else "")
+        title = known[0] if known else prompts.line(failure.message if failure else "", "Codex stopped: an error")
+        body = prompts.paragraphs(failure.message if failure else "", known[1] if known else "")
         mark = PROBLEM + name[:80]
     elif last.type == "plan" and link == "stdio":  # in a terminal Codex shows a dialog of its own
         kind, title, mark = "plan", "Approve the plan?", PLAN
@@ -58,7 +58,7 @@ def ended(thread: Thread, turn: Turn, last: Item, link: str, at: float) -> Promp
         cwd=thread.cwd,
         title=title,
         opened_at=at,
-        body=brief.cut(body),
+        body=prompts.cut(body),
         questions=questions,
         fingerprint=mark,
         turn_id=turn.id,

@@ -1,6 +1,6 @@
 """What Codex's app-server asks a person: each typed request as a prompt.
 
-Rule: every option here has its reply in plan.py and says what it will do; a request that cannot be asked
+Rule: every option here has its reply in `reply.py` and says what it does; a request that cannot be asked
 for as questions is shown, and is answered at the desk.
 """
 
@@ -14,9 +14,10 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from yourcall.agents.codex import wording
-from yourcall.agents.codex.wire import Id, Item, Thread, decoded
-from yourcall.agents.kit import brief, forms
-from yourcall.agents.kit.ids import derived_id
+from yourcall.agents.codex.wire import Change, Id, Item, Thread, decoded
+from yourcall.agents.kit import forms, prompts
+from yourcall.agents.kit.prompts import derived_id
+from yourcall.model.action import Action, CallKind
 from yourcall.model.events import PromptRaised
 from yourcall.model.prompts import Kind, Option, Prompt, Question, Tool
 
@@ -217,10 +218,13 @@ def _command(params: Params) -> RequestView:
     reached = params.networkApprovalContext
     extra = wording.permissions(params.additionalPermissions) if params.additionalPermissions else []
     if reached is not None:
-        title, verb = brief.line(f"Connect to {reached.host} ({reached.protocol})"), "Lets this connection through"
+        title, verb = (
+            prompts.line(f"Connect to {reached.host} ({reached.protocol})"),
+            "Lets this connection through",
+        )
     else:
-        title, verb = brief.line(command, "Run a command"), "Runs this one command"
-    body = brief.paragraphs(
+        title, verb = prompts.line(command, "Run a command"), "Runs this one command"
+    body = prompts.paragraphs(
         f"{reached.protocol}: {reached.host}" if reached else "",
         command,
         params.reason or "",
@@ -255,9 +259,9 @@ def _typed(params: Params) -> RequestView:
         *_no("input"),
     )
     question = Question(DECISION, "May Codex type this?", options, free_text=True)
-    body = brief.paragraphs(text, params.reason or "")
+    body = prompts.paragraphs(text, params.reason or "")
     given = {"input": text, "terminal": terminal, "cwd": params.cwd or ""}
-    title = brief.line(f"Type into {into}: {text}")
+    title = prompts.line(f"Type into {into}: {text}")
     return RequestView("permission", title, body, TYPING, given, (question,), params.approvalId or "")
 
 
@@ -283,7 +287,7 @@ def _offer(id: str, offer: Offer) -> Option | None:
             return None
         return Option(
             id,
-            f"Allow and don't ask again for {begins}"[: brief.LONGEST_TITLE],
+            f"Allow and don't ask again for {begins}"[: prompts.LONGEST_TITLE],
             "allow_always",
             f"Runs it, and writes a rule into Codex's rules/default.rules: every command that begins with {begins}"
             " runs without asking, from now on, in all your projects.",
@@ -293,10 +297,10 @@ def _offer(id: str, offer: Offer) -> Option | None:
     rule = offer.applyNetworkPolicyAmendment.network_policy_amendment
     if rule.action == "allow":
         does = f"Lets it through, and writes a rule: connections to {rule.host} are not asked for any more."
-        return Option(id, f"Always allow {rule.host}"[: brief.LONGEST_TITLE], "allow_always", does)
+        return Option(id, f"Always allow {rule.host}"[: prompts.LONGEST_TITLE], "allow_always", does)
     if rule.action == "deny":
         does = f"Refuses it, and writes a rule: connections to {rule.host} are refused from now on, unasked."
-        return Option(id, f"Never allow {rule.host}"[: brief.LONGEST_TITLE], "deny", does)
+        return Option(id, f"Never allow {rule.host}"[: prompts.LONGEST_TITLE], "deny", does)
     return None
 
 
@@ -312,7 +316,7 @@ def _no(what: str) -> tuple[Option, Option]:
 
 def _change(params: Params, item: Item) -> RequestView:
     wider = f"It asks to write under {params.grantRoot} until this session ends." if params.grantRoot else ""
-    body = brief.paragraphs(params.reason or "", wider, wording.diff(item.changes))
+    body = prompts.paragraphs(params.reason or "", wider, wording.diff(item.changes))
     options = (
         Option("allow", "Allow", "allow_once", "Makes these changes; the next ones are asked for again."),
         Option(
@@ -337,18 +341,18 @@ def _permissions(params: Params) -> RequestView:
         Option("deny", "Deny", "deny", "Grants nothing; Codex goes on without."),
     )
     question = Question(DECISION, "Grant these permissions?", options)
-    title = brief.line("More permissions: " + (", ".join(asked) or "unnamed"))
-    body = brief.paragraphs("\n".join(asked), params.reason or "")
+    title = prompts.line("More permissions: " + (", ".join(asked) or "unnamed"))
+    body = prompts.paragraphs("\n".join(asked), params.reason or "")
     given = {"permissions": asked, "reason": params.reason or ""}
     return RequestView("permission", title, body, "request_permissions", given, (question,), params.itemId)
 
 
 def _questions(params: Params) -> RequestView:
     asked = params.questions
-    title = brief.line(asked[0].question if asked else "", "A question")
+    title = prompts.line(asked[0].question if asked else "", "A question")
     if any(question.isSecret for question in asked):
         # What is typed here would be on record; a secret belongs into the terminal that asks for it.
-        body = brief.paragraphs(AT_THE_DESK, *(question.question for question in asked))
+        body = prompts.paragraphs(AT_THE_DESK, *(question.question for question in asked))
         return RequestView("question", title, body, call_id=params.itemId)
     questions = tuple(
         Question(
@@ -377,8 +381,8 @@ def _elicitation(params: Params, items: Mapping[str, Item]) -> RequestView:
     url = params.mode == "url"
     fields = () if url else forms.questions(bytes(params.requestedSchema)) if params.mode == "form" else None
     questions = () if fields is None else (*fields, forms.action(url, "Codex"))
-    title = brief.line(params.message, f"{params.serverName} asks something")
-    body = brief.paragraphs(params.message, params.url, f"Asked by the MCP server {params.serverName}.")
+    title = prompts.line(params.message, f"{params.serverName} asks something")
+    body = prompts.paragraphs(params.message, params.url, f"Asked by the MCP server {params.serverName}.")
     kind = "unknown" if fields is None else "elicitation"
     return RequestView(kind, title, body, questions=questions, call_id=call.id)
 
@@ -398,9 +402,9 @@ def _mcp_tool(params: Params, meta: Meta, call: Item) -> RequestView:
         does = f"Makes it; {name or 'this tool'} of {params.serverName} is never asked again, in any session."
         options.append(Option("always", "Allow always", "allow_always", does))
     options.append(Option("deny", "Deny", "deny", "Refuses this call; Codex goes on, with your words if any."))
-    body = brief.paragraphs(params.message, _spelt(given), meta.tool_description or "")
+    body = prompts.paragraphs(params.message, _spelt(given), meta.tool_description or "")
     question = Question(DECISION, "May Codex call this tool?", tuple(options), free_text=True)
-    title = brief.line(f"{name or 'a tool'} ({params.serverName})")
+    title = prompts.line(f"{name or 'a tool'} ({params.serverName})")
     tool = f"mcp__{params.serverName}__{name}" if name else f"mcp__{params.serverName}"
     return RequestView("permission", title, body, tool, Raw(given), (question,), call.id)
 
@@ -413,3 +417,42 @@ def _spelt(given: bytes) -> str:
 
 def _plain(value: object) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+TOOLS: dict[str, CallKind] = {"Bash": "command", "apply_patch": "write"}
+
+
+class _Changes(Struct, frozen=True):
+    changes: list[Change] = []
+
+
+def action_of(request: bytes) -> Action | None:
+    """What the request would do, for the rules.
+
+    A request for more than one command or one change (a folder for good, typing into a running command, further
+    permissions) is `other`, or leaves the sandbox: no rule for commands allows it.
+    """
+    found = decoded(Request, request)
+    params = decoded(Params, found.params) if found is not None else None
+    if found is None or params is None:
+        return None
+    if found.method == COMMAND and params.kind != "writeStdin":
+        reached = params.networkApprovalContext
+        if reached is not None:
+            return Action("Network", "fetch", hosts=(reached.host,) if reached.host else ())
+        command = wording.unwrapped(params.command or "")
+        more = params.additionalPermissions is not None
+        return Action(found.tool_name or "Bash", "command", command=command, unboxed=more) if command else None
+    if found.method == CHANGE and not params.grantRoot:
+        try:
+            changes = msgspec.json.decode(found.tool_input, type=_Changes).changes
+        except (ValueError, RecursionError):
+            return None
+        if not changes or not all(change.path for change in changes):
+            return None
+        # A file that is moved is written where it goes, and gone where it was.
+        moved = [change.kind.move_path for change in changes if change.kind.move_path]
+        gone = tuple(c.path for c in changes if c.kind.type == "delete" or c.kind.move_path)
+        paths = tuple(dict.fromkeys([*(change.path for change in changes), *moved]))
+        return Action(found.tool_name or "apply_patch", "write", paths=paths, deletes=gone)
+    return Action(found.tool_name or found.method)

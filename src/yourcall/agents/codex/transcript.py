@@ -15,7 +15,7 @@ from msgspec import Raw, Struct, field
 from msgspec.structs import replace
 
 from yourcall.agents.codex.wire import Part, decoded, time_of
-from yourcall.agents.kit.brief import cut, line
+from yourcall.agents.kit.prompts import cut, line
 from yourcall.agents.sightings import TurnMark
 from yourcall.model.conversation import (
     Action,

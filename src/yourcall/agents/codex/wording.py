@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from yourcall.agents.codex.wire import Change
-from yourcall.agents.kit import brief
+from yourcall.agents.kit import prompts
 
 
 class Place(Struct, frozen=True):
@@ -98,7 +98,7 @@ def changes_title(changes: Sequence[Change]) -> str:
         return "Change files"
     verb = {"add": "Add", "delete": "Delete"}.get(changes[0].kind.type, "Edit")
     more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
-    return brief.line(f"{verb} {changes[0].path}{more}")
+    return prompts.line(f"{verb} {changes[0].path}{more}")
 
 
 def permissions(asked: Permissions) -> list[str]:

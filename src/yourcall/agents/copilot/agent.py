@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from yourcall.agents.copilot import doctor, extension, setup
-from yourcall.agents.copilot.action import asked
 from yourcall.agents.copilot.discover import FINDER
 from yourcall.agents.copilot.live.conversation import CopilotConversation
-from yourcall.agents.copilot.requests import AGENT, TOOLS
+from yourcall.agents.copilot.requests import AGENT, TOOLS, action_of
 from yourcall.agents.copilot.screen.keys import COPILOT_SCREEN
 from yourcall.agents.copilot.transcript import conversation_of, read_entry, read_line, settled, transcript_of
 from yourcall.agents.session_spec import PluginSpec
@@ -55,7 +54,7 @@ COPILOT = Agent(
     read_entry=read_entry,
     conversation_of=conversation_of,
     finder=FINDER,
-    action=asked,
+    action=action_of,
     tools=TOOLS,
     grade=_GRADE,
     screen=COPILOT_SCREEN,

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from yourcall.agents.copilot.requests import AGENT, LINK
 from yourcall.agents.copilot.wire import Event, Failure, decoded, time_of
-from yourcall.agents.kit import brief
-from yourcall.agents.kit.ids import derived_id
+from yourcall.agents.kit import prompts
+from yourcall.agents.kit.prompts import derived_id
 from yourcall.model.prompts import Kind, Prompt, Question
 from yourcall.model.sessions import Session
 
@@ -24,8 +24,8 @@ def ended(session: Session, idle: Event, at: float) -> Prompt:
     failure = decoded(Failure, idle.failure.data) if idle.failure is not None else None
     if failure is not None:
         kind, mark = "problem", PROBLEM
-        title = brief.line(failure.message, "Copilot stopped: an error")
-        body = brief.paragraphs(failure.message, "Say `go on` to try again.")
+        title = prompts.line(failure.message, "Copilot stopped: an error")
+        body = prompts.paragraphs(failure.message, "Say `go on` to try again.")
     return Prompt(
         id=derived_id(AGENT, session.id, "pause", idle.id),
         kind=kind,
@@ -34,7 +34,7 @@ def ended(session: Session, idle: Event, at: float) -> Prompt:
         cwd=session.cwd,
         title=title,
         opened_at=time_of(idle.timestamp) or at,
-        body=brief.cut(body),
+        body=prompts.cut(body),
         questions=(Question(NEXT, "What next?", free_text=True),),
         fingerprint=mark,
         turn_id=idle.id,

@@ -7,15 +7,15 @@ shown, and answered at the desk. Words are the agent's and the model's own; noth
 from __future__ import annotations
 
 from hashlib import sha256
-from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Raw, Struct, field
 
 from yourcall.agents.copilot.wire import Asked, Event, FileText, Form, Permission, Plan, decoded, null, time_of
-from yourcall.agents.kit import brief, forms
-from yourcall.agents.kit.ids import derived_id
-from yourcall.model.action import CallKind
+from yourcall.agents.kit import forms, prompts
+from yourcall.agents.kit.actions import host_allowed, host_shown
+from yourcall.agents.kit.prompts import derived_id
+from yourcall.model.action import Action, CallKind
 from yourcall.model.events import PromptRaised
 from yourcall.model.prompts import Kind, Option, Prompt, Question, Tool
 from yourcall.model.sessions import Session
@@ -138,23 +138,23 @@ def permission(asked: Permission, *, rights: bool) -> RequestView:
     view = msgspec.structs.replace(_described(request, asked), cwd=folder if folder.startswith("/") else "")
     if not rights or not view.questions:
         why = NOT_KNOWN if rights else NO_RIGHTS
-        return msgspec.structs.replace(view, questions=(), body=brief.paragraphs(why, view.body))
+        return msgspec.structs.replace(view, questions=(), body=prompts.paragraphs(why, view.body))
     return view
 
 
 def _described(request: Asked, asked: Permission) -> RequestView:
-    command, host = command_behind(asked), host_of(request.url)
+    command, host = command_behind(asked), host_shown(request.url)
     behind = f"Asked for by this command:\n{command}" if command and request.kind != "commands" else ""
     match request.kind:
         case "commands":
-            title, tool = brief.line(request.fullCommandText, "Run a command"), "bash"
+            title, tool = prompts.line(request.fullCommandText, "Run a command"), "bash"
             given: dict[str, object] = {
                 "command": request.fullCommandText,
                 "description": request.intention or "",
                 "dangerouslyDisableSandbox": unboxed(request),
             }
             boxed = f"It asks to leave the sandbox. {request.requestSandboxBypassReason or ''}".strip()
-            body = brief.paragraphs(
+            body = prompts.paragraphs(
                 request.fullCommandText,
                 request.intention or "",
                 request.warning or "",
@@ -164,35 +164,35 @@ def _described(request: Asked, asked: Permission) -> RequestView:
         case "write":
             paths, _ = changed(request)
             more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-            title, tool = brief.line(f"Change {paths[0] if paths else request.fileName}{more}"), "write"
+            title, tool = prompts.line(f"Change {paths[0] if paths else request.fileName}{more}"), "write"
             given = _changes(request, paths)
-            body, what = brief.paragraphs(request.intention or "", request.diff), "Makes this one change"
+            body, what = prompts.paragraphs(request.intention or "", request.diff), "Makes this one change"
         case "read":
-            title, tool = brief.line(f"Read {request.resolvedPath or request.path}"), "read"
+            title, tool = prompts.line(f"Read {request.resolvedPath or request.path}"), "read"
             given = {"file_path": request.resolvedPath or request.path}
-            body, what = brief.paragraphs(request.intention or "", request.path), "Reads this once"
+            body, what = prompts.paragraphs(request.intention or "", request.path), "Reads this once"
         case "path":
             named = ", ".join(request.paths)
-            title, tool = brief.line(f"Use paths outside the project ({request.accessKind}): {named}"), "path"
+            title, tool = prompts.line(f"Use paths outside the project ({request.accessKind}): {named}"), "path"
             given = {"paths": request.paths, "access": request.accessKind, "command": command}
-            body, what = brief.paragraphs("\n".join(request.paths), behind), "Lets these paths be used this once"
+            body, what = prompts.paragraphs("\n".join(request.paths), behind), "Lets these paths be used this once"
         case "url":
-            title, tool = brief.line(f"Fetch {request.url}"), "url"
+            title, tool = prompts.line(f"Fetch {request.url}"), "url"
             given = {"url": request.url, "command": command, "redirectedFrom": request.redirectedFrom or ""}
-            body = brief.paragraphs(request.url, request.intention or "", behind)
+            body = prompts.paragraphs(request.url, request.intention or "", behind)
             what = f"Lets {host or 'this address'} be reached this once"
         case "mcp":
-            title = brief.line(f"{request.toolTitle or request.toolName} ({request.serverName})")
+            title = prompts.line(f"{request.toolTitle or request.toolName} ({request.serverName})")
             tool = f"mcp__{request.serverName}__{request.toolName}"
             given = _fields(request.args)
-            body, what = brief.paragraphs(_spelt(given)), "Makes this one call"
+            body, what = prompts.paragraphs(_spelt(given)), "Makes this one call"
         case "hook":
-            title, tool = brief.line(f"A hook wants you to decide on {request.toolName}"), "hook"
+            title, tool = prompts.line(f"A hook wants you to decide on {request.toolName}"), "hook"
             given = {"tool": request.toolName, "arguments": request.toolArgs}
-            body = brief.paragraphs(request.hookMessage or "", _spelt(_fields(request.toolArgs)))
+            body = prompts.paragraphs(request.hookMessage or "", _spelt(_fields(request.toolArgs)))
             what = "Lets this one call go on"
         case _:
-            title = brief.line(f"Copilot asks for a permission ({request.kind or 'of an unknown kind'})")
+            title = prompts.line(f"Copilot asks for a permission ({request.kind or 'of an unknown kind'})")
             return RequestView(
                 "permission", title, "", request.kind[:80] or "unknown", {"request": asked.promptRequest}
             )
@@ -262,13 +262,6 @@ def command_behind(asked: Permission) -> str:
     return command if isinstance(command, str) else ""
 
 
-def host_of(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""
-
-
 def _fields(raw: Raw) -> dict[str, object]:
     return decoded(dict[str, object], raw) or {}
 
@@ -288,16 +281,16 @@ def _form(form: Form) -> RequestView:
     server, url = form.elicitationSource or "", form.mode == "url"
     kind: Kind = "elicitation" if server or url else "question"
     fields = () if url else forms.questions(bytes(form.requestedSchema))
-    title = brief.line(form.message, f"{server or 'Copilot'} asks something")
+    title = prompts.line(form.message, f"{server or 'Copilot'} asks something")
     asked_by = f"Asked by the MCP server {server}." if server else ""
     if fields is None or not (fields or kind == "elicitation"):
-        body = brief.paragraphs(form.message, asked_by, "Answer it at the desk: yourcall cannot show this form.")
+        body = prompts.paragraphs(form.message, asked_by, "Answer it at the desk: yourcall cannot show this form.")
         return RequestView(kind, title, body)
     if kind == "question":
         # Each list of Copilot's own questions ends with a row for the person's own words.
         questions = tuple(msgspec.structs.replace(q, free_text=q.free_text or not _yes_no(q)) for q in fields)
         return RequestView(kind, title, form.message if len(fields) > 1 else "", questions=questions)
-    body = brief.paragraphs(form.message, form.url or "", asked_by)
+    body = prompts.paragraphs(form.message, form.url or "", asked_by)
     return RequestView(kind, title, body, questions=(*fields, forms.action(url, "Copilot")))
 
 
@@ -327,5 +320,31 @@ def _plan(plan: Plan) -> RequestView:
     revise = Option("revise", "Keep planning", "deny", "Copilot stays in plan mode and gets your words.")
     question = Question(DECISION, "Approve this plan?", (*options, revise), free_text=True)
     return RequestView(
-        "plan", "Approve the plan?", brief.paragraphs(plan.planContent or plan.summary), questions=(question,)
+        "plan", "Approve the plan?", prompts.paragraphs(plan.planContent or plan.summary), questions=(question,)
     )
+
+
+def action_of(body: bytes) -> Action | None:
+    """What the request would do, for the rules; None if it is no request for a permission, or cannot be read.
+
+    A request for a path, or for an address that a command uses, is `other`: its dialog does not say all that a yes
+    allows, so no rule for commands, files or hosts answers it.
+    """
+    found = decoded(Request, body)
+    params = decoded(Permission, found.data) if found is not None and found.event == PERMISSION else None
+    if found is None or params is None:
+        return None
+    request, tool = params.promptRequest, found.tool_name or "other"
+    match request.kind:
+        case "commands" if request.fullCommandText:
+            return Action(tool, "command", command=request.fullCommandText, unboxed=unboxed(request))
+        case "write" if (change := changed(request))[0]:
+            return Action(tool, "write", paths=change[0], deletes=change[1])
+        case "read" if path := request.resolvedPath or request.path:
+            return Action(tool, "read", paths=(path,))
+        case "url" if params.call is not None and params.call.tool == "web_fetch":
+            return Action(tool, "fetch", hosts=host_allowed(request.url))
+        case "mcp":
+            return Action(tool, "mcp", server=request.serverName)
+        case _:
+            return Action(tool)

@@ -13,7 +13,7 @@ from msgspec import Raw, Struct, field
 
 from yourcall.agents.copilot.wire import Completed, Event, Failure, Permission, Said, decoded, null, time_of
 from yourcall.agents.kit import actions
-from yourcall.agents.kit.brief import cut, line
+from yourcall.agents.kit.prompts import cut, line
 from yourcall.agents.sightings import CallResult, CallSeen
 from yourcall.model.conversation import (
     Action,

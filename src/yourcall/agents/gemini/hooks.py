@@ -13,7 +13,7 @@ import msgspec
 
 from yourcall.agents.gemini import tools
 from yourcall.agents.gemini.wire import ChatLine, HookPayload
-from yourcall.agents.kit.ids import derived_id
+from yourcall.agents.kit.prompts import derived_id
 from yourcall.agents.sightings import (
     AgentStatus,
     AnnouncedCall,

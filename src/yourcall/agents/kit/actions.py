@@ -27,6 +27,7 @@ _BY_COMMAND = frozenset({"command", "cmd", "description", "timeout", "run_in_bac
 _BY_CHANGE = frozenset(
     {*_PATHS, "old_string", "new_string", "replace_all", "edits", "new_source", "content", "fileDiff"}
 )
+_HOST = re.compile(r"[a-z0-9_][a-z0-9_.-]*")
 _SHELL = re.compile(r"(?:^|/)(?:ba|z|da)?sh$")
 _NOTEBOOK = {"delete": "The cell is deleted.", "insert": "A cell is added."}
 
@@ -61,7 +62,7 @@ def action(tool: str, fields: Fields, kinds: Mapping[str, CallKind], cwd: str = 
         paths=tuple(dict.fromkeys(path for path in paths if path)),
         changes=changes,
         url=url,
-        host=text_of(fields, "host") or _host(url),
+        host=text_of(fields, "host") or host_shown(url),
         unboxed=fields.get("dangerouslyDisableSandbox") is True,
         more=_more(fields, told, cwd),
         command_field=next((name for name in _COMMANDS if command and fields.get(name) == command), ""),
@@ -170,11 +171,23 @@ def _dicts(value: object) -> list[dict[str, object]] | None:
     return found if len(found) == len(every) else None
 
 
-def _host(url: str) -> str:
+def host_shown(url: str) -> str:
+    """The host of an address, for people to read."""
     try:
         return urlsplit(url).hostname or ""
     except ValueError:
         return ""
+
+
+def host_allowed(url: str) -> tuple[str, ...]:
+    """The one host that a rule may allow; none if the address is dressed up as another."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return ()
+    plain = url.isascii() and parts.username is None and "\\" not in url and parts.scheme in ("http", "https")
+    return (host.rstrip("."),) if plain and _HOST.fullmatch(host) else ()
 
 
 def _more(fields: Fields, told: frozenset[str], cwd: str) -> tuple[InputField, ...]:

@@ -9,10 +9,9 @@ from functools import partial
 
 from yourcall.agents.kit.setup import show_version
 from yourcall.agents.opencode import doctor
-from yourcall.agents.opencode.action import asked
 from yourcall.agents.opencode.app import APPS, App
 from yourcall.agents.opencode.live.connection import PluginConversation
-from yourcall.agents.opencode.requests import TOOLS
+from yourcall.agents.opencode.requests import TOOLS, action_of
 from yourcall.agents.opencode.setup import setup
 from yourcall.agents.opencode.transcript import conversation_of, read_entry
 from yourcall.agents.session_spec import PluginSpec
@@ -34,7 +33,7 @@ def _agent(app: App) -> Agent:
         app.name,
         read_entry=read_entry,
         conversation_of=conversation_of,
-        action=asked,
+        action=action_of,
         tools=TOOLS,
         title=app.title,
         grade=Grade(app.title, (show_version(app.measured),), _REACH, f"yourcall setup {app.name}"),

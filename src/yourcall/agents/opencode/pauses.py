@@ -5,8 +5,8 @@ Rule: a pause is raised for a session with a person behind it, never for a sub-a
 
 from __future__ import annotations
 
-from yourcall.agents.kit import brief
-from yourcall.agents.kit.ids import derived_id
+from yourcall.agents.kit import prompts
+from yourcall.agents.kit.prompts import derived_id
 from yourcall.agents.opencode.app import App
 from yourcall.agents.opencode.requests import LINK
 from yourcall.agents.opencode.wire import Idle
@@ -38,8 +38,8 @@ def paused(app: App, session: Session, idle: Idle, at: float) -> Prompt:
         body = "The turn was stopped."
     elif error is not None:
         kind, mark = "problem", f"{PROBLEM}{error.name[:80]}"
-        title = brief.line(error.message, f"{app.title} stopped: an error")
-        body = brief.paragraphs(error.message, HELP.get(error.name, "").format(program=app.name))
+        title = prompts.line(error.message, f"{app.title} stopped: an error")
+        body = prompts.paragraphs(error.message, HELP.get(error.name, "").format(program=app.name))
     return Prompt(
         id=pause_id(app, session.id, idle.turn),
         kind=kind,
@@ -48,7 +48,7 @@ def paused(app: App, session: Session, idle: Idle, at: float) -> Prompt:
         cwd=session.cwd,
         title=title,
         opened_at=at,
-        body=brief.cut(body),
+        body=prompts.cut(body),
         questions=(Question(NEXT, "What next?", free_text=True),),
         fingerprint=mark,
         turn_id=idle.turn[:200],

@@ -11,11 +11,12 @@ from hashlib import sha256
 import msgspec
 from msgspec import Raw, Struct, field
 
-from yourcall.agents.kit import brief
-from yourcall.agents.kit.ids import derived_id
+from yourcall.agents.kit import prompts
+from yourcall.agents.kit.actions import host_allowed, text_of
+from yourcall.agents.kit.prompts import derived_id
 from yourcall.agents.opencode.app import App
-from yourcall.agents.opencode.wire import Asked, Asking, Request, fields_of
-from yourcall.model.action import CallKind
+from yourcall.agents.opencode.wire import Asked, Asking, Request, decoded, fields_of
+from yourcall.model.action import Action, CallKind
 from yourcall.model.events import PromptRaised
 from yourcall.model.prompts import Kind, Option, Prompt, Question, Tool
 from yourcall.model.sessions import Session
@@ -121,15 +122,15 @@ def permission(app: App, asked: Asked) -> View:
         case "edit":
             return _change(request, tool, told, given, question)
         case "doom_loop":
-            again = str(told.get("tool") or ", ".join(request.patterns))[: brief.LONGEST_TITLE]
-            body = brief.paragraphs(
+            again = str(told.get("tool") or ", ".join(request.patterns))[: prompts.LONGEST_TITLE]
+            body = prompts.paragraphs(
                 f"{app.title} made the same call three times in a row.", _spelt(told.get("input"))
             )
-            return View("loop", brief.line(f"The same call again: {again}"), body, (question,))
+            return View("loop", prompts.line(f"The same call again: {again}"), body, (question,))
         case "external_directory":
-            title = brief.line(f"Outside the project: {', '.join(request.patterns)}")
+            title = prompts.line(f"Outside the project: {', '.join(request.patterns)}")
             command = _text(given, "command") or _text(told, "command")
-            body = brief.paragraphs(command, "\n".join(request.patterns))
+            body = prompts.paragraphs(command, "\n".join(request.patterns))
             return View("permission", title, body, (question,), "external_directory", {**told, **given})
         case other:
             return _tool(other, tool, request, given or told, question)
@@ -140,7 +141,7 @@ def _options(app: App, request: Request) -> tuple[Option, ...]:
     covered = ", ".join(request.always)
     wide = Option(
         ALWAYS,
-        brief.line(f"Allow always: {covered}"),
+        prompts.line(f"Allow always: {covered}"),
         app.always,
         f"Does this, and whatever fits {covered} is not asked again, {app.lasts}.",
     )
@@ -158,8 +159,8 @@ def _command(told: Fields, given: Fields, question: Question) -> View:
     command = _text(given, "command") or _text(told, "command")
     why = _text(given, "description") or _text(told, "description")
     where = _text(given, "workdir")
-    title = brief.line(command, "Run a command")
-    body = brief.paragraphs(command, why, f"In {where}" if where else "")
+    title = prompts.line(command, "Run a command")
+    body = prompts.paragraphs(command, why, f"In {where}" if where else "")
     shown = {"command": command, "description": why, **{k: v for k, v in given.items() if k not in _SAID}}
     cwd = where[:LONGEST_PATH] if where.startswith("/") else ""
     return View("permission", title, body, (question,), "bash", shown, cwd)
@@ -173,8 +174,8 @@ def _change(request: Request, tool: str, told: Fields, given: Fields, question: 
     diff = _text(told, "diff")
     shown: Fields = {"file_path": file, "fileDiff": diff} if diff else {"file_path": file, **given}
     verb = "Write" if tool == "write" else "Change"
-    title = brief.line(f"{verb} {', '.join(request.patterns) or file}")
-    return View("permission", title, brief.cut(diff), (question,), tool or "edit", shown)
+    title = prompts.line(f"{verb} {', '.join(request.patterns) or file}")
+    return View("permission", title, prompts.cut(diff), (question,), tool or "edit", shown)
 
 
 _VERBS = {
@@ -196,8 +197,8 @@ def _tool(name: str, tool: str, request: Request, given: Fields, question: Quest
         shown["file_path"] = shown.pop("filePath")
     what = "" if request.patterns == ["*"] else ", ".join(request.patterns)
     verb = _VERBS.get(name)
-    title = brief.line(f"{verb} {what}".strip() if verb else f"{tool or name}: {what}".removesuffix(": "))
-    body = brief.paragraphs(what if what != title else "", _spelt(given) if given else "")
+    title = prompts.line(f"{verb} {what}".strip() if verb else f"{tool or name}: {what}".removesuffix(": "))
+    body = prompts.paragraphs(what if what != title else "", _spelt(given) if given else "")
     return View("permission", title, body, (question,), tool or name, shown)
 
 
@@ -215,7 +216,7 @@ def _spelt(value: object) -> str:
 
 def questions(app: App, request: Request) -> View:
     asked = request.questions
-    title = brief.line(asked[0].question or asked[0].header if asked else "", "A question")
+    title = prompts.line(asked[0].question or asked[0].header if asked else "", "A question")
     if not asked or len(asked) > MOST_QUESTIONS or any(len(each.options) > MOST_OPTIONS for each in asked):
         return View("question", title, "This can only be answered at the desk.", ())
     dismiss = Option(DISMISS, "Dismiss", "deny", f"Answers nothing; the turn ends, and {app.title} waits for you.")
@@ -226,7 +227,7 @@ def questions(app: App, request: Request) -> View:
 
 def _question(number: int, asked: Asking) -> Question:
     options = tuple(
-        Option(f"o{place}", brief.line(choice.label, f"Option {place + 1}"), "choose", choice.description)
+        Option(f"o{place}", prompts.line(choice.label, f"Option {place + 1}"), "choose", choice.description)
         for place, choice in enumerate(asked.options)
     )
     return Question(
@@ -237,3 +238,31 @@ def _question(number: int, asked: Asking) -> Question:
         free_text=asked.custom is not False or not options,
         header=asked.header,
     )
+
+
+def action_of(request: bytes) -> Action | None:
+    """What the request would do, for the rules; None if it is not a permission, or cannot be read.
+
+    Only what the tool call itself says counts. A permission that covers more than its call (a folder outside the
+    project, a tool of an MCP server) is `other`: no rule for commands or files allows it.
+    """
+    kept = decoded(Kept, request)
+    if kept is None or kept.kind != "permission" or not kept.permission:
+        return None
+    fields = fields_of(kept.tool_input)
+    tool = kept.tool_name or kept.permission
+    if kept.permission == "bash":
+        command, where = fields.get("command"), fields.get("workdir")
+        absolute = where is None or (isinstance(where, str) and where.startswith("/"))
+        if isinstance(command, str) and command and absolute:
+            return Action(tool, "command", command=command, any_shell=True)
+    path = fields.get("file_path")
+    if isinstance(path, str) and path.startswith("/"):
+        if kept.permission == "edit" and tool in ("edit", "write"):
+            return Action(tool, "write", paths=(path,))
+        if kept.permission == "read" and tool == "read":
+            return Action(tool, "read", paths=(path,))
+    hosts = host_allowed(text_of(fields, "url"))
+    if kept.permission == "webfetch" and tool == "webfetch" and hosts:
+        return Action(tool, "fetch", hosts=hosts)
+    return Action(tool)

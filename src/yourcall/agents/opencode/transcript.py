@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from yourcall.agents.kit import brief
+from yourcall.agents.kit import prompts
 from yourcall.agents.opencode.wire import SAFE_ID, CallState, Part, PastMessage, fields_of
 from yourcall.core import line_diff
 from yourcall.model.conversation import (
@@ -108,7 +108,7 @@ def _begun(part: Part, at: float) -> Action:
         phase="started",
         call_id=part.callID,
         tool=part.tool[:200],
-        title=brief.line(what, part.tool),
+        title=prompts.line(what, part.tool),
         detail=text("description")[:LONGEST] if part.tool in ("bash", "task") else "",
         diff=(state.diff or _diff(file, fields))[:LONGEST],
         paths=(file,) if file else (),

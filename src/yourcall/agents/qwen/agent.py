@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from yourcall.agents.qwen import doctor, setup
-from yourcall.agents.qwen.action import asked
 from yourcall.agents.qwen.discover import FINDER
 from yourcall.agents.qwen.hooks import read_hook, read_line, settled, transcript_of
 from yourcall.agents.qwen.live.channel import Channel
-from yourcall.agents.qwen.requests import AGENT, TOOLS
+from yourcall.agents.qwen.requests import AGENT, TOOLS, action_of
 from yourcall.agents.qwen.screen.keys import QWEN_SCREEN
 from yourcall.agents.qwen.transcript import conversation_of, read_entry
 from yourcall.agents.session_spec import PluginSpec
@@ -51,7 +50,7 @@ QWEN = Agent(
     read_entry=read_entry,
     conversation_of=conversation_of,
     finder=FINDER,
-    action=asked,
+    action=action_of,
     tools=TOOLS,
     title="Qwen Code",
     grade=_GRADE,

@@ -9,12 +9,14 @@ import hashlib
 from collections.abc import Mapping
 
 import msgspec
+from msgspec import Raw, Struct
 
-from yourcall.agents.kit import brief
-from yourcall.agents.kit.ids import derived_id
+from yourcall.agents.kit import prompts
+from yourcall.agents.kit.actions import host_allowed
+from yourcall.agents.kit.prompts import derived_id
 from yourcall.agents.qwen.wire import AskInput, ControlRequest
 from yourcall.core import line_diff
-from yourcall.model.action import CallKind
+from yourcall.model.action import Action, CallKind
 from yourcall.model.prompts import Kind, Option, Prompt, Question, Tool
 
 AGENT = "qwen"
@@ -92,24 +94,26 @@ def title_of(tool: str, fields: Mapping[str, object]) -> str:
             words = f"Start a subagent: {text_of(fields, 'description')}"
         case _:
             words = f"Use {tool}"
-    return brief.line(words, f"Use {tool}")
+    return prompts.line(words, f"Use {tool}")
 
 
 def body_of(tool: str, fields: Mapping[str, object]) -> str:
     """Everything needed to decide."""
     match tool:
         case "run_shell_command":
-            return brief.paragraphs(text_of(fields, "command"), text_of(fields, "description"))
+            return prompts.paragraphs(text_of(fields, "command"), text_of(fields, "description"))
         case "edit":
-            return brief.cut(diff_of(tool, fields))
+            return prompts.cut(diff_of(tool, fields))
         case "write_file":
-            return brief.cut(text_of(fields, "content"))
+            return prompts.cut(text_of(fields, "content"))
         case "exit_plan_mode":
-            return brief.cut(text_of(fields, "plan"))
+            return prompts.cut(text_of(fields, "plan"))
         case "ask_user_question":
             return ""
         case _:
-            return brief.cut(msgspec.json.format(msgspec.json.encode(fields), indent=2).decode()) if fields else ""
+            return (
+                prompts.cut(msgspec.json.format(msgspec.json.encode(fields), indent=2).decode()) if fields else ""
+            )
 
 
 def diff_of(tool: str, fields: Mapping[str, object]) -> str:
@@ -173,3 +177,45 @@ def prompt_of(request: ControlRequest, request_id: str, session_id: str, cwd: st
         link=CHANNEL,
         answerable=kind == "permission",
     )
+
+
+class Request(Struct, frozen=True):
+    """What is stored of a request: its id in the channel, and the call. Views read `tool_input` by this name."""
+
+    request_id: str
+    tool_name: str
+    tool_input: Raw
+
+
+def decoded(request: bytes) -> Request | None:
+    try:
+        return msgspec.json.decode(request, type=Request)
+    except (ValueError, RecursionError):
+        return None
+
+
+def action_of(request: bytes) -> Action | None:
+    """What the request would do, for the rules; None if it is not a request for a tool, or cannot be read.
+
+    Only tools whose input we know are more than `other`; anything odd about an input makes it `other`.
+    """
+    found = decoded(request)
+    if found is None or not found.tool_name:
+        return None
+    tool, fields = found.tool_name, fields_of(found.tool_input)
+    if tool.startswith("mcp__"):
+        return Action(tool, "mcp", server=tool.removeprefix("mcp__").partition("__")[0])
+    path = text_of(fields, "file_path")
+    match tool:
+        case _ if tool == SHELL and text_of(fields, "command"):
+            if fields.get("directory"):
+                return Action(tool)  # in another folder than the session's it may mean something else
+            return Action(tool, "command", command=text_of(fields, "command"), any_shell=True)
+        case _ if tool in (EDIT, WRITE) and path:
+            return Action(tool, "write", paths=(path,))
+        case "read_file" if path:
+            return Action(tool, "read", paths=(path,))
+        case "web_fetch":
+            return Action(tool, "fetch", hosts=host_allowed(text_of(fields, "url")))
+        case _:
+            return Action(tool)

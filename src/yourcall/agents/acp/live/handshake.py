@@ -17,7 +17,7 @@ from yourcall.agents.acp.live.peer import NOTHING, Peer, Reply
 from yourcall.agents.acp.live.settings import Settings
 from yourcall.agents.acp.table import Row
 from yourcall.agents.acp.wire import Message, decoded
-from yourcall.agents.kit import brief
+from yourcall.agents.kit import prompts
 from yourcall.agents.session_spec import Output, StartOptions
 from yourcall.model.prompts import Refused
 
@@ -75,7 +75,7 @@ class Handshake:
                 f" update {'yourcall' if newer else 'the agent'}"
             )
         self._told = told
-        title = brief.line(self.info.title or self.info.name)[:LONGEST_NAME]
+        title = prompts.line(self.info.title or self.info.name)[:LONGEST_NAME]
         self.row = table.introduced(self.info.name, title, self.row)
         return self._begin()
 

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from yourcall.agents.claude.wire import Decision, Message
-from yourcall.agents.kit.ids import derived_id as derived_id
+from yourcall.agents.kit.prompts import derived_id as derived_id
 
 
 class Unsendable(ValueError):

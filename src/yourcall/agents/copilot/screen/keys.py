@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from yourcall.agents.copilot.screen.read import read_screen
-from yourcall.agents.kit import brief
+from yourcall.agents.kit import prompts
 from yourcall.agents.kit.text import clean, flat, titled
 from yourcall.agents.screen_spec import Offer, PreparedText, Press, ScreenSpec, Snapshot
 from yourcall.model.prompts import Effect, Option, Question, Refused
@@ -64,14 +64,14 @@ def offer(shot: Snapshot) -> Offer:
     """The dialog as the screen alone shows it: whole, and nearly always for the desk."""
     reading = shot.reading
     kind = reading.kind or "unknown"
-    title = brief.line(reading.question or reading.title or "", "A dialog on the screen")
+    title = prompts.line(reading.question or reading.title or "", "A dialog on the screen")
     match kind:
         case "trust" if not _strange(reading):
             options = tuple(_trust(each.label, each.key or "") for each in reading.options)
-            title = brief.line(f"{reading.title}: {reading.target}")
+            title = prompts.line(f"{reading.title}: {reading.target}")
             return Offer("trust", title, shot.text, (Question(DECISION, reading.question or title, options),))
         case "startup":
-            return Offer("startup", brief.line(reading.title or title), shot.text, (), CONSENT)
+            return Offer("startup", prompts.line(reading.title or title), shot.text, (), CONSENT)
         case "permission" | "question" | "plan" | "elicitation":
             return Offer(kind, title, shot.text, (), UNTOLD)
         case _:

@@ -15,9 +15,8 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from yourcall.agents.qwen.action import Request, decoded
 from yourcall.agents.qwen.hooks import SAFE_ID
-from yourcall.agents.qwen.requests import AGENT, ALLOW, DECISION, DENY, prompt_of
+from yourcall.agents.qwen.requests import AGENT, ALLOW, DECISION, DENY, Request, decoded, prompt_of
 from yourcall.agents.qwen.wire import ChannelEvent
 from yourcall.agents.session_spec import Output, PluginGreeting
 from yourcall.model.events import AnyEvent, CallSettled, DialogClosed, PromptRaised, SessionSeen

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from yourcall.agents.kit import brief
+from yourcall.agents.kit import prompts
 from yourcall.agents.qwen.requests import DECISION, LONGEST_LABEL
 from yourcall.agents.screen_spec import Offer, Snapshot, key_options
 from yourcall.model.prompts import Effect, Kind, Option, Question
@@ -86,7 +86,7 @@ def _title(reading: Reading, kind: Kind) -> str:
             words = f"A dialog that yourcall does not know{': ' + reading.title if reading.title else ''}"
         case _:
             words = reading.question or reading.title or ""
-    return brief.line(words, "A dialog on the screen")
+    return prompts.line(words, "A dialog on the screen")
 
 
 def _option(reading: Reading, place: int, choice: ScreenOption, taken: set[str]) -> Option:
