@@ -15,7 +15,7 @@ import uvloop
 from websockets.asyncio.server import ServerConnection, unix_serve
 
 from yourcall.agents.codex.agent import CODEX
-from yourcall.agents.codex.live.terminal_threads import CONTROL
+from yourcall.agents.codex.live.threads import CONTROL
 from yourcall.core.state import State
 from yourcall.core.step import step
 from yourcall.daemon.config import Codex, Config, Discovery

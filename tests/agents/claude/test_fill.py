@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from yourcall.agents.claude.screen.fill import MOST_LOOKS, fill
+from yourcall.agents.claude.screen.fill import MOST_LOOKS, fill, next_step
 from yourcall.agents.claude.screen.form import button, fields
 from yourcall.agents.claude.screen.keys import offer, read
-from yourcall.agents.claude.screen.match import shows
-from yourcall.agents.claude.screen.walk import next_step
+from yourcall.agents.claude.screen.offer import shows
 from yourcall.agents.screen_spec import Paste, Press, Snapshot
 from yourcall.model.prompts import Answer, Option, Prompt, Question, Refused, Tool
 from yourcall.model.screen import ScreenOption

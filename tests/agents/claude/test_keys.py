@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from yourcall.agents.claude.screen.fill import next_step
 from yourcall.agents.claude.screen.keys import (
     FOLDS_AT_NEWLINES,
     FOLDS_BEYOND,
@@ -22,7 +23,6 @@ from yourcall.agents.claude.screen.keys import (
     typed,
 )
 from yourcall.agents.claude.screen.offer import REVISE, TELL
-from yourcall.agents.claude.screen.walk import next_step
 from yourcall.agents.screen_spec import KEYS, Paste, PreparedText, Press, Snapshot, key_named
 from yourcall.model.prompts import Answer, Option, Prompt, Question, Refused
 from yourcall.model.screen import Reading, ScreenOption

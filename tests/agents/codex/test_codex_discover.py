@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from yourcall.agents.codex.live.terminal_threads import FINDER
+from yourcall.agents.codex.live.threads import FINDER
 from yourcall.agents.sightings import Pane, Process
 from yourcall.model.sessions import Link
 

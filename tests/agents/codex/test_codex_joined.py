@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yourcall.agents.codex.live.terminal_threads import CONTROL, began, server_of, shown
+from yourcall.agents.codex.live.threads import CONTROL, began, server_of, shown
 from yourcall.agents.sightings import Process
 from yourcall.model.sessions import Link, Session
 

@@ -11,9 +11,17 @@ import pytest
 from msgspec.structs import replace
 
 from yourcall.agents.gemini import hooks as reading
-from yourcall.agents.gemini.screen.composer import arrived, draft, typed
 from yourcall.agents.gemini.screen.fill import fill
-from yourcall.agents.gemini.screen.keys import GEMINI_SCREEN, dismiss, next_key, postponed, read
+from yourcall.agents.gemini.screen.keys import (
+    GEMINI_SCREEN,
+    arrived,
+    dismiss,
+    draft,
+    next_key,
+    postponed,
+    read,
+    typed,
+)
 from yourcall.agents.gemini.screen.match import explain, offered
 from yourcall.agents.screen_spec import Paste, PreparedText, Press, Snapshot
 from yourcall.agents.sightings import AnnouncedCall, HookCall

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.corpus import SHELLS, Case, by_name, cases
-from yourcall.agents.qwen.screen.composer import draft
-from yourcall.agents.qwen.screen.keys import QWEN_SCREEN, next_key, read
+from yourcall.agents.qwen.screen.keys import QWEN_SCREEN, draft, next_key, read
 from yourcall.agents.qwen.screen.offer import rows
 from yourcall.agents.qwen.screen.read import read_screen
 from yourcall.agents.screen_spec import Press

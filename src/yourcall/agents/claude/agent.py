@@ -16,8 +16,7 @@ from yourcall.agents.claude.hooks import (
     transcript_of,
 )
 from yourcall.agents.claude.live.session import HEADLESS
-from yourcall.agents.claude.messages import read_message
-from yourcall.agents.claude.pictures import read_pictures
+from yourcall.agents.claude.messages import read_message, read_pictures
 from yourcall.agents.claude.reply import insist, plan
 from yourcall.agents.claude.requests import TOOLS, action_of
 from yourcall.agents.claude.screen.keys import CLAUDE_SCREEN

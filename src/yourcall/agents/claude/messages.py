@@ -6,7 +6,7 @@ Rule: pure and forgiving, as `conversation` is; a line we do not know is no mess
 from __future__ import annotations
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from yourcall.agents.claude.tools import clipped
 from yourcall.agents.claude.transcript import (
@@ -21,6 +21,7 @@ from yourcall.agents.claude.transcript import (
     time_of,
     value,
 )
+from yourcall.model.conversation import Picture
 from yourcall.model.messages import Block, Message, Role
 
 _fields = msgspec.json.Decoder(Fields)
@@ -82,3 +83,47 @@ def _block(block: Fields) -> Block | None:
             return Block("tool_result", said, None, text(block, "tool_use_id"), is_error=flag(block, "is_error"))
         case _:
             return None
+
+
+DRAWN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+# More on one line is a contact sheet; nobody looks at those on a phone.
+MOST = 20
+
+
+class Source(Struct, frozen=True):
+    type: str = ""
+    media_type: str = ""
+    data: str = ""
+
+
+class PictureBlock(Struct, frozen=True):
+    type: str = ""
+    source: Source = Source()
+    content: "str | list[PictureBlock]" = ""  # noqa: UP037 - it names itself
+
+
+class PictureMessage(Struct, frozen=True):
+    content: str | list[PictureBlock] = ""
+
+
+class PictureLine(Struct, frozen=True):
+    message: PictureMessage = PictureMessage()
+
+
+_line = msgspec.json.Decoder(PictureLine)
+
+
+def read_pictures(line: bytes) -> list[Picture]:
+    try:
+        content = _line.decode(line).message.content
+    except (ValueError, RecursionError):
+        return []
+    found: list[Picture] = []
+    waiting = list(content) if not isinstance(content, str) else []
+    while waiting and len(found) < MOST:
+        block = waiting.pop(0)
+        if block.type == "image" and block.source.type == "base64" and block.source.media_type in DRAWN:
+            found.append(Picture(block.source.media_type, block.source.data))
+        elif block.type == "tool_result" and not isinstance(block.content, str):
+            waiting[:0] = block.content
+    return found

@@ -9,7 +9,7 @@ from yourcall.agents.codex.discover import OTHER_COMMANDS, command_of
 from yourcall.agents.codex.hooks import read_hook, rested
 from yourcall.agents.codex.live.connection import ServerConnection
 from yourcall.agents.codex.live.session import HEADLESS
-from yourcall.agents.codex.live.terminal_threads import CONTROL, FINDER
+from yourcall.agents.codex.live.threads import CONTROL, FINDER
 from yourcall.agents.codex.requests import TOOLS, action_of
 from yourcall.agents.codex.rollout import read_line, settled
 from yourcall.agents.codex.screen.keys import CODEX_SCREEN

@@ -7,8 +7,7 @@ import re
 from typing import NamedTuple
 
 from yourcall.agents.claude.screen import rows as picking
-from yourcall.agents.claude.screen.lines import is_edge, is_rule
-from yourcall.agents.claude.screen.rows import Rows
+from yourcall.agents.claude.screen.rows import Rows, is_edge, is_rule
 from yourcall.agents.kit.text import indent, paragraphs
 
 CHIP = re.compile(r"\s*[☐☒☑✔✓]\s+(\S.*)$")

@@ -5,12 +5,18 @@ Rule: after a key nothing more is pressed before its effect is seen, twice alike
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator
 
+from msgspec.structs import replace
+
+from yourcall.agents.claude.screen import form
 from yourcall.agents.claude.screen.form import button, fields
-from yourcall.agents.claude.screen.walk import next_step
+from yourcall.agents.claude.screen.offer import REVISE, TELL, TEXT_ROW, about, is_review, lone, own_words, previews
+from yourcall.agents.kit.text import flat
 from yourcall.agents.screen_spec import Paste, Press, Snapshot
-from yourcall.model.prompts import Answer, Prompt, Refused
+from yourcall.model.prompts import Answer, Prompt, Question, Refused
+from yourcall.model.screen import Reading, ScreenOption
 
 SETTLED_LOOKS = 15
 MOST_LOOKS = 300  # at a key without effect, a hundredth of a second apart: Claude needs a tenth, under load one
@@ -71,3 +77,204 @@ def _state(shot: Snapshot) -> object:
     """All of the dialog that a key can change; a clock or a spinner above it may change by itself."""
     form = (fields(shot.text), button(shot.text)) if shot.reading.kind == "elicitation" else ()
     return shot.reading, form
+
+
+GONE = "The dialog is no longer on the screen; nothing more was pressed."
+CHANGED = "The screen shows another dialog than the one you saw; nothing more was pressed."
+CLIPPED = "Only a part of the dialog is on the screen now; nothing more was pressed. Answer it at the desk."
+_OPEN_NO = re.compile(r"No, and tell Claude what to do differently\.?", re.I)
+LONGEST_LINE = 400  # what a row shows in one piece, and so can be compared
+
+_BOXES = "Own words cannot be written into a list of boxes from here; tick boxes, or answer it at the desk."
+_NOTES = "A note beside an option cannot be written from here: leave it out, or answer it at the desk."
+_BUSY = "Somebody is writing into this dialog at the desk; nothing was sent."
+
+
+Next = Press | Paste | Refused
+
+
+def next_step(prompt: Prompt, answer: Answer, now: Snapshot) -> Next:
+    """The key, or the text, that brings the dialog one step nearer to this answer; or why none is pressed."""
+    reading = now.reading
+    if reading.state != "waiting":
+        return Refused(GONE)
+    if reading.clipped:
+        return Refused(CLIPPED)
+    if reading.kind != prompt.kind:
+        return Refused(CHANGED)
+    match reading.kind:
+        case "elicitation":
+            return form.next_step(prompt, answer, now)
+        case "plan":
+            return _plan(prompt, answer, now)
+        case "permission":
+            return _refusal(prompt, answer, now)
+        case _:
+            return _question(prompt, answer, now)
+
+
+# --- questions ----------------------------------------------------------------------------------------------
+
+
+def _question(prompt: Prompt, answer: Answer, now: Snapshot) -> Next:
+    reading = now.reading
+    asked = next((q for q in prompt.questions if _same(q.text, reading.question or "")), None)
+    if is_review(reading) and asked is None:
+        return _submit(prompt, answer, now)
+    if asked is None or not _offers(reading, asked):
+        return Refused(CHANGED)
+    labels, text = _wanted(asked, answer)
+    # What the agent's own request told is all pages; what a screen told is the one that was on it.
+    whole = len(prompt.questions) > 1 or lone(reading)
+    if reading.multi_select:
+        return _boxes(reading, labels, text, last=not whole)
+    if labels and text:
+        return Refused(_NOTES)
+    ends = lone(reading) or not whole
+    return _write(reading, own_words(reading, asked), text, ends=ends) if text else _pick(now, labels, ends=ends)
+
+
+def _pick(now: Snapshot, labels: list[str], *, ends: bool) -> Next:
+    reading, at = now.reading, now.reading.selected
+    row = next((n for n, option in enumerate(reading.options) if labels and _same(option.label, labels[0])), None)
+    if row is None or at is None:
+        return Refused(CHANGED)
+    digit = _digit(reading.options[row])
+    # Beside previews a digit only moves the highlight; in a row that takes text it would be text.
+    if digit and not previews(now) and not _in_text(reading):
+        return Press(digit, decides=ends)
+    if at == row:
+        return Press("enter", decides=ends)
+    return Press("down" if at < row else "up", decides=False)
+
+
+def _boxes(reading: Reading, labels: list[str], text: str, *, last: bool) -> Next:
+    if text:
+        return Refused(_BOXES)
+    ticked = set(reading.checked or ())
+    wanted = {n for n, option in enumerate(reading.options) if any(_same(option.label, each) for each in labels)}
+    if len(wanted) != len(labels):
+        return Refused(CHANGED)
+    if _in_text(reading):
+        return Press("up", decides=False)
+    for row in sorted(wanted ^ ticked):
+        digit = _digit(reading.options[row])
+        return Press(digit, decides=False) if digit else Refused("This box cannot be ticked with a key.")
+    return Press("right", decides=last)
+
+
+def _write(reading: Reading, row: int, text: str, *, ends: bool) -> Next:
+    """Into the row for own words: go there, write, see it there, and only then send it."""
+    wrong = unwritable(text)
+    if wrong is not None:
+        return wrong
+    if row >= len(reading.options):
+        return Refused(CHANGED)
+    shown, digit = reading.options[row].label, _digit(reading.options[row])
+    if reading.selected != row:
+        if not TEXT_ROW.match(shown):
+            return Refused(_BUSY)
+        return Press(digit, decides=False) if digit else Refused("There is no row for own words.")
+    if _same(shown, text):
+        return Press("enter", decides=ends)
+    return Paste(text) if TEXT_ROW.match(shown) else Refused(_BUSY)
+
+
+def _submit(prompt: Prompt, answer: Answer, now: Snapshot) -> Next:
+    """The last page lists what was answered: all of it, and nothing else, or it is not submitted."""
+    listed = _squeezed(now.text.rpartition("Review your answers")[2].rpartition("Ready to submit")[0])
+    expected = ""
+    for question in prompt.questions:
+        labels, text = _wanted(question, answer)
+        said = ", ".join([*labels, *([text] if text else [])])
+        expected += _squeezed(f"● {question.text} → {said}")
+    if listed != expected:
+        return Refused("The last page does not list your answers as you gave them; it was not submitted.")
+    row = next((n for n, option in enumerate(now.reading.options) if option.label == "Submit answers"), None)
+    digit = _digit(now.reading.options[row]) if row is not None else ""
+    return Press(digit, decides=True) if digit else Refused(CHANGED)
+
+
+def _wanted(question: Question, answer: Answer) -> tuple[list[str], str]:
+    picked = answer.choices.get(question.id, ())
+    return [o.label for o in question.options if o.id in picked], answer.texts.get(question.id, "")
+
+
+def _offers(reading: Reading, asked: Question) -> bool:
+    """Every option the person was shown stands on the page, in their order."""
+    rows = iter(reading.options)
+    wanted = [option for option in asked.options if option.id != REVISE]
+    return all(any(_same(row.label, option.label) for row in rows) for option in wanted)
+
+
+def _in_text(reading: Reading) -> bool:
+    at = reading.selected
+    return at is not None and 0 <= at < len(reading.options) and bool(TEXT_ROW.match(reading.options[at].label))
+
+
+# --- plans --------------------------------------------------------------------------------------------------
+
+
+def _plan(prompt: Prompt, answer: Answer, now: Snapshot) -> Next:
+    reading = now.reading
+    (asked,) = prompt.questions
+    if not _same(asked.text, reading.question or reading.title or "") or not _offers(reading, asked):
+        return Refused(CHANGED)
+    text = answer.texts.get(asked.id, "")
+    picked = [option for option in asked.options if option.id in answer.choices.get(asked.id, ())]
+    if [option.id for option in picked] == [REVISE]:
+        if not text:
+            return Refused("Write what shall be changed.")
+        return _write(reading, own_words(reading, asked), text, ends=True)
+    if len(picked) != 1 or text:
+        return Refused("Words go with `keep planning` only; leave them out, or choose that.")
+    return _pick(now, [picked[0].label], ends=True)
+
+
+# --- permissions --------------------------------------------------------------------------------------------
+
+
+def _refusal(prompt: Prompt, answer: Answer, now: Snapshot) -> Next:
+    """No, with words: they are put behind the plain No of its last row, and seen there before they are sent."""
+    reading = now.reading
+    (asked,) = prompt.questions
+    text, row = answer.texts.get(asked.id, ""), len(reading.options) - 1
+    picked = [option.id for option in asked.options if option.id in answer.choices.get(asked.id, ())]
+    if picked != [TELL] or not text:
+        return Refused("Words go with a no that tells Claude something, and only with that. Nothing was pressed.")
+    wrong = unwritable(text)
+    if wrong is not None:
+        return wrong
+    known = [option for option in asked.options if option.label != "No" and option.id != TELL]
+    same = _same(asked.text, reading.question or "") and _offers(reading, replace(asked, options=tuple(known)))
+    if not same or not about(prompt, reading.target or "") or reading.selected is None or row < 1:
+        return Refused(CHANGED)
+    label = reading.options[row].label
+    if reading.selected != row:
+        wanders = label == "No" and not reading.text_input
+        return Press("down", decides=False) if wanders else Refused(_BUSY)
+    if label == "No":
+        return Press("tab", decides=False)
+    if _same(label, f"No, {text}"):
+        return Press("enter", decides=True)
+    return Paste(text) if _OPEN_NO.fullmatch(label) else Refused(_BUSY)
+
+
+def unwritable(text: str) -> Refused | None:
+    if "\n" in text or len(text) > LONGEST_LINE:
+        return Refused(f"Only one line of at most {LONGEST_LINE} characters can be written there; shorten it.")
+    if not text.isprintable():
+        return Refused("The text has control or invisible characters in it; take them out.")
+    return None
+
+
+def _digit(option: ScreenOption) -> str:
+    return option.key if option.key and re.fullmatch("[1-9]", option.key) else ""
+
+
+def _same(shown: str, meant: str) -> bool:
+    return _squeezed(shown) == _squeezed(meant)
+
+
+def _squeezed(text: str) -> str:
+    return flat([text]).replace(" ", "")

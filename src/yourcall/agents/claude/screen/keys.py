@@ -10,10 +10,9 @@ import re
 import unicodedata
 
 from yourcall.agents.claude.screen.fill import fill
-from yourcall.agents.claude.screen.lines import is_rule
-from yourcall.agents.claude.screen.match import shows
-from yourcall.agents.claude.screen.offer import KEY_BAR, TELL, TEXT_ROW, offer, rows, trouble
+from yourcall.agents.claude.screen.offer import KEY_BAR, TELL, TEXT_ROW, offer, rows, shows, trouble
 from yourcall.agents.claude.screen.read import read_screen
+from yourcall.agents.claude.screen.rows import is_rule
 from yourcall.agents.kit.text import clean, styled
 from yourcall.agents.screen_spec import PreparedText, Press, ScreenSpec, Snapshot
 from yourcall.core.safety import LONGEST_TEXT

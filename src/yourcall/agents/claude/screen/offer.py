@@ -11,7 +11,7 @@ import re
 from yourcall.agents.claude import pauses
 from yourcall.agents.claude.screen import form
 from yourcall.agents.screen_spec import Offer, Snapshot, key_options
-from yourcall.model.prompts import Effect, Kind, Option, Question
+from yourcall.model.prompts import Effect, Kind, Option, Prompt, Question
 from yourcall.model.screen import Reading, ScreenOption
 
 DECISION = "decision"
@@ -194,3 +194,42 @@ def _at_the_start(reading: Reading, label: str, first: str) -> tuple[Effect, str
     else:
         says = "Claude remembers this."
     return "allow_always", f"{says} {_ONLY_A_PERSON}"
+
+
+SHORTEST = 3  # a name shorter than this stands in any text
+
+
+def shows(prompt: Prompt, shot: Snapshot) -> bool:
+    reading = shot.reading
+    if reading.state != "waiting" or reading.clipped or reading.kind != prompt.kind:
+        return False
+    asked = _squeezed(reading.question or "")
+    match prompt.kind:
+        case "plan":
+            return True
+        case "question":
+            return any(asked == _squeezed(question.text) for question in prompt.questions)
+        case "elicitation":
+            return bool(asked) and asked in _squeezed(prompt.body)
+        case "permission":
+            return prompt.tool is not None and about(prompt, reading.target or "")
+        case _:
+            return False
+
+
+def about(prompt: Prompt, target: str) -> bool:
+    """The command, the file, the address or the tool that the dialog names is that of the request."""
+    known = _squeezed(f"{prompt.title}\n{prompt.body}")
+    tool = prompt.tool.name if prompt.tool else ""
+    if tool.startswith("mcp__"):
+        words = re.findall(r"\w+", target.lower())
+        return bool(words) and all(word in tool.lower() for word in words)
+    if not target or _squeezed(target) in known:
+        return bool(target)
+    name = target.rstrip("/").rsplit("/", 1)[-1]
+    return tool not in ("", "Bash") and len(name) >= SHORTEST and _squeezed(name) in known
+
+
+def _squeezed(text: str) -> str:
+    """Without blanks, and without the bar that is drawn beside a call of several lines."""
+    return "".join(text.split()).replace("│", "")

@@ -7,7 +7,7 @@ screen, nothing waits, whatever the text above it looks like. Text of the model 
 import re
 
 from yourcall.agents.claude.screen.dialog import read_dialog
-from yourcall.agents.claude.screen.lines import is_rule
+from yourcall.agents.claude.screen.rows import is_rule
 from yourcall.agents.claude.screen.screen_reader import read_spoken
 from yourcall.agents.kit.text import clean, flat, indent, paragraphs
 from yourcall.model.screen import Reading

@@ -6,8 +6,8 @@ A dialog is live if the request for a number is the last thing on the screen and
 import re
 
 from yourcall.agents.claude.screen.block import SHELL
+from yourcall.agents.claude.screen.dialog import call_target, file_target
 from yourcall.agents.claude.screen.rows import plain_label
-from yourcall.agents.claude.screen.target import call_target, file_target
 from yourcall.agents.kit.text import flat
 from yourcall.model.screen import Kind, Reading, ScreenOption
 

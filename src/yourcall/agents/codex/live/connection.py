@@ -17,8 +17,7 @@ from yourcall.agents.codex import pauses, wire
 from yourcall.agents.codex import requests as asks
 from yourcall.agents.codex.live import threads
 from yourcall.agents.codex.live.calls import NOTHING, Calls, Reply
-from yourcall.agents.codex.live.proof import Requests
-from yourcall.agents.codex.live.recovery import EarlierPrompts
+from yourcall.agents.codex.live.proof import EarlierPrompts, Requests
 from yourcall.agents.codex.live.threads import SAFE_ID, STATES, Known
 from yourcall.agents.codex.reply import plan
 from yourcall.agents.codex.wire import Id, Item, Note, Thread, Turn, Whose, decoded

@@ -7,12 +7,25 @@ the session above it: neither is a session.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from msgspec import Struct, field
 
+from yourcall.agents.codex.discover import (
+    HOLDS,
+    UNNAMED,
+    command_of,
+    folder_of,
+    found,
+    runs,
+    session_file,
+    threads_held,
+)
 from yourcall.agents.codex.requests import AGENT
 from yourcall.agents.codex.wire import Item, Thread
 from yourcall.agents.session_spec import Child
+from yourcall.agents.sightings import Process
+from yourcall.agents.spec import Finder
 from yourcall.model.events import SessionSeen
 from yourcall.model.sessions import Link, Session, SessionState
 
@@ -60,3 +73,76 @@ def seen(
         seen_at=at,
     )
     return SessionSeen(at, session)
+
+
+SOCKET = "socket"
+CONTROL = "app-server-control/app-server-control.sock"  # below CODEX_HOME
+# With these it has a server within itself.
+EMBEDDED = frozenset({"--no-daemon", "--dangerously-bypass-hook-trust"})
+# From its start to its thread it takes one to three seconds, on a busy machine ten.
+STARTS_S = 15.0
+AHEAD_S = 1.0  # the system tells the start of a process in hundredths, and the time of its own start in seconds
+
+_V7 = re.compile(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+
+def shown(running: Sequence[Process], known: Sequence[Session]) -> dict[int, str]:
+    """By pid: the thread that it shows, where only one can be meant."""
+    clients: dict[tuple[str, str], list[Process]] = {}
+    for process in running:
+        if place := server_of(process):
+            clients.setdefault((place, folder_of(process)), []).append(process)
+    found: dict[int, str] = {}
+    for (place, folder), here in clients.items():
+        threads = [s for s in known if s.cwd == folder and s.mode == "terminal" and _place(s) == place]
+        found |= _matched(here, sorted(threads, key=began))
+    return found
+
+
+def server_of(process: Process) -> str:
+    """The socket of the server whose client it is; empty if it has its own within."""
+    argv = process.argv
+    if EMBEDDED & set(argv) or threads_held(process):
+        return ""
+    remote = next((after for word, after in zip(argv, (*argv[1:], ""), strict=True) if word == "--remote"), "")
+    if remote:
+        return remote.removeprefix("unix://") if remote.startswith("unix://") else ""
+    home = process.env.get("CODEX_HOME") or f"{process.env.get('HOME', '')}/.codex"
+    return f"{home.rstrip('/')}/{CONTROL}"
+
+
+def began(thread: Session) -> float:
+    """When it was made; when we first heard of it, if its id does not say."""
+    told = _V7.fullmatch(thread.id)
+    return int(told[1] + told[2], 16) / 1000 if told else thread.started_at
+
+
+def _matched(clients: Sequence[Process], threads: Sequence[Session]) -> dict[int, str]:
+    made: dict[int, list[Session]] = {client.pid: [] for client in clients}
+    for thread in threads:  # oldest first
+        there = [c for c in clients if c.started_at - AHEAD_S <= began(thread)]
+        maker = there[0] if len(there) == 1 else _just_started(there, made, began(thread))
+        if maker is not None:
+            made[maker.pid].append(thread)
+    found = {pid: theirs[-1].id for pid, theirs in made.items() if theirs}
+    taken = {thread.id for theirs in made.values() for thread in theirs}
+    for client in clients:
+        if client.pid not in found and command_of(client.argv) == "resume":
+            free = [t.id for t in threads if t.id not in taken]
+            named = [id for id in free if id in client.argv]
+            if len(named or free) == 1:
+                found[client.pid] = (named or free)[0]
+    return found
+
+
+def _just_started(there: Sequence[Process], made: dict[int, list[Session]], at: float) -> Process | None:
+    """The only one of them that has no thread yet and began a moment before this one did."""
+    fresh = [c for c in there if not made[c.pid] and at - c.started_at < STARTS_S]
+    return fresh[0] if len(fresh) == 1 else None
+
+
+def _place(session: Session) -> str:
+    return next((link.server for link in session.links if link.kind == SOCKET), "")
+
+
+FINDER = Finder(runs, session_file, found, UNNAMED, HOLDS, shown)

@@ -7,8 +7,7 @@ keys. Where the composer and its status line are last, nothing waits, whatever t
 import re
 
 from yourcall.agents.codex.screen.dialog import read_dialog
-from yourcall.agents.codex.screen.lines import is_head
-from yourcall.agents.codex.screen.rows import names_keys
+from yourcall.agents.codex.screen.rows import is_head, names_keys
 from yourcall.agents.kit.text import clean, indent
 from yourcall.model.screen import Reading
 

@@ -4,11 +4,16 @@ The rule: a dialog is a box as wide as the pane and stands where the composer wo
 nothing waits, whatever boxes and lists stand above: old dialogs stay on the screen.
 """
 
+from __future__ import annotations
+
 import re
 
+from yourcall.agents.gemini.hooks import NEXT
 from yourcall.agents.gemini.screen.box import find_box
 from yourcall.agents.gemini.screen.dialog import read_box
 from yourcall.agents.kit.text import clean
+from yourcall.agents.screen_spec import Offer, Snapshot
+from yourcall.model.prompts import Question
 from yourcall.model.screen import Reading
 
 _TITLE = re.compile(r"\S+ +(Ready|Working|Action Required)\b")
@@ -47,3 +52,23 @@ def _ends_in_error(above: list[str]) -> bool:
     """Whether the last thing said is an error; a note on where to read more about it may follow."""
     heads = [line[0] for line in above[-_FAR:] if _HEAD.match(line)][-2:]
     return bool(heads) and (heads[-1] in _ERRORS or (heads[-1] == "ℹ" and heads[0] in _ERRORS))
+
+
+_SAID = re.compile(r" > \S")
+_CANCELLED = re.compile(r"ℹ Request cancelled\.\s*$")
+
+READY = Offer(
+    "ready",
+    "Ready for the next instruction",
+    "The turn was stopped.",
+    (Question(NEXT, "What next?", free_text=True),),
+)
+
+
+def stopped(shot: Snapshot) -> Offer | None:
+    if shot.reading.state != "idle":
+        return None
+    lines = clean(shot.text)
+    rule = next((n for n in range(len(lines) - 1, -1, -1) if _RULE.match(lines[n])), 0)
+    last = next((line for line in reversed(lines[:rule]) if _SAID.match(line) or _CANCELLED.match(line)), "")
+    return READY if _CANCELLED.match(last) else None

@@ -6,7 +6,7 @@ The box is known, so a label that goes on below is told from a description by wh
 import re
 from typing import NamedTuple
 
-from yourcall.agents.gemini.screen.lines import goes_on, joined
+from yourcall.agents.gemini.screen.box import goes_on, joined
 from yourcall.agents.kit.text import indent
 from yourcall.model.screen import ScreenOption
 
