@@ -8,15 +8,13 @@ from yourcall.agents.gemini.hooks import (
     AGENT,
     read_hook,
     read_line,
-    read_status,
     rested,
-    settled,
-    status_file_of,
     transcript_of,
 )
 from yourcall.agents.gemini.screen.keys import GEMINI_SCREEN
 from yourcall.agents.gemini.tools import TOOLS
 from yourcall.agents.gemini.transcript import conversation_of, read_entry, read_turn
+from yourcall.agents.kit.hooks import settled
 from yourcall.agents.setup_spec import CONNECTED, Setup
 from yourcall.agents.spec import Agent, Environment, Grade, HookReply, Reach
 from yourcall.model.prompts import Answer, Prompt, Refused
@@ -63,14 +61,12 @@ GEMINI = Agent(
     AGENT,
     read_hook,
     read_line,
-    read_status,
-    transcript_of,
-    status_file_of,
-    settled,
-    plan,
-    read_entry,
-    conversation_of,
-    FINDER,
+    transcript_of=transcript_of,
+    settled=settled,
+    reply=plan,
+    read_entry=read_entry,
+    conversation_of=conversation_of,
+    finder=FINDER,
     tools=TOOLS,
     title="Gemini",
     grade=_GRADE,

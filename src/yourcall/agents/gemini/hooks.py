@@ -6,16 +6,14 @@ CLI cannot allow anything (the dialog comes all the same), so what it tells is f
 
 from __future__ import annotations
 
-import re
-from datetime import datetime
-
 import msgspec
 
 from yourcall.agents.gemini import tools
 from yourcall.agents.gemini.wire import ChatLine, HookPayload
-from yourcall.agents.kit.prompts import derived_id
+from yourcall.agents.kit.hooks import CALL_OUTCOMES, payload_of, prompt_of, ready_prompt, session_of
+from yourcall.agents.kit.prompts import READY, derived_id
+from yourcall.agents.kit.wire import fields_of, line_of, time_of
 from yourcall.agents.sightings import (
-    AgentStatus,
     AnnouncedCall,
     CallResult,
     CallSeen,
@@ -23,15 +21,11 @@ from yourcall.agents.sightings import (
     HookCall,
     HookResult,
 )
-from yourcall.model.events import CallSettled, PromptRaised, SessionEnded, SessionSeen
-from yourcall.model.prompts import Outcome, Prompt, Question, Tool
-from yourcall.model.sessions import Link, Session, SessionState
+from yourcall.model.events import PromptRaised, SessionEnded, SessionSeen
+from yourcall.model.prompts import Outcome, Prompt, Tool
+from yourcall.model.sessions import Session, SessionState
 
 AGENT = "gemini"
-SAFE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
-LONGEST_PATH = 4096
-READY = "ready"
-NEXT = "next"
 NO_WORDS = "[no response text]"  # what the CLI says for nothing
 
 STATE_AFTER: dict[str, SessionState] = {
@@ -39,12 +33,6 @@ STATE_AFTER: dict[str, SessionState] = {
     "BeforeAgent": "working",
     "BeforeTool": "working",
     "AfterAgent": "idle",
-}
-
-OUTCOMES: dict[str, tuple[Outcome, str]] = {
-    "success": ("allowed", "it ran"),
-    "error": ("allowed", "it ran, and failed"),
-    "cancelled": ("denied", "it was refused"),
 }
 
 # Sending a plan back is a success of its tool; the model is told in these words.
@@ -57,14 +45,10 @@ _line = msgspec.json.Decoder(ChatLine)
 
 def read_hook(call: HookCall) -> HookResult:
     """One hook call. A payload that makes no sense is told as a problem; the agent's dialog is untouched."""
-    try:
-        payload = _payload.decode(call.payload)
-        call.payload.decode()  # a Raw is not looked into when it is decoded: what is no text is noticed here
-    except (ValueError, RecursionError) as error:
-        return HookResult(problem=f"unreadable {call.event} payload: {error}")
-    if not SAFE_ID.fullmatch(payload.session_id):
-        return HookResult(problem=f"{call.event} payload with an impossible session id")
-    seen = SessionSeen(call.at, _session(call, payload))
+    payload = payload_of(call, _payload)
+    if isinstance(payload, HookResult):
+        return payload
+    seen = SessionSeen(call.at, session_of(call, payload, AGENT, STATE_AFTER.get(call.event, "unknown")))
     match call.event:
         case "SessionStart":
             return HookResult((seen,), begins=True)
@@ -85,39 +69,9 @@ def read_hook(call: HookCall) -> HookResult:
             return HookResult((seen,))
 
 
-def _session(call: HookCall, payload: HookPayload) -> Session:
-    env = call.env
-    links = [Link("hook")]
-    if env.get("TMUX_PANE") and env.get("TMUX"):
-        links.append(Link("tmux", env["TMUX_PANE"], env["TMUX"].split(",")[0]))
-    pid = env.get("pid", "")
-    return Session(
-        id=payload.session_id,
-        agent=AGENT,
-        cwd=payload.cwd[:LONGEST_PATH],
-        state=STATE_AFTER.get(call.event, "unknown"),
-        links=tuple(links),
-        pid=int(pid) if pid.isdecimal() and len(pid) < 10 else 0,
-        transcript=payload.transcript_path[:LONGEST_PATH],
-        started_at=call.at if call.event == "SessionStart" else 0.0,
-        seen_at=call.at,
-    )
-
-
 def _ready(call: HookCall, payload: HookPayload) -> Prompt:
-    return Prompt(
-        id=call.new_id,
-        kind="ready",
-        agent=AGENT,
-        session_id=payload.session_id,
-        cwd=payload.cwd[:LONGEST_PATH],
-        title="Ready for the next instruction",
-        opened_at=call.at,
-        body=payload.prompt_response[: tools.LONGEST_BODY].strip().removeprefix(NO_WORDS),
-        questions=(Question(NEXT, "What next?", free_text=True),),
-        fingerprint=READY,
-        link="speech",
-    )
+    said = payload.prompt_response[: tools.LONGEST_BODY].strip().removeprefix(NO_WORDS)
+    return ready_prompt(call, payload, AGENT, said)
 
 
 def rested(session: Session, said: str, since: float, at: float) -> Prompt | None:
@@ -127,9 +81,13 @@ def rested(session: Session, said: str, since: float, at: float) -> Prompt | Non
 
 
 def _about_to_run(call: HookCall, payload: HookPayload) -> AnnouncedCall:
-    tool, fields = payload.tool_name[:200], tools.fields_of(payload.tool_input)
-    prompt = _prompt(call, payload, tool, tools.title_of(tool, fields), tools.body_of(tool, fields))
-    prompt = msgspec.structs.replace(prompt, kind=tools.kind_of(tool), fingerprint=tools.mark(tool, fields))
+    tool, fields = payload.tool_name[:200], fields_of(payload.tool_input)
+    prompt = msgspec.structs.replace(
+        prompt_of(call, payload, AGENT, tools.title_of(tool, fields), tools.kind_of(tool)),
+        body=tools.body_of(tool, fields),
+        tool=Tool(tool),
+        fingerprint=tools.mark(tool, fields),
+    )
     if tool == tools.ASK:
         prompt = msgspec.structs.replace(prompt, questions=tools.questions_of(payload.tool_input))
     return AnnouncedCall(call.new_id, _when(call, payload), False, tool, bytes(payload.tool_input), prompt)
@@ -138,29 +96,19 @@ def _about_to_run(call: HookCall, payload: HookPayload) -> AnnouncedCall:
 def _asks(call: HookCall, payload: HookPayload) -> AnnouncedCall:
     details = tools.details_of(payload.details)
     tool = tools.SHELL if details.type == "exec" else details.type or "tool"
-    prompt = _prompt(call, payload, tool, tools.title_from(details), tools.body_from(details))
-    known = {"command": details.command} if details.type == "exec" else tools.fields_of(payload.details)
-    prompt = msgspec.structs.replace(prompt, kind=tools.kind_of(tool), fingerprint=tools.mark(tool, known))
+    known = {"command": details.command} if details.type == "exec" else fields_of(payload.details)
+    prompt = msgspec.structs.replace(
+        prompt_of(call, payload, AGENT, tools.title_from(details), tools.kind_of(tool)),
+        body=tools.body_from(details),
+        tool=Tool(tool),
+        fingerprint=tools.mark(tool, known),
+    )
     return AnnouncedCall(call.new_id, _when(call, payload), True, details.type, bytes(payload.details), prompt)
 
 
 def _when(call: HookCall, payload: HookPayload) -> float:
     """When the CLI began to tell it: the hooks run by themselves, and one may overtake another."""
     return time_of(payload.timestamp) or call.at
-
-
-def _prompt(call: HookCall, payload: HookPayload, tool: str, title: str, body: str) -> Prompt:
-    return Prompt(
-        id=call.new_id,
-        kind="permission",
-        agent=AGENT,
-        session_id=payload.session_id,
-        cwd=payload.cwd[:LONGEST_PATH],
-        title=title,
-        opened_at=call.at,
-        body=body,
-        tool=Tool(tool),
-    )
 
 
 # --- the chat file: a call is written when it is over, with how it ended --------------------------------------
@@ -173,45 +121,19 @@ def read_line(line: bytes) -> list[CallSeen | CallResult]:
         return []
     found: list[CallSeen | CallResult] = []
     for call in told.toolCalls or []:
-        outcome = (
-            REJECTED if call.name == tools.PLAN and _SENT_BACK in bytes(call.result) else OUTCOMES.get(call.status)
-        )
+        sent_back = call.name == tools.PLAN and _SENT_BACK in bytes(call.result)
+        outcome = REJECTED if sent_back else CALL_OUTCOMES.get(call.status)
         at = time_of(call.timestamp)
         if not call.id or outcome is None:
             continue
-        found.append(CallSeen(call.id, tools.mark(call.name, tools.fields_of(call.args)), at))
+        found.append(CallSeen(call.id, tools.mark(call.name, fields_of(call.args)), at))
         found.append(CallResult(call.id, at, outcome[0], "unknown", outcome[1]))
     return found
 
 
 def chat_line(line: bytes) -> ChatLine | None:
-    try:
-        line.decode()
-        return _line.decode(line)
-    except (ValueError, RecursionError):
-        return None
-
-
-def settled(prompt: Prompt, result: CallResult, at: float) -> CallSettled | None:
-    """The file names nobody: it tells what became of the call, not who decided."""
-    return CallSettled(at, prompt.id, result.outcome, result.source, result.detail)
-
-
-def time_of(stamp: str) -> float:
-    try:
-        return datetime.fromisoformat(stamp).timestamp()
-    except ValueError:
-        return 0.0
+    return line_of(_line, line)
 
 
 def transcript_of(session: Session, _prompt: Prompt) -> str:
     return session.transcript
-
-
-def status_file_of(_session: Session) -> str:
-    """This CLI keeps no file that says what it is doing: the title of its terminal does."""
-    return ""
-
-
-def read_status(_text: bytes) -> AgentStatus | None:
-    return None

@@ -5,12 +5,12 @@ Rule: words are the CLI's and the model's own, cut to a length; nothing is concl
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 
 import msgspec
 
 from yourcall.agents.gemini.wire import AskInput, Details
+from yourcall.agents.kit.wire import call_fingerprint, text_of
 from yourcall.model.action import CallKind
 from yourcall.model.prompts import Kind, Option, Question
 
@@ -41,15 +41,6 @@ TOOLS: dict[str, CallKind] = {
 
 _details = msgspec.json.Decoder(Details)
 _asked = msgspec.json.Decoder(AskInput)
-_fields = msgspec.json.Decoder(dict[str, object])
-
-
-def fields_of(raw: bytes) -> dict[str, object]:
-    """The input of a call; empty if it is no JSON object."""
-    try:
-        return _fields.decode(raw)
-    except (ValueError, RecursionError):
-        return {}
 
 
 def details_of(raw: bytes) -> Details:
@@ -59,16 +50,11 @@ def details_of(raw: bytes) -> Details:
         return Details()
 
 
-def text_of(fields: Mapping[str, object], name: str) -> str:
-    value = fields.get(name)
-    return value if isinstance(value, str) else ""
-
-
 def mark(tool: str, fields: Mapping[str, object]) -> str:
     """The same for the same call, however its JSON was spelt. A command is known by itself: its description is
     in the record, and not in what the dialog's own hook tells."""
     known = {"command": text_of(fields, "command")} if tool == SHELL else fields
-    return f"call:{hashlib.sha256(msgspec.json.encode([tool, known], order='sorted')).hexdigest()}"
+    return call_fingerprint(tool, known)
 
 
 def kind_of(tool: str) -> Kind:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import msgspec
 
 from yourcall.agents.gemini import tools
-from yourcall.agents.gemini.hooks import chat_line, time_of
+from yourcall.agents.gemini.hooks import chat_line
 from yourcall.agents.gemini.wire import ChatLine, ToolCall
+from yourcall.agents.kit.wire import fields_of, text_of, time_of
 from yourcall.agents.sightings import TurnMark
 from yourcall.model.conversation import (
     Action,
@@ -102,8 +103,8 @@ def _said(told: ChatLine, at: float) -> list[AnyEntry]:
 
 def _actions(call: ToolCall, told: ChatLine) -> list[AnyEntry]:
     """A call is in the file only when it is over: both its entries come at once."""
-    fields = tools.fields_of(call.args)
-    path = tools.text_of(fields, "file_path")
+    fields = fields_of(call.args)
+    path = text_of(fields, "file_path")
     started = Action(
         kind=KINDS.get(call.name, "tool"),
         phase="started",
@@ -134,9 +135,9 @@ def _output(call: ToolCall) -> str:
         return ""
     answers = [each.get("functionResponse", {}).get("response") for each in told]
     texts = [
-        tools.text_of(fields, name)
+        text_of(fields, name)
         for answer in answers
-        for fields in [tools.fields_of(msgspec.json.encode(answer))]
+        for fields in [fields_of(msgspec.json.encode(answer))]
         for name in ("output", "error")
     ]
     return "\n".join(text for text in texts if text)

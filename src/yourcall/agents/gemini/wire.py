@@ -7,28 +7,15 @@ from __future__ import annotations
 
 from msgspec import Raw, Struct, field
 
-EMPTY = b"{}"
+from yourcall.agents.kit import hooks
+from yourcall.agents.kit.wire import empty, null
 
 
-def _empty() -> Raw:
-    return Raw(EMPTY)
-
-
-class HookPayload(Struct, frozen=True):
-    session_id: str
-    hook_event_name: str = ""
-    timestamp: str = ""
-    transcript_path: str = ""
-    cwd: str = ""
-    tool_name: str = ""
-    tool_input: Raw = field(default_factory=_empty)
+class HookPayload(hooks.HookPayload, frozen=True):
     notification_type: str = ""
     message: str = ""
-    details: Raw = field(default_factory=_empty)
-    prompt: str = ""
+    details: Raw = field(default_factory=empty)
     prompt_response: str = ""
-    reason: str = ""
-    source: str = ""
 
 
 class Details(Struct, frozen=True):
@@ -73,10 +60,10 @@ class ToolCall(Struct, frozen=True):
 
     id: str = ""
     name: str = ""
-    args: Raw = field(default_factory=_empty)
+    args: Raw = field(default_factory=empty)
     status: str = ""
     timestamp: str = ""
-    result: Raw = field(default_factory=lambda: Raw(b"null"))
+    result: Raw = field(default_factory=null)
     displayName: str = ""
     description: str = ""
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from yourcall.agents.qwen.hooks import SAFE_ID
+from yourcall.agents.kit.hooks import SAFE_ID
 from yourcall.agents.qwen.requests import AGENT
 from yourcall.agents.qwen.wire import Registered
 from yourcall.agents.sightings import Pane, Process

@@ -5,7 +5,6 @@ Rule: words are the CLI's and the model's own, cut to a length; nothing is concl
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 
 import msgspec
@@ -14,6 +13,7 @@ from msgspec import Raw, Struct
 from yourcall.agents.kit import prompts
 from yourcall.agents.kit.actions import host_allowed
 from yourcall.agents.kit.prompts import derived_id
+from yourcall.agents.kit.wire import call_fingerprint, decoded, fields_of, text_of
 from yourcall.agents.qwen.wire import AskInput, ControlRequest
 from yourcall.core import line_diff
 from yourcall.model.action import Action, CallKind
@@ -50,24 +50,6 @@ PERMISSION_OPTIONS = (
     Option(ALLOW, "Allow once", "allow_once", "Allows this once."),
     Option(DENY, "Refuse", "deny", "Refuses it, and stops the turn; the model is not told why."),
 )
-
-
-def fields_of(raw: bytes) -> dict[str, object]:
-    """The input of a call; empty if it is no JSON object."""
-    try:
-        return _fields.decode(raw)
-    except (ValueError, RecursionError):
-        return {}
-
-
-def text_of(fields: Mapping[str, object], name: str) -> str:
-    value = fields.get(name)
-    return value if isinstance(value, str) else ""
-
-
-def fingerprint(tool: str, fields: Mapping[str, object]) -> str:
-    """The same for the same call, however its JSON was spelt."""
-    return f"call:{hashlib.sha256(msgspec.json.encode([tool, fields], order='sorted')).hexdigest()}"
 
 
 def kind_of(tool: str) -> Kind:
@@ -172,7 +154,7 @@ def prompt_of(request: ControlRequest, request_id: str, session_id: str, cwd: st
         body=f"{len(questions)} questions; all are answered together." if several else body_of(tool, fields),
         tool=Tool(tool),
         questions=questions,
-        fingerprint=fingerprint(tool, fields),
+        fingerprint=call_fingerprint(tool, fields),
         call_id=request.tool_use_id[:200],
         link=CHANNEL,
         answerable=kind == "permission",
@@ -187,19 +169,12 @@ class Request(Struct, frozen=True):
     tool_input: Raw
 
 
-def decoded(request: bytes) -> Request | None:
-    try:
-        return msgspec.json.decode(request, type=Request)
-    except (ValueError, RecursionError):
-        return None
-
-
 def action_of(request: bytes) -> Action | None:
     """What the request would do, for the rules; None if it is not a request for a tool, or cannot be read.
 
     Only tools whose input we know are more than `other`; anything odd about an input makes it `other`.
     """
-    found = decoded(request)
+    found = decoded(Request, request)
     if found is None or not found.tool_name:
         return None
     tool, fields = found.tool_name, fields_of(found.tool_input)

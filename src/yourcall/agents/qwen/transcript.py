@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import msgspec
 
+from yourcall.agents.kit.wire import fields_of, text_of, time_of
 from yourcall.agents.qwen import requests
-from yourcall.agents.qwen.hooks import record_line, time_of
-from yourcall.agents.qwen.requests import fields_of, text_of
+from yourcall.agents.qwen.hooks import record_line
 from yourcall.agents.qwen.wire import CallEnd, FunctionCall, RecordLine
 from yourcall.model.conversation import (
     Action,

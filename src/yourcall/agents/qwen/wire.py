@@ -7,29 +7,13 @@ from __future__ import annotations
 
 from msgspec import Raw, Struct, field
 
-
-def _empty() -> Raw:
-    return Raw(b"{}")
-
-
-def _null() -> Raw:
-    return Raw(b"null")
+from yourcall.agents.kit import hooks
+from yourcall.agents.kit.wire import empty, null
 
 
-class HookPayload(Struct, frozen=True):
-    session_id: str
-    hook_event_name: str = ""
-    timestamp: str = ""
-    transcript_path: str = ""
-    cwd: str = ""
-    permission_mode: str = ""
+class HookPayload(hooks.HookPayload, frozen=True):
     prompt_id: str = ""
-    tool_name: str = ""
-    tool_input: Raw = field(default_factory=_empty)
-    prompt: str = ""
     last_assistant_message: str = ""
-    reason: str = ""
-    source: str = ""
 
 
 class SessionData(Struct, frozen=True):
@@ -44,7 +28,7 @@ class ControlRequest(Struct, frozen=True):
     subtype: str = ""
     tool_name: str = ""
     tool_use_id: str = ""
-    input: Raw = field(default_factory=_empty)
+    input: Raw = field(default_factory=empty)
 
 
 class Allowed(Struct, frozen=True):
@@ -91,13 +75,13 @@ class AskInput(Struct, frozen=True):
 class FunctionCall(Struct, frozen=True):
     id: str = ""
     name: str = ""
-    args: Raw = field(default_factory=_empty)
+    args: Raw = field(default_factory=empty)
 
 
 class FunctionResponse(Struct, frozen=True):
     id: str = ""
     name: str = ""
-    response: Raw = field(default_factory=_empty)
+    response: Raw = field(default_factory=empty)
 
 
 class Part(Struct, frozen=True):
@@ -123,7 +107,7 @@ class CallEnd(Struct, frozen=True):
 
     callId: str = ""
     status: str = ""
-    resultDisplay: Raw = field(default_factory=_null)
+    resultDisplay: Raw = field(default_factory=null)
 
 
 class RecordLine(Struct, frozen=True):

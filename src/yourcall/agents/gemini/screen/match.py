@@ -14,6 +14,7 @@ import msgspec
 from yourcall.agents.gemini import tools
 from yourcall.agents.gemini.screen.offer import CUT, DECISION, offer, only_at_the_desk, rows
 from yourcall.agents.gemini.wire import Details
+from yourcall.agents.kit.wire import fields_of, text_of
 from yourcall.agents.screen_spec import MatchedCall, Offer, Snapshot
 from yourcall.agents.sightings import AnnouncedCall
 from yourcall.model.prompts import Option, Question
@@ -48,14 +49,14 @@ def explain(shot: Snapshot, told: Sequence[AnnouncedCall]) -> MatchedCall | None
 
 
 def _same_call(details: Details, call: AnnouncedCall) -> bool:
-    fields = tools.fields_of(call.input)
+    fields = fields_of(call.input)
     match details.type:
         case "exec":
-            return call.tool == tools.SHELL and tools.text_of(fields, "command") == details.command
+            return call.tool == tools.SHELL and text_of(fields, "command") == details.command
         case "edit":
-            path = tools.text_of(fields, "file_path")
+            path = text_of(fields, "file_path")
             same = path == details.filePath or details.filePath.endswith("/" + path.removeprefix("./"))
-            content = tools.text_of(fields, "content")
+            content = text_of(fields, "content")
             return call.tool in tools.WRITES and bool(path) and same and content in ("", details.newContent)
         case "mcp":
             return call.tool.endswith(f"_{details.toolName}") and details.serverName in call.tool
@@ -64,7 +65,7 @@ def _same_call(details: Details, call: AnnouncedCall) -> bool:
         case "exit_plan_mode":
             return call.tool == tools.PLAN
         case "info":
-            said = tools.text_of(fields, "prompt")
+            said = text_of(fields, "prompt")
             return said == details.prompt if said else call.tool not in (*tools.WRITES, tools.SHELL, tools.ASK)
         case _:
             return False
@@ -129,7 +130,7 @@ def _arguments(shot: Snapshot, call: AnnouncedCall) -> bool:
     if shown is None:
         return True
     said = _squeezed(shown[0].rstrip("… "))
-    return said in _squeezed(msgspec.json.encode(tools.fields_of(call.input)).decode()) or said in _squeezed(
+    return said in _squeezed(msgspec.json.encode(fields_of(call.input)).decode()) or said in _squeezed(
         call.input.decode("utf-8", "replace")
     )
 
@@ -141,7 +142,7 @@ def _squeezed(text: str) -> str:
 
 def _offer(shot: Snapshot, fit: _Fit) -> Offer | None:
     reading = shot.reading
-    fields = tools.fields_of(fit.input)
+    fields = fields_of(fit.input)
     told = fit.asked.prompt
     title = tools.title_of(fit.tool, fields) if fields else told.title
     if reading.kind == "question":

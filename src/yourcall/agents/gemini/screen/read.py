@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from yourcall.agents.gemini.hooks import NEXT
 from yourcall.agents.gemini.screen.box import find_box
 from yourcall.agents.gemini.screen.dialog import read_box
+from yourcall.agents.kit.prompts import NEXT
 from yourcall.agents.kit.text import clean
 from yourcall.agents.screen_spec import Offer, Snapshot
 from yourcall.model.prompts import Question

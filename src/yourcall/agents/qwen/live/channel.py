@@ -15,8 +15,9 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from yourcall.agents.qwen.hooks import SAFE_ID
-from yourcall.agents.qwen.requests import AGENT, ALLOW, DECISION, DENY, Request, decoded, prompt_of
+from yourcall.agents.kit.hooks import SAFE_ID
+from yourcall.agents.kit.wire import decoded
+from yourcall.agents.qwen.requests import AGENT, ALLOW, DECISION, DENY, Request, prompt_of
 from yourcall.agents.qwen.wire import ChannelEvent
 from yourcall.agents.session_spec import Output, PluginGreeting
 from yourcall.model.events import AnyEvent, CallSettled, DialogClosed, PromptRaised, SessionSeen
@@ -181,7 +182,7 @@ class Channel:
         return [DialogClosed(at, prompt_id, "busy")]
 
     def answer(self, prompt: Prompt, answer: Answer, request: bytes) -> list[bytes] | Refused:
-        found = decoded(request)
+        found = decoded(Request, request)
         asked = self._asked.get(found.request_id) if found is not None else None
         choice = answer.choices.get(DECISION)
         if (
