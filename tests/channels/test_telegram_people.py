@@ -26,6 +26,7 @@ from yourcall.channels.telegram.polling import AGAIN_S
 from yourcall.core.notify_policy import Notify
 from yourcall.daemon.loop import Loop
 from yourcall.daemon.run import AGENTS
+from yourcall.daemon.standing_orders import StandingOrders
 from yourcall.links.conversations import Conversations
 from yourcall.links.stdio.sessions import Policy, StdioSessions
 from yourcall.model.events import AnswerNotWritten, DialogReached, HolderLost, SessionEnded, SessionSeen
@@ -620,6 +621,39 @@ def test_what_cannot_be_done_at_all_is_said_and_ends(acts: Acts) -> None:
         stage.server.say("/list")
         await stage.see(lambda: any("1. shop" in m["text"] for m in stage.server.shown()), "the next one")
         mended(disk)
+
+    acts(story)
+
+
+def test_instructions_that_wait_are_arranged_in_the_chat(acts: Acts) -> None:
+    async def passes(_session: Session, _command: str) -> str:
+        return ""
+
+    async def story(stage: Stage) -> None:
+        orders = StandingOrders(stage.house.loop, stage.house.store, passes)
+        stage.desk = replace(desk_of(stage, Ear()), orders=orders)
+        stage.life(progress=False)
+        await stage.pair()
+        session = Session("s1", "claude", "/home/me/shop", state="working", started_at=1)
+        await stage.house.post(SessionSeen(stage.house.clock(), session))
+        stage.server.say("/queue shop fix the docs")
+        await stage.see(lambda: [each.text for each in orders.queue("s1").orders] == ["fix the docs"], "one")
+        stage.server.say("/queue 1 then the tests")
+        await stage.see(lambda: any("2. then the tests" in m["text"] for m in stage.server.shown()), "both")
+        assert {each.via for each in orders.queue("s1").orders} == {"telegram"}
+        stage.server.say("/queue drop 1")
+        await stage.see(
+            lambda: [each.text for each in orders.queue("s1").orders] == ["then the tests"], "one less"
+        )
+        await orders.hold("s1", "Ada")
+        stage.server.say("/queue")
+        await stage.see(lambda: any("Held: by Ada" in m["text"] for m in stage.server.shown()), "what holds it")
+        stage.server.say("/queue go")
+        await stage.see(lambda: not orders.queue("s1").held, "it to go on")
+        stage.server.say("/queue drop 7")
+        await stage.see(lambda: any("1 wait there" in m["text"] for m in stage.server.shown()), "a no")
+        stage.server.say("/queue nowhere x")
+        await stage.see(lambda: any("no such session" in m["text"] for m in stage.server.shown()), "another no")
 
     acts(story)
 

@@ -86,7 +86,8 @@ def test_it_describes_itself(yc: Yourcall) -> None:
     assert names == {
         "session/send", "session/input", "session/state", "session/start", "session/stop", "session/list",
         "workspace/list", "workspace/add", "workspace/remove", "workspace/session/watch",
-        "workspace/session/unwatch",
+        "workspace/session/unwatch", "session/queue", "session/queue/add", "session/queue/change",
+            "session/queue/hold",
     }  # fmt: skip
     assert set(document["x-events"]) == {
         "pty_output", "pty_permission", "pty_state", "claude_message", "claude_log",
@@ -346,3 +347,20 @@ def test_whatever_comes_in_the_connection_answers_and_goes_on(shared: Yourcall) 
 
         fuzz()
     assert shared.http("GET", "/api/status")[1]["sessions"] == 0
+
+
+def test_a_queue_is_arranged(yc: Yourcall, claude: ScriptedClaude) -> None:
+    claude.asks("Bash", command="ls")
+    yc.wait_prompt()
+    with line(yc) as talk:
+        # It runs in no terminal that could be typed into.
+        refused = said(talk, request("session/queue/add", {"session_id": claude.session_id, "prompt": "x"}))
+        assert code(refused) == (1, -32002)
+        assert "can't be told anything from here" in refused["error"]["message"]
+        empty = said(talk, request("session/queue", {"session_id": claude.session_id}))["result"]
+        assert (empty["session_id"], empty["orders"], empty["held"]) == (claude.session_id, [], "")
+        both = {"session_id": claude.session_id, "order_id": "x", "place": 1, "remove": True}
+        assert code(said(talk, request("session/queue/change", both))) == (1, -32602)
+        gone = {"session_id": claude.session_id, "order_id": "x", "remove": True}
+        assert code(said(talk, request("session/queue/change", gone))) == (1, -32002)
+        assert code(said(talk, request("session/queue", {"session_id": "none"}))) == (1, -32001)

@@ -25,6 +25,7 @@ from yourcall.agents.claude.agent import CLAUDE
 from yourcall.core.state import Step
 from yourcall.daemon.loop import Loop
 from yourcall.daemon.rules.lazy_rules import LazyRules
+from yourcall.daemon.standing_orders import StandingOrders
 from yourcall.links.changes import Changes
 from yourcall.links.conversations import Conversations
 from yourcall.links.questions import ScriptQuestions
@@ -53,6 +54,10 @@ ALWAYS = Option("always", "Yes, and don't ask again", "allow_always", "Writes a 
 DENY = Option("deny", "No", "deny", "Tells the agent no.")
 STOP = Option("stop", "No, and stop", "stop", "Ends the turn.")
 PERMISSION = Question("permission", "Run this command?", (ALLOW, ALWAYS, DENY, STOP), free_text=True)
+
+
+async def _passes(_session: Session, _command: str) -> str:
+    return ""
 
 
 class House:
@@ -97,6 +102,7 @@ class House:
                     session, "", before=before, after=None, file=file, limit=500
                 )
             )
+            self.orders = StandingOrders(self.loop, self.store, _passes)
             apps = [
                 make_app(
                     self.loop,
@@ -110,6 +116,7 @@ class House:
                     talk_search=ConversationSearch(self.folder / "search-conversations.db", self.store, talks),
                     rules=rules,
                     asks=asks,
+                    orders=self.orders,
                 )
                 for local in (False, True)
             ]

@@ -78,6 +78,9 @@ def test_only_what_needs_no_key_says_so() -> None:
     assert free == {(route.method.lower(), route.path) for route in ROUTES if route.key != "device"}
 
 
+_ORDER = "/api/sessions/{id}/queue/orders/{order}"
+
+
 def check(value: Any, schema: dict[str, Any]) -> None:
     """As much of JSON Schema as the document uses; a word it does not know is an error."""
     if "$ref" in schema:
@@ -179,6 +182,15 @@ def test_replies_are_what_the_document_says(house: House) -> None:
         ("POST", "/api/sessions/{id}/send", "/api/sessions/s1/send", {"text": 1}, 400),
         ("POST", "/api/sessions/{id}/key", "/api/sessions/s1/key", {"key": ""}, 400),
         ("POST", "/api/sessions/{id}/interrupt", "/api/sessions/none/interrupt", None, 404),
+        ("POST", "/api/sessions/{id}/queue", "/api/sessions/s1/queue", {"text": "next"}, 201),
+        ("POST", "/api/sessions/{id}/queue", "/api/sessions/s1/queue", {"text": "x", "trigger": "limit"}, 422),
+        ("POST", "/api/sessions/{id}/queue", "/api/sessions/none/queue", {"text": "next"}, 404),
+        ("GET", "/api/queues", "/api/queues", None, 200),
+        ("GET", "/api/sessions/{id}/queue", "/api/sessions/s1/queue", None, 200),
+        ("POST", "/api/sessions/{id}/queue/hold", "/api/sessions/s1/queue/hold", {"held": True}, 200),
+        ("POST", _ORDER, "/api/sessions/s1/queue/orders/none", {"place": 1}, 422),
+        ("POST", _ORDER, "/api/sessions/s1/queue/orders/none", {}, 400),
+        ("DELETE", _ORDER, "/api/sessions/s1/queue/orders/none", None, 422),
         ("GET", "/api/startable", "/api/startable", None, 404),
         ("POST", "/api/sessions", "/api/sessions", {"prompt": "hello", "cwd": "/"}, 404),
         ("POST", "/api/sessions", "/api/sessions", {"prompt": 7}, 400),

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from yourcall.agents.session_spec import Speaking, StartOptions
 from yourcall.model.conversation import Page
+from yourcall.model.orders import OrderQueue
 from yourcall.model.prompts import Answer, Prompt, Receipt, Refused, Tap, Verdict
 from yourcall.model.sessions import Session
 
@@ -109,8 +110,20 @@ class ChannelContext(Struct, frozen=True):
     rules: Rules | None = None
     records: Records | None = None
     uploads: Uploads | None = None
+    orders: Orders | None = None
     wake: Callable[[], None] = lambda: None
     tried: Callable[[str], None] = lambda _: None
+
+
+class Orders(Protocol):
+    """Instructions that wait for their session."""
+
+    def queue(self, session_id: str, /) -> OrderQueue: ...
+    async def add(
+        self, session: Session, text: str, by: str, via: str, /, *, certainty: str
+    ) -> OrderQueue | Refused: ...
+    async def remove(self, session_id: str, order_id: str, /) -> OrderQueue | Refused: ...
+    async def resume(self, session_id: str, /) -> OrderQueue | Refused: ...
 
 
 class Receipts(Protocol):

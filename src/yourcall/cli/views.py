@@ -56,6 +56,28 @@ class Risk(Struct, frozen=True):
     reason: str = "Nothing is known about the risk."
 
 
+class Order(Struct, frozen=True):
+    id: str
+    text: str
+    by: str = ""
+    added_at: float = 0.0
+    trigger: str = "turn"
+    at: float = 0.0
+    command: str = ""
+    state: str = "waiting"
+    changed_at: float = 0.0
+    detail: str = ""
+
+
+class Queue(Struct, frozen=True):
+    """What waits for a session, after what is over."""
+
+    session_id: str
+    orders: tuple[Order, ...] = ()
+    held: str = ""
+    waits_for: str = ""
+
+
 class FileChange(Struct, frozen=True):
     path: str = ""
     change: str = "edit"

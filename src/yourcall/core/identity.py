@@ -11,6 +11,8 @@ from yourcall.model.prompts import Prompt
 
 # The line that a reminder of the agent's own leaves in a prompt's history.
 NUDGED = "the agent reminds you"
+# The line of a pause that ended because a turn began that nobody here knows the beginning of.
+WENT_ON = "the session went on"
 # The line of a person who took a prompt off the list.
 DISMISSED = "dismissed; the agent was told nothing"
 

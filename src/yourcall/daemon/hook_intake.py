@@ -9,7 +9,7 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from msgspec.structs import replace
 
@@ -61,6 +61,8 @@ class HookIntake:
         informing = frozenset(name for name, agent in AGENTS.items() if not agent.holds)
         self.hooks = Hooks(self, informing)
         self.barred: Callable[[], Refused | None] = lambda: None  # why no request may be held now
+        # Who hears what a session was told, wherever that was said.
+        self.spoken: Callable[[str, str], Awaitable[None]] | None = None
         # By the process of an agent whose large payload is being read: its later calls wait for that.
         self._reading: dict[str, asyncio.Lock] = {}
         self._readers: Counter[str] = Counter()
@@ -186,6 +188,8 @@ class HookIntake:
             self._watches.finished(session_id, heard.finished)
         for ending in heard.endings:
             self._speaker.heard(session_id, ending.said)
+            if ending.said and self.spoken is not None:
+                await self.spoken(session_id, ending.said)
             for event in ended(self._loop.state, ending, now):
                 await self._events.post(event)
         if heard.nudged:

@@ -167,18 +167,30 @@ async def _serve(
     changes = Changes(
         lambda session, before, file: talks.page(session, "", before=before, after=None, file=file, limit=500)
     )
-    voice = Sender(daemon.speaker, daemon.steered, daemon.started, daemon.lodgers, daemon.barred)
+    voice = Sender(
+        daemon.speaker, daemon.steered, daemon.started, daemon.lodgers, daemon.barred, daemon.orders.told
+    )
+    daemon.orders.reaches = voice.reaches
     presence = Presence(lambda: daemon.loop.state.sessions.values(), daemon.tmux)
     # A phone cannot follow a link to this machine's own loopback.
     reached = public_url or ("" if bind in ("127.0.0.1", "::1", "localhost") else url)
     uploads = Uploads(home / "uploads")
-    desk = ChannelContext(daemon.loop, voice, daemon.started, daemon.rules, talks, uploads)
+    desk = ChannelContext(daemon.loop, voice, daemon.started, daemon.rules, talks, uploads, daemon.orders)
     telling = Notifier(home, daemon.loop, store, config, presence, desk, reached, settings=daemon.settings)
     lockdown = daemon.lockdown_of(devices)
     lockdown.close += [devices.close_pairing, telling.unpair_all]
     mirror, workspaces = Mirror(daemon.tmux), Workspaces(home)
     tools = Tools(
-        daemon.loop, talks, voice, daemon.started, mirror, workspaces, set(), daemon.lodgers, daemon.ties
+        daemon.loop,
+        talks,
+        voice,
+        daemon.started,
+        mirror,
+        workspaces,
+        set(),
+        daemon.lodgers,
+        daemon.ties,
+        daemon.orders,
     )
     app = partial(
         make_app,
@@ -198,6 +210,7 @@ async def _serve(
         lockdown=lockdown,
         changes=changes,
         search=Search(home / "search.db", store),
+        orders=daemon.orders,
         talk_search=ConversationSearch(home / "search-conversations.db", store, talks),
     )
     remote, local = app(local=False), app(local=True, stop=stop.set)
@@ -227,8 +240,10 @@ async def _serve(
             daemon.events, AGENTS.get, daemon.watches.watching, daemon.speaker.reaches, daemon.screens.shown,
             store.asked_at,
         )  # fmt: skip
+        daemon.orders.settled = lambda: not anew.looking
         looks = (
             anew,
+            daemon.orders,
             looking,
             daemon.channels,
             daemon.screens,

@@ -21,8 +21,10 @@ from yourcall.daemon.lockdown import Lockdown
 from yourcall.daemon.loop import Loop
 from yourcall.daemon.rules.lazy_rules import LazyRules
 from yourcall.daemon.settings_record import SettingsRecord
+from yourcall.daemon.standing_orders import StandingOrders
 from yourcall.daemon.upkeep import Upkeep
 from yourcall.links.agent_processes.marks import Marks
+from yourcall.links.agent_processes.run_as import last_line, run_as
 from yourcall.links.agent_processes.ties import Ties
 from yourcall.links.agent_server import AgentServers, homes
 from yourcall.links.channel_files import ChannelWatcher
@@ -50,6 +52,9 @@ from yourcall.system.peer import Supervisor
 from yourcall.system.sockets import short_folder
 
 log = logging.getLogger(__name__)
+
+# A command that an order waits for; a build with its tests takes a while.
+CHECK_S = 3600.0
 
 
 class Daemon:
@@ -117,7 +122,9 @@ class Daemon:
             started=self.started,
         )
         self.hooks = self.intake.hooks
-        self.intake.barred = self.started.barred = self.barred
+        self.orders = StandingOrders(self.loop, store, self._check)
+        self.intake.barred = self.started.barred = self.orders.barred = self.barred
+        self.intake.spoken = self.orders.heard
         carriers: dict[str, Carrier] = {
             "hook": by_hook(AGENTS, self.hooks),
             "screen": self._by_keys,
@@ -169,6 +176,18 @@ class Daemon:
         session = self.loop.state.sessions.get(session_id)
         return session.cwd if session is not None else ""
 
+    async def _check(self, session: Session, command: str) -> str:
+        """Whether a command of a person's passes in a session's folder: '', or how it ended."""
+        env = await self.started.environment()
+        ran = await run_as(
+            self.ties, session, ["/bin/sh", "-c", command], cwd=session.cwd, env=env, seconds=CHECK_S
+        )
+        if ran.code == 0:
+            return ""
+        how = f"took longer than {CHECK_S / 60:.0f} minutes" if ran.code is None else f"failed (exit {ran.code})"
+        said = last_line(ran.output)
+        return f"`{command[:80]}` {how}{': ' + said if said else ''}"
+
     def _by_keys(self, prompt: Prompt, answer: Answer, _request: bytes) -> Coroutine[None, None, None]:
         typist = self.filling if self.filling.takes(prompt, answer) else self.keyboard
         return typist.deliver(prompt, answer)
@@ -195,6 +214,7 @@ class Daemon:
 
     async def close(self) -> None:
         """Whatever is under way is left as it is: the next start looks at it."""
+        await self.orders.close()
         await self.delivery.tasks.close()
         await self.upkeep.tasks.close()
         await self.plugins.close()

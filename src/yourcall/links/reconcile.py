@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from yourcall.agents.sightings import AgentStatus, TurnMark
 from yourcall.agents.spec import Agent
+from yourcall.core.identity import WENT_ON
 from yourcall.core.step import PAUSES
 from yourcall.links import processes, status_files
 from yourcall.links.event_sink import EventSink
@@ -69,6 +70,7 @@ class Reconcile:
         self._asked_at = asked_at
         self._were: dict[str, str] = {}  # how each session stood when we began to look
         self._quiet: dict[str, float] = {}  # since when nothing was seen to run in it
+        self.looking = True  # what was missed while we were away is not known yet
         self._homeless: set[str] = set()  # prompts that were seen without their session
 
     async def run(self) -> None:
@@ -96,6 +98,13 @@ class Reconcile:
 
     async def look(self) -> None:
         """Every session as it is now."""
+        self.looking = True
+        try:
+            await self._look()
+        finally:
+            self.looking = False
+
+    async def _look(self) -> None:
         await asyncio.sleep(HOOKS_FIRST_S)
         self._were = {s.id: s.state for s in self._teller.state.sessions.values()}
         self._quiet.clear()
@@ -180,7 +189,7 @@ class Reconcile:
         match status.status:
             case "busy":
                 over = [p for p in open_pauses if p.opened_at < status.since]
-                events: list[AnyEvent] = [PromptWithdrawn(now, p.id, "the session went on") for p in over]
+                events: list[AnyEvent] = [PromptWithdrawn(now, p.id, WENT_ON) for p in over]
                 if session.state != "working":
                     events.append(SessionSeen(now, replace(session, state="working", seen_at=now)))
                 return events
@@ -188,7 +197,7 @@ class Reconcile:
                 return await self._at_rest(agent, session, status, open_pauses, now)
             case "stopped":
                 over = [p for p in open_pauses if p.kind == "ready" and p.opened_at < status.since]
-                known: list[AnyEvent] = [PromptWithdrawn(now, p.id, "the session went on") for p in over]
+                known: list[AnyEvent] = [PromptWithdrawn(now, p.id, WENT_ON) for p in over]
                 if session.state != "idle":
                     known.append(SessionSeen(now, replace(session, state="idle", seen_at=now)))
                 return known
@@ -209,7 +218,7 @@ class Reconcile:
         told = [p for p in pauses if p.kind == "ready"]
         if turn.stopped_at:
             over = [p for p in told if p.opened_at < turn.stopped_at]
-            return [*known, *(PromptWithdrawn(now, p.id, "the session went on") for p in over)]
+            return [*known, *(PromptWithdrawn(now, p.id, WENT_ON) for p in over)]
         # The agent's file may leave out a short turn; its record does not.
         since = max(status.since, turn.at)
         # Its screen may have been looked at before us; that tells of no prompt.
@@ -224,6 +233,8 @@ class Reconcile:
         prompt = agent.rested(seen, turn.said, since, now)
         if prompt is None:
             return known
+        # There was a turn that we did not hear of.
+        known += [PromptWithdrawn(now, p.id, WENT_ON) for p in told if p.opened_at < since]
         return [*known, PromptRaised(now, replace(prompt, answerable=self._reaches(session.id)))]
 
     def _unheard(self, session: Session, at: float) -> bool:

@@ -5,7 +5,7 @@ Rule: decides by the session's link and by nothing else; whatever has none of it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol
 
 from yourcall.links.private_tmux.sessions import PrivateSessions
@@ -38,7 +38,7 @@ class OfItsAgent:
 
 
 class Sender:
-    """`links`: by their kind, in the order in which they are preferred."""
+    """`links`: by their kind, in the order in which they are preferred. `before`: who hears of a message first."""
 
     def __init__(
         self,
@@ -47,16 +47,23 @@ class Sender:
         pipes: StdioSessions,
         private: PrivateSessions,
         barred: Callable[[], Refused | None] = lambda: None,
+        before: Callable[[Session, str], Awaitable[None]] | None = None,
     ) -> None:
         """`barred`: why nobody may speak to any session now. Stopping is always allowed."""
         self._terminal, self._links, self._pipes, self._private = terminal, links, pipes, private
-        self._barred = barred
+        self._barred, self._before = barred, before
 
     async def send(self, session: Session, text: str, as_command: bool) -> Verdict:
+        if self._before is not None:
+            await self._before(session, text)
         barred = self._barred()
         if barred is not None:
             return Verdict("refused", barred.reason)
         return await self._way(session).send(session, text, as_command)
+
+    def reaches(self, session: Session) -> bool:
+        """Can it be told anything?"""
+        return self._way(session) is not self._terminal or self._terminal.reaches(session.id)
 
     async def press(self, session: Session, key: str) -> Verdict:
         barred = self._barred()

@@ -104,6 +104,8 @@ class Prompt(
     `link` is the way an answer goes (`hook`, `screen`, `stdio`); `answerable`: that way is open right now.
     `needs_confirmation`: a rule wants a yes to be said twice.
     `record`: the transcript it was asked in, if its session has gone on in another since.
+    `stopped`: the turn before this pause was stopped by somebody. `resets_at`: when the limit resets that stopped
+    the session; 0: there is none, or nobody told.
     """
 
     id: str
@@ -131,6 +133,8 @@ class Prompt(
     outcome: Outcome | None = None
     closed_at: float | None = None
     history: tuple[Moment, ...] = ()
+    stopped: bool = False
+    resets_at: float = 0.0
 
 
 class Refused(Struct, frozen=True):

@@ -36,6 +36,7 @@ from yourcall.server.ports import (
     Lockdown,
     Mirror,
     Notifications,
+    Orders,
     Prompts,
     RuleChanges,
     ScriptQuestions,
@@ -97,6 +98,7 @@ def make_app(
     search: Search | None = None,
     talk_search: ConversationSearch | None = None,
     lockdown: Lockdown | None = None,
+    orders: Orders | None = None,
 ) -> ASGIApp:
     """`devices` must be the same object for both apps: a code is made on one and used on the other."""
 
@@ -106,7 +108,7 @@ def make_app(
             if no is not None:
                 return no.response()
             given = (conversations, voice, starting, told, asks, mirror, uploads, rules, ties, changes, search)
-            call = Call(desk, devices, stop, request, *given, talk_search, lockdown)
+            call = Call(desk, devices, stop, request, *given, talk_search, lockdown, orders)
             done = await peers.refusal(ties, call.caller, route.method, route.path) or await route.run(call)
             if isinstance(done, Refusal):
                 return done.response()
@@ -122,7 +124,7 @@ def make_app(
         routes=[
             *(StarletteRoute(route.path, endpoint(route), methods=[route.method]) for route in offered),
             *(StarletteRoute(path, serve, methods=["GET"]) for path, serve in pages.items()),
-            WebSocketRoute(LIVE, _scoped("read", live(desk, devices, conversations, rules))),
+            WebSocketRoute(LIVE, _scoped("read", live(desk, devices, conversations, rules, orders))),
             WebSocketRoute(INTERACTIVE, _scoped("read", feed.feed(desk, devices, ties), lockdown)),
             *(
                 WebSocketRoute(path, _scoped("read", rpc(rpc_tools, devices), lockdown))

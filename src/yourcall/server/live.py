@@ -16,12 +16,14 @@ from typing import Any
 import msgspec
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from yourcall.model.orders import OrderQueue
+from yourcall.server.api.queue import queue_view
 from yourcall.server.auth import CALLER, Caller, Refusal, refuse
 from yourcall.server.devices import Devices
-from yourcall.server.ports import Conversations, Feed, Prompts, RuleChanges, StoredRows
+from yourcall.server.ports import Conversations, Feed, Orders, Prompts, RuleChanges, StoredRows
 from yourcall.server.stream import Watched, stream
 from yourcall.server.views import encoded, head_view, news
-from yourcall.server.wire import Hello, PauseNews
+from yourcall.server.wire import Hello, PauseNews, QueueNews
 
 REVOKED = 4001
 RESYNC = 4008
@@ -39,7 +41,11 @@ _encode = msgspec.json.Encoder().encode
 
 
 def live(
-    desk: Prompts, devices: Devices, conversations: Conversations | None = None, rules: RuleChanges | None = None
+    desk: Prompts,
+    devices: Devices,
+    conversations: Conversations | None = None,
+    rules: RuleChanges | None = None,
+    orders: Orders | None = None,
 ) -> Callable[[WebSocket], Awaitable[None]]:
     """The endpoint of `/api/live?after=SEQ`."""
 
@@ -66,6 +72,7 @@ def live(
                         _cut(cut, devices, caller.device_id),
                         stream(say.patiently, watched, desk.store, conversations),
                         _brake(say, rules, paused),
+                        _queues(say, orders),
                     )
                     if code:
                         with suppress(TimeoutError):  # who does not read does not hear why
@@ -109,6 +116,31 @@ async def _brake(say: _Subscriber, rules: RuleChanges | None, told: bool | None)
     except TimeoutError:
         return RESYNC, "resync"
     return await asyncio.Future()
+
+
+async def _queues(say: _Subscriber, orders: Orders | None) -> tuple[int, str]:
+    """Each queue that changed, as it is when its turn comes: a slow reader gets the latest of each."""
+    if orders is None:
+        return await asyncio.Future()
+    changed: dict[str, OrderQueue] = {}
+    wake = asyncio.Event()
+
+    def heard(queue: OrderQueue) -> None:
+        changed[queue.session_id] = queue
+        wake.set()
+
+    orders.listeners.add(heard)
+    try:
+        while True:
+            await wake.wait()
+            wake.clear()
+            while changed:
+                _, queue = changed.popitem()
+                await say.patiently(QueueNews(queue_view(orders, queue)))
+    except TimeoutError:
+        return RESYNC, "resync"
+    finally:
+        orders.listeners.discard(heard)
 
 
 class _Subscriber:

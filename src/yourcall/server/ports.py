@@ -16,6 +16,7 @@ from yourcall.model.changes import Against, FilePatch, SessionChanges
 from yourcall.model.conversation import Page, Picture
 from yourcall.model.events import SettingsChanged
 from yourcall.model.messages import Message
+from yourcall.model.orders import OrderQueue, Trigger
 from yourcall.model.prompts import Answer, Prompt, Refused, Verdict
 from yourcall.model.sessions import Session
 from yourcall.server.wire import (
@@ -236,6 +237,35 @@ class Workspaces(Protocol):
     def all(self) -> Sequence[Workspace]: ...
     def add(self, path: str, name: str, /) -> Workspace | Refused: ...
     def remove(self, path: str, /) -> bool: ...
+
+
+class Orders(Protocol):
+    """Standing orders: instructions that wait for their session."""
+
+    @property
+    def listeners(self) -> set[Callable[[OrderQueue], None]]: ...
+    def all(self) -> Sequence[OrderQueue]: ...
+    def queue(self, session_id: str, /) -> OrderQueue: ...
+    def waits_for(self, session_id: str, /) -> str: ...
+    async def add(
+        self,
+        session: Session,
+        text: str,
+        by: str,
+        via: str,
+        /,
+        *,
+        trigger: Trigger = "turn",
+        at: float = 0.0,
+        command: str = "",
+        device: str = "",
+        certainty: str = "",
+    ) -> OrderQueue | Refused: ...
+    async def edit(self, session_id: str, order_id: str, text: str, /) -> OrderQueue | Refused: ...
+    async def move(self, session_id: str, order_id: str, place: int, /) -> OrderQueue | Refused: ...
+    async def remove(self, session_id: str, order_id: str, /) -> OrderQueue | Refused: ...
+    async def hold(self, session_id: str, by: str, /) -> OrderQueue | Refused: ...
+    async def resume(self, session_id: str, /) -> OrderQueue | Refused: ...
 
 
 class ScriptQuestions(Protocol):

@@ -22,6 +22,7 @@ from yourcall.server.ports import (
     Lockdown,
     Mirror,
     Notifications,
+    Orders,
     Prompts,
     RuleChanges,
     ScriptQuestions,
@@ -63,6 +64,7 @@ class Call(Struct, frozen=True):
     search: Search | None = None
     talk_search: ConversationSearch | None = None
     lockdown: Lockdown | None = None
+    orders: Orders | None = None
 
     @property
     def caller(self) -> Caller:

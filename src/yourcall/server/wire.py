@@ -12,6 +12,7 @@ from msgspec import Meta, Raw, Struct, field
 from yourcall.agents.registry import USUAL
 from yourcall.model.action import ActionView
 from yourcall.model.conversation import Page
+from yourcall.model.orders import OrderState, Trigger
 from yourcall.model.prompts import Effect, Kind, Outcome, PromptState, Risk, VerdictWord
 from yourcall.model.sessions import Link, SessionState
 from yourcall.server.scopes import FOR_SCRIPT, Scope
@@ -300,6 +301,60 @@ class SendRequest(Struct, frozen=True, forbid_unknown_fields=True):
 
     text: str
     as_command: bool = False
+
+
+class OrderView(Struct, frozen=True):
+    """An instruction in the queue of a session. `trigger`: what it waits for besides the end of a turn. `detail`:
+    what became of it, in words."""
+
+    id: str
+    text: str
+    by: str
+    via: str
+    added_at: float
+    trigger: Trigger
+    at: float
+    command: str
+    state: OrderState
+    changed_at: float
+    detail: str
+
+
+class QueueView(Struct, frozen=True):
+    """What waits for a session, in the order in which it is given, after what is over. `held`: why nothing is
+    given until a person lets it go on. `waits_for`: why the first is not given now, in words."""
+
+    session_id: str
+    orders: tuple[OrderView, ...]
+    held: str
+    waits_for: str
+
+
+class NewOrder(Struct, frozen=True, forbid_unknown_fields=True):
+    """`at`: with the trigger `time`, in seconds since 1970. `command`: with the trigger `command`, from this
+    machine only; it runs in the session's folder when the turn has ended, and must pass."""
+
+    text: Annotated[str, Meta(min_length=1, max_length=100_000)]
+    trigger: Trigger = "turn"
+    at: float = 0.0
+    command: Annotated[str, Meta(max_length=4_000)] = ""
+
+
+class OrderChange(Struct, frozen=True, forbid_unknown_fields=True):
+    """A new `text`, or a new `place` among those that wait, counted from 1."""
+
+    text: Annotated[str, Meta(max_length=100_000)] | None = None
+    place: Annotated[int, Meta(ge=1, le=1000)] | None = None
+
+
+class HoldRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    held: bool
+
+
+class QueueNews(Struct, frozen=True, tag_field="type", tag="queue"):
+    """The queue of a session has changed. Without a `seq`: after a reconnect, fetch the queues."""
+
+    queue: QueueView
 
 
 class KeyRequest(Struct, frozen=True, forbid_unknown_fields=True):

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from yourcall.core.identity import unsettled
 from yourcall.model.events import AnyEvent, PromptRaised, SessionEnded, SessionSeen, SettingsChanged
+from yourcall.model.orders import OrderQueue
 from yourcall.model.prompts import Prompt
 from yourcall.model.sessions import Session
 from yourcall.store.writer import Transaction
@@ -40,6 +41,7 @@ PROMPT = msgspec.json.Decoder(Prompt)
 SESSION = msgspec.json.Decoder(Session)
 EVENT: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 SETTING = msgspec.json.Decoder(SettingsChanged)
+QUEUE = msgspec.json.Decoder(OrderQueue)
 
 # The kind, and the one subject, of facts that no row follows from; replay leaves them out.
 SETTINGS_KIND = SettingsChanged.__name__
@@ -108,6 +110,13 @@ def put_setting(tx: Transaction, event: SettingsChanged) -> None:
     """In the transaction of the change itself, where that is a row of ours."""
     seq: int = tx.db.execute(_LAST_SETTING).fetchone()[0] + 1
     tx.db.execute(PUT_FACT, (seq, event.at, SETTINGS_KIND, SETTINGS, encode(event)))
+
+
+def encode_queue(queue: OrderQueue) -> bytes:
+    """Nothing is written that could not be read back."""
+    row = encode(queue)
+    QUEUE.decode(row)
+    return row
 
 
 def subject(event: AnyEvent) -> str:

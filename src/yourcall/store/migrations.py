@@ -92,12 +92,18 @@ def changed_settings_are_facts(db: sqlite3.Connection) -> None:
     """Nothing changes in the file; but an older version would count on from the numbers of these facts."""
 
 
+def sessions_have_queues(db: sqlite3.Connection) -> None:
+    """Instructions that wait until their session can take them: one row for each session that has any."""
+    db.execute("CREATE TABLE queues (session_id TEXT PRIMARY KEY, row BLOB NOT NULL)")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     first_layout,
     people_are_told,
     facts_are_chained,
     devices_have_scopes,
     changed_settings_are_facts,
+    sessions_have_queues,
 )
 
 

@@ -19,6 +19,7 @@ import msgspec
 
 from yourcall.core.lifecycle import CLOSED
 from yourcall.model.events import AnyEvent, SettingsChanged
+from yourcall.model.orders import OrderQueue
 from yourcall.model.prompts import Prompt, Receipt, Tap
 from yourcall.model.sessions import Session
 from yourcall.store import devices, prune
@@ -28,12 +29,14 @@ from yourcall.store.devices import Device
 from yourcall.store.facts import (
     EVENT,
     PROMPT,
+    QUEUE,
     SESSION,
     SETTING,
     SETTINGS_FROM,
     Change,
     Encoded,
     Fact,
+    encode_queue,
     put_setting,
 )
 from yourcall.store.migrations import MIGRATIONS, Migration, connect, prepare
@@ -77,6 +80,7 @@ SETTINGS_LOG = (
     f"SELECT seq - {SETTINGS_FROM}, fact FROM log WHERE seq > {SETTINGS_FROM}"  # noqa: S608
     f" AND seq < {SETTINGS_FROM} + ? ORDER BY seq DESC LIMIT ?"
 )
+QUEUES = "SELECT session_id, row FROM queues ORDER BY session_id"
 BODY = "SELECT data FROM bodies WHERE id = ?"
 BODY_SIZE = "SELECT length(data) FROM bodies WHERE id = ?"
 
@@ -330,6 +334,24 @@ class Store:
             return done
 
         return await self._write(work)
+
+    # -- what waits for its session
+
+    def queues(self) -> list[OrderQueue]:
+        return self._decoded(QUEUE, QUEUES)
+
+    async def put_queues(self, queues: Sequence[OrderQueue]) -> None:
+        """All of them or none, on disk when this returns; one without an order is not kept."""
+        rows = [(each.session_id, encode_queue(each) if each.orders else None) for each in queues]
+
+        def work(tx: Transaction) -> None:
+            for session_id, row in rows:
+                if row is None:
+                    tx.db.execute("DELETE FROM queues WHERE session_id = ?", (session_id,))
+                else:
+                    tx.db.execute("INSERT OR REPLACE INTO queues VALUES (?, ?)", (session_id, row))
+
+        await self._write(work)
 
     # -- what people were told
 

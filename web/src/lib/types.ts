@@ -233,6 +233,10 @@ export interface Hello {
   head: HeadView | null;
 }
 
+export interface HoldRequest {
+  held: boolean;
+}
+
 /** A field of a tool's input; `value` is its text, or JSON if it is no text. */
 export interface InputField {
   name: string;
@@ -354,6 +358,14 @@ export interface NewDeviceRequest {
   scopes?: ("admin" | "answer" | "read" | "rules" | "steer")[];
 }
 
+/** `at`: with the trigger `time`, in seconds since 1970. `command`: with the trigger `command`, from this machine only; it runs in the session's folder when the turn has ended, and must pass. */
+export interface NewOrder {
+  text: string;
+  trigger?: "command" | "limit" | "time" | "turn";
+  at?: number;
+  command?: string;
+}
+
 export interface NewSession {
   id: string;
 }
@@ -378,6 +390,27 @@ export interface Option {
   confirm: boolean;
   confirm_reason: string;
   digit: string;
+}
+
+/** A new `text`, or a new `place` among those that wait, counted from 1. */
+export interface OrderChange {
+  text?: string | null;
+  place?: number | null;
+}
+
+/** An instruction in the queue of a session. `trigger`: what it waits for besides the end of a turn. `detail`: what became of it, in words. */
+export interface OrderView {
+  id: string;
+  text: string;
+  by: string;
+  via: string;
+  added_at: number;
+  trigger: "command" | "limit" | "time" | "turn";
+  at: number;
+  command: string;
+  state: "checking" | "done" | "dropped" | "given" | "giving" | "unsure" | "waiting";
+  changed_at: number;
+  detail: string;
 }
 
 /** Some entries of one transcript, oldest first. `next_before` leads to the page before this one; None: this one is the first. `end` is where a follower goes on. `file` names the file the offsets belong to; `restarted`: it is not the one that was asked for. */
@@ -542,6 +575,14 @@ export interface Question {
   minimum: number | null;
   maximum: number | null;
   header: string;
+}
+
+/** What waits for a session, in the order in which it is given, after what is over. `held`: why nothing is given until a person lets it go on. `waits_for`: why the first is not given now, in words. */
+export interface QueueView {
+  session_id: string;
+  orders: OrderView[];
+  held: string;
+  waits_for: string;
 }
 
 /** Who decided how many, how long prompts waited, and the rules that would have saved most taps. */

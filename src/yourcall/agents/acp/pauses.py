@@ -57,4 +57,5 @@ def pause(session: Session, row: Row, key: str, reason: str, last: str, error: s
         permission_mode=session.permission_mode,
         link=LINK,
         answerable=True,
+        stopped=reason == "cancelled",
     )

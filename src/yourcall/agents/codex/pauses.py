@@ -64,4 +64,5 @@ def ended(thread: Thread, turn: Turn, last: Item, link: str, at: float) -> Promp
         turn_id=turn.id,
         link=link,
         answerable=True,
+        stopped=turn.status == "interrupted",
     )

@@ -54,4 +54,5 @@ def paused(app: App, session: Session, idle: Idle, at: float) -> Prompt:
         turn_id=idle.turn[:200],
         link=LINK,
         answerable=True,
+        stopped=error is not None and error.name == ABORTED,
     )

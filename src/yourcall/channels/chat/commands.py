@@ -21,6 +21,7 @@ from yourcall.channels.context import ChannelContext
 from yourcall.channels.notice import WORDS
 from yourcall.core.queue_order import in_order
 from yourcall.core.redact import masked
+from yourcall.model.orders import OrderQueue
 from yourcall.model.prompts import Prompt, Refused, Verdict
 from yourcall.model.sessions import Session
 
@@ -32,6 +33,7 @@ COMMANDS: dict[str, str] = {
     "start": "[agent] folder, then what to do: start a session",
     "resume": "session, then what to do: go on with one that ended; alone it lists them",
     "steer": "session, then your words: speak to it",
+    "queue": "session, then your words: for when its turn has ended; alone it lists; /queue drop 1, /queue go",
     "interrupt": "session: stop its turn",
     "stop": "session: end one that was started from here",
     "mode": "mode for new sessions of this chat; or session and mode",
@@ -65,6 +67,8 @@ class Commands:
                 spans = await self._resume(said, chat, thread)
             case "steer":
                 spans = await self._steer(said, chat, by, thread)
+            case "queue":
+                spans = await self._queue(said, chat, by)
             case "interrupt" | "stop":
                 spans = await self._halt(command, said, chat)
             case "mode":
@@ -199,6 +203,32 @@ class Commands:
         await self._attend(chat, session.id, thread, mark)
         return _ended(verdict)
 
+    async def _queue(self, said: str, chat: Chat, by: str) -> list[Span]:
+        orders = self._desk.orders
+        if orders is None:
+            return [Span("There are no queues here.")]
+        word, what = _two(said)
+        current = run_of(self._desk, chat.current)
+        if word in ("go", "drop") and (word == "go") == (not what):
+            session = self._one("", chat)
+            if isinstance(session, Refused):
+                return [Span(session.reason, "command")]
+            if word == "go":
+                return _queued(await orders.resume(session.id))
+            waiting = [each for each in orders.queue(session.id).orders if each.state == "waiting"]
+            if not what.isdecimal() or not 0 < int(what[:4]) <= len(waiting):
+                return [Span(f"{len(waiting)} wait there. To remove the first: /queue drop 1", "command")]
+            return _queued(await orders.remove(session.id, waiting[int(what[:4]) - 1].id))
+        session = find(self._desk, word) if word else self._one("", chat)
+        if isinstance(session, Refused) and current is not None and current.state != "ended" and word:
+            session, what = current, said
+        if isinstance(session, Refused):
+            return [Span(session.reason, "command")]
+        if not what:
+            return _queued(orders.queue(session.id))
+        certainty = "chat account"
+        return _queued(await orders.add(session, what, by, self._channel.name, certainty=certainty))
+
     async def _attend(self, chat: Chat, session_id: str, thread: Id, mark: Mark) -> None:
         newest = self._channel.book.chat(chat.id)
         if newest is None:
@@ -248,6 +278,25 @@ class Commands:
             return [Span("Rules decide again.")]
         rules.desk().pause(by)
         return [Span("Paused: nothing is decided by rule. To end it: /pause off")]
+
+
+def _queued(done: OrderQueue | Refused) -> list[Span]:
+    if isinstance(done, Refused):
+        return [Span("Not done: "), Span(masked(done.reason), "code")]
+    waiting = [each for each in done.orders if each.state == "waiting"]
+    spans: list[Span] = []
+    for number, order in enumerate(waiting[:MOST_LISTED], 1):
+        spans += [Span(f"{number}. "), Span(short(masked(order.text), LONGEST_LINE), "code"), Span("\n")]
+    if done.held:
+        spans += [
+            Span("Held: "),
+            Span(masked(done.held), "code"),
+            Span("\nTo let it go on: "),
+            Span("/queue go", "command"),
+        ]
+    elif waiting:
+        spans.append(Span("The first is given when its turn has ended well."))
+    return spans or [Span("Nothing waits there.")]
 
 
 def _two(said: str) -> tuple[str, str]:

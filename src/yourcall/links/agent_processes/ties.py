@@ -109,6 +109,12 @@ class Ties:
         if not known or time.monotonic() - self._walked_at > SOONEST_S:
             self._walk_soon()
 
+    def adopt(self, session_id: str, pid: int) -> None:
+        """A process that we started for a session, and that has not begun: it is one of the agent's."""
+        process = pid, processes.started(pid)
+        self._roots.setdefault(process, set()).add(session_id)
+        self._marks.put(pid, self._marks.of(process))
+
     def claimed(self, session: Session, callers: Sequence[Caller]) -> None:
         """A hook names this process as its agent's; `callers` are the hook and its parents. Any program can say
         so of any process, and whoever is taken for an agent can change nothing any more. So it is believed of a

@@ -82,7 +82,9 @@ async def _stopped(teller: EventSink, session_id: str, rest: Rest, shot: Snapsho
     if any(p.state == "open" for p in known):
         return  # its hook has told of it after all, with more words
     # Named as the agent's own hook would, whose word ends it.
-    prompt = replace(_pause(session, offer, offer.kind, now), questions=offer.questions, answerable=True)
+    prompt = replace(
+        _pause(session, offer, offer.kind, now), questions=offer.questions, answerable=True, stopped=True
+    )
     await teller.post(SessionSeen(now, replace(session, state="idle", seen_at=now)))
     await teller.post(PromptRaised(now, prompt))
 

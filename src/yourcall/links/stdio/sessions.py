@@ -134,6 +134,10 @@ class StdioSessions:
         programs = {name: agent.headless.program for name, agent in self._agents.items() if agent.headless}
         return [name for name, each in programs.items() if each and isinstance(launch.find(each, env), str)]
 
+    async def environment(self) -> dict[str, str]:
+        """What a command of the person's runs in: that of a new terminal, with nothing of an agent's."""
+        return launch.prepared(await self._shell.environment(), api_billing=self._policy.api_billing)
+
     async def start(self, agent: str, wish: StartOptions, *, remote: bool) -> str | Refused:
         """Start a session; its id, once it has one. `remote`: asked for by a device, not at this machine."""
         known = self._agents.get(agent)

@@ -11,7 +11,8 @@ from typing import Any, cast
 import msgspec
 
 from yourcall import __version__
-from yourcall.server.contracts.rpc.methods import METHODS, Method
+from yourcall.server.contracts.rpc.method import Method
+from yourcall.server.contracts.rpc.methods import METHODS
 from yourcall.server.contracts.rpc.wire import EVENTS
 
 

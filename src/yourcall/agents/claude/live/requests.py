@@ -136,6 +136,7 @@ def pause(session: Session, line: Line, result: Result, error: str, tasks: list[
         permission_mode=session.permission_mode,
         link=LINK,
         answerable=True,
+        stopped=stopped,
     )
 
 

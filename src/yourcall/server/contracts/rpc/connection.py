@@ -23,7 +23,17 @@ from yourcall.server.contracts.rpc.dialog import Dialog
 from yourcall.server.contracts.rpc.names import Names
 from yourcall.server.contracts.rpc.views import Standing, standing, stop_reason
 from yourcall.server.contracts.rpc.wire import ClaudeLog, ClaudeMessage, Payload, PtyOutput, PtyStateChange, event
-from yourcall.server.ports import Mirror, PrivateTerminals, Prompts, Records, Sender, Spawning, Ties, Workspaces
+from yourcall.server.ports import (
+    Mirror,
+    Orders,
+    PrivateTerminals,
+    Prompts,
+    Records,
+    Sender,
+    Spawning,
+    Ties,
+    Workspaces,
+)
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +59,7 @@ class Tools(Struct, frozen=True):
     quiet: set[str]
     lodging: PrivateTerminals | None = None
     ties: Ties | None = None
+    orders: Orders | None = None
     names: Names = msgspec.field(default_factory=Names)
 
 

@@ -10,11 +10,7 @@ import asyncio
 import os
 import secrets
 import time
-from collections.abc import Awaitable, Callable
 from pathlib import PurePath
-from typing import Any
-
-from msgspec import Struct
 
 from yourcall.agents.registry import USUAL
 from yourcall.agents.screen_spec import key_named
@@ -28,6 +24,8 @@ from yourcall.server.api.start import give
 from yourcall.server.auth import Refusal
 from yourcall.server.contracts.rpc.connection import MOST_WATCHED, Connection, WatchedSession
 from yourcall.server.contracts.rpc.dialog import YES_OR_NO, Dialog, Moved
+from yourcall.server.contracts.rpc.method import BAD_PARAMS, NOT_FOUND, REFUSED, TOO_LATE, UNSURE, Method, Wrong
+from yourcall.server.contracts.rpc.queue_methods import QUEUE_METHODS
 from yourcall.server.contracts.rpc.views import is_live, standing, terminal_app, workspace_id
 from yourcall.server.contracts.rpc.wire import (
     ActiveSession,
@@ -57,30 +55,6 @@ from yourcall.system.peer import Author
 SAID_S = 1.0
 # So soon after a prompt took the place of another, what is typed was meant for the other: nobody reads faster.
 CROSSED_S = 0.7
-
-BAD_PARAMS = -32602
-NOT_FOUND = -32001
-REFUSED = -32002
-TOO_LATE = -32003
-UNSURE = -32004
-
-
-class Wrong(Struct, frozen=True):
-    """An error: its code, and a sentence that says what to do. `result`: what became of an answer."""
-
-    code: int
-    message: str
-    result: str = ""
-
-
-class Method(Struct, frozen=True):
-    name: str
-    run: Callable[[Connection, Any], Awaitable[Struct | Wrong]]
-    takes: type[Struct]
-    says: type[Struct]
-    about: str
-    scope: Scope
-
 
 # --- sessions -----------------------------------------------------------------------------------------------
 
@@ -467,4 +441,5 @@ METHODS: tuple[Method, ...] = (
         "read",
     ),
     Method("workspace/session/unwatch", unwatch, WatchParams, SessionResult, "Be told no more.", "read"),
+    *QUEUE_METHODS,
 )

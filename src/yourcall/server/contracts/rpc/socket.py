@@ -20,7 +20,8 @@ from yourcall.model.prompts import Refused
 from yourcall.server import scopes
 from yourcall.server.auth import CALLER
 from yourcall.server.contracts.rpc.connection import Connection, Tools
-from yourcall.server.contracts.rpc.methods import METHODS, REFUSED, Method, Wrong
+from yourcall.server.contracts.rpc.method import REFUSED, Method, Wrong
+from yourcall.server.contracts.rpc.methods import METHODS
 from yourcall.server.devices import Devices
 from yourcall.server.docs.openrpc import openrpc
 from yourcall.server.live import FAREWELL, PATIENCE, RESYNC, REVOKED, why_cut

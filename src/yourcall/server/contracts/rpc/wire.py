@@ -79,6 +79,30 @@ class WatchParams(Struct, frozen=True):
     agent_type: Word = ""
 
 
+class QueueAddParams(Struct, frozen=True):
+    """`at`: with the trigger `time`, in seconds since 1970."""
+
+    session_id: Id
+    prompt: Annotated[str, Meta(min_length=1, max_length=100_000)]
+    trigger: Literal["turn", "time", "limit"] = "turn"
+    at: float = 0.0
+
+
+class OrderParams(Struct, frozen=True):
+    """One of: a new text, a new place among those that wait, counted from 1, or that it is removed."""
+
+    session_id: Id
+    order_id: Id
+    prompt: Text = ""
+    place: Annotated[int, Meta(ge=0, le=1000)] = 0
+    remove: bool = False
+
+
+class HoldParams(Struct, frozen=True):
+    session_id: Id
+    held: bool
+
+
 class NoParams(Struct, frozen=True):
     pass
 
