@@ -233,8 +233,12 @@ class Inbox(App[Pane]):
 
     # -- what the person does
 
-    def on_key(self, event: events.Key) -> None:
-        if self.query_one(TextField).display or self.screen is not self.screen_stack[0]:
+    async def on_key(self, event: events.Key) -> None:
+        if self.screen is not self.screen_stack[0]:
+            return
+        field = self.query_one(TextField)
+        if field.display:
+            await field.type_ahead(event)
             return
         event.stop()
         event.prevent_default()

@@ -74,6 +74,7 @@ class TextField(TextArea):
 
     BINDINGS: ClassVar[list[BindingType]] = []
     _about: tuple[str, str] = ("", "")
+    _last: events.Key | None = None
 
     def on_mount(self) -> None:
         self.display = False
@@ -96,7 +97,14 @@ class TextField(TextArea):
         self.display = True
         self.focus()
 
+    async def type_ahead(self, event: events.Key) -> None:
+        """A key that was pressed before the field had the focus; not one that it let pass."""
+        if event is not self._last:
+            event.stop()
+            await self._on_key(event)
+
     async def _on_key(self, event: events.Key) -> None:
+        self._last = event
         if event.key in ("enter", "escape"):
             event.stop()
             event.prevent_default()
