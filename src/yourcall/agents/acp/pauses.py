@@ -8,13 +8,9 @@ from __future__ import annotations
 from yourcall.agents.acp.requests import LINK
 from yourcall.agents.acp.table import Row
 from yourcall.agents.kit import prompts
-from yourcall.agents.kit.prompts import derived_id
-from yourcall.model.prompts import Kind, Prompt, Question
+from yourcall.agents.kit.prompts import PROBLEM, READY, READY_TITLE, STOPPED, derived_id, turn_ended
+from yourcall.model.prompts import Kind, Prompt
 from yourcall.model.sessions import Session
-
-NEXT = "next"
-READY = "ready"
-PROBLEM = "problem:"
 
 # Why a turn ended that was not finished -> what happened, and what to do.
 PROBLEMS = {
@@ -30,7 +26,7 @@ PROBLEMS = {
 def pause(session: Session, row: Row, key: str, reason: str, last: str, error: str, at: float) -> Prompt:
     """What a session waits for now. `reason`: why its turn ended; empty: it has not had one yet."""
     kind: Kind = "ready"
-    title, body, mark = "Ready for the next instruction", last, READY
+    title, body, mark = READY_TITLE, last, READY
     if not reason and not error:
         title = "Ready for the first instruction"
     elif error:
@@ -38,24 +34,19 @@ def pause(session: Session, row: Row, key: str, reason: str, last: str, error: s
         title = prompts.line(error, f"{row.title} stopped: an error")
         body = prompts.paragraphs(error, "Say `go on` to try again.")
     elif reason == "cancelled":
-        body = "The turn was stopped."
+        body = STOPPED
     elif reason in PROBLEMS:
         kind, mark = "problem", PROBLEM + reason
         title, next_step = PROBLEMS[reason]
         body = prompts.paragraphs(last, next_step)
-    return Prompt(
+    return turn_ended(
+        session,
         id=derived_id(session.id, "pause", key),
-        kind=kind,
-        agent=session.agent,
-        session_id=session.id,
-        cwd=session.cwd,
-        title=title,
-        opened_at=at,
-        body=prompts.cut(body),
-        questions=(Question(NEXT, "What next?", free_text=True),),
-        fingerprint=mark,
-        permission_mode=session.permission_mode,
         link=LINK,
-        answerable=True,
+        at=at,
+        body=body,
+        kind=kind,
+        title=title,
+        mark=mark,
         stopped=reason == "cancelled",
     )

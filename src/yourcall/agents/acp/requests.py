@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from hashlib import sha256
 from typing import cast
 
 from msgspec import Raw, Struct, field
@@ -16,13 +15,14 @@ from msgspec.structs import replace
 
 from yourcall.agents.acp import wording
 from yourcall.agents.acp.table import OTHER, Row
-from yourcall.agents.acp.wire import Call, Choice, Elicitation, Permission, decoded
+from yourcall.agents.acp.wire import Call, Choice, Elicitation, Permission
 from yourcall.agents.kit import forms, prompts
-from yourcall.agents.kit.prompts import derived_id
+from yourcall.agents.kit.prompts import RequestView, derived_id
+from yourcall.agents.kit.wire import decoded, fields_of, text_of
 from yourcall.core.safety import chosen
 from yourcall.model.action import Action, CallKind
 from yourcall.model.events import PromptRaised
-from yourcall.model.prompts import Answer, Effect, Kind, Option, Outcome, Prompt, Question, Refused, Tool
+from yourcall.model.prompts import Answer, Effect, Option, Outcome, Prompt, Question, Refused
 from yourcall.model.sessions import Session
 
 LINK = "stdio"
@@ -53,18 +53,6 @@ class Request(Struct, frozen=True):
     tool_input: Raw = field(default_factory=lambda: Raw(b"null"))
 
 
-class RequestView(Struct, frozen=True):
-    kind: Kind
-    title: str
-    body: str
-    questions: tuple[Question, ...]
-    tool: str = ""
-    input: object = None
-    call_id: str = ""
-    cwd: str = ""
-    form: str = ""
-
-
 def raised(
     session: Session, key: str, method: str, params: Raw, shown: RequestView, subagent: str, at: float
 ) -> tuple[PromptRaised, dict[str, bytes]]:
@@ -73,26 +61,17 @@ def raised(
         {"method": method, "params": params, "tool_name": shown.tool, "tool_input": shown.input}
     )
 
-    prompt = Prompt(
+    return prompts.raised(
+        shown,
+        body,
+        session,
         id=derived_id(session.id, key),
-        kind=shown.kind,
-        agent=session.agent,
-        session_id=session.id,
-        cwd=shown.cwd or session.cwd,
-        title=shown.title,
-        opened_at=at,
-        body=shown.body,
-        tool=Tool(shown.tool) if shown.tool else None,
-        questions=shown.questions,
-        request=sha256(body).hexdigest(),
         fingerprint=derived_id("acp", session.id, key),
-        call_id=shown.call_id,
-        subagent=subagent,
-        permission_mode=session.permission_mode,
         link=LINK,
+        at=at,
+        subagent=subagent,
         answerable=True,
     )
-    return PromptRaised(at, prompt), {prompt.request: body}
 
 
 # --- permissions and plans ------------------------------------------------------------------------------------
@@ -110,11 +89,11 @@ def permission(row: Row, asked: Permission, call: Call, plan: str) -> RequestVie
         options = (*options, Option(STOP, "Deny and stop", "stop", does))
     file = plan_file(row, call)
     if file or call.kind == "switch_mode":
-        text = plan or wording.text_of(wording.fields_of(call.rawInput), "plan") or wording.said(call)
+        text = plan or text_of(fields_of(call.rawInput), "plan") or wording.said(call)
         unseen = "" if text else f"{row.title} does not show the plan itself here."
         question = Question(DECISION, "Approve this plan?", options)
         body = prompts.paragraphs(text, unseen, file)
-        return RequestView("plan", "Approve the plan?", body, (question,), call_id=call.toolCallId)
+        return RequestView("plan", "Approve the plan?", body, questions=(question,), call_id=call.toolCallId)
     return _tool(row, call, Question(DECISION, f"May {row.title} do this?", options))
 
 
@@ -127,7 +106,7 @@ def plan_file(row: Row, call: Call) -> str:
 def _tool(row: Row, call: Call, question: Question) -> RequestView:
     command, why = wording.command_of(call, row.command), wording.reason_of(call, row.reason)
     tool, given = wording.tool_of(call, command, why, row.tool_ends)
-    changed, fields = wording.changes(call), wording.fields_of(call.rawInput)
+    changed, fields = wording.changes(call), fields_of(call.rawInput)
     shown = command or call.title or ""
     named = f"{tool}: {shown}" if shown and tool == wording.name_of(call, row.tool_ends) else shown
     title = prompts.line(named, f"{row.title} wants to use a tool")
@@ -141,9 +120,9 @@ def _tool(row: Row, call: Call, question: Question) -> RequestView:
             raw,
             "\n".join(wording.paths(call)),
         )
-    where = wording.text_of(fields, row.folder) if row.folder else ""
+    where = text_of(fields, row.folder) if row.folder else ""
     cwd = where[:LONGEST_PATH] if where.startswith("/") else ""
-    return RequestView("permission", title, body, (question,), tool, given, call.toolCallId, cwd)
+    return RequestView("permission", title, body, tool, given, (question,), call.toolCallId, cwd)
 
 
 def _named(choices: list[Choice]) -> list[tuple[Choice, str]]:
@@ -204,24 +183,23 @@ def elicitation(row: Row, asked: Elicitation) -> RequestView | None:
         body = prompts.paragraphs(message, f"Open this address, if you trust it:\n{asked.url}")
         action = (forms.action(True, row.title),)
         title = prompts.line(message, "Open an address")
-        return RequestView("elicitation", title, body, action, form=asked.elicitationId or "")
+        return RequestView("elicitation", title, body, questions=action, form=asked.elicitationId or "")
     fields = forms.questions(bytes(asked.requestedSchema)) if asked.mode == "form" else None
     if fields is None:
         # There is no desk to send anybody to: what cannot be shown can at least be declined.
         action = forms.action(False, row.title)
         unfillable = replace(action, options=action.options[1:])
         body = prompts.paragraphs(message, "This form has a field that yourcall cannot ask for.")
-        return RequestView(
-            "elicitation", prompts.line(message, "A form"), body, (unfillable,), call_id=asked.toolCallId or ""
-        )
+        title = prompts.line(message, "A form")
+        call_id = asked.toolCallId or ""
+        return RequestView("elicitation", title, body, questions=(unfillable,), call_id=call_id)
     if asked.toolCallId and (questions := _merged(fields, message)):
         title = prompts.line(message, "A question")
-        return RequestView("question", title, "", questions, call_id=asked.toolCallId)
+        return RequestView("question", title, "", questions=questions, call_id=asked.toolCallId)
     action = forms.action(False, row.title)
-    return RequestView(
-        "elicitation", prompts.line(message, "A form"), prompts.cut(message), (*fields, action),
-        call_id=asked.toolCallId or "",
-    )  # fmt: skip
+    title, body = prompts.line(message, "A form"), prompts.cut(message)
+    questions = (*fields, action)
+    return RequestView("elicitation", title, body, questions=questions, call_id=asked.toolCallId or "")
 
 
 def _merged(fields: tuple[Question, ...], message: str) -> tuple[Question, ...]:
@@ -311,7 +289,7 @@ def action_of(row: Row, request: bytes) -> Action | None:
     call = params.call
     tool = found.tool_name or call.kind or "other"
     if call.kind == "execute" and row.command:
-        command, fields = wording.command_of(call, row.command), wording.fields_of(call.rawInput)
+        command, fields = wording.command_of(call, row.command), fields_of(call.rawInput)
         where = fields.get(row.folder) if row.folder else None
         if not command or (where and not (isinstance(where, str) and where.startswith("/"))):
             return Action(tool)  # run in a folder that we do not know it means something else

@@ -14,6 +14,7 @@ from yourcall.agents.acp import wording
 from yourcall.agents.acp.table import Row
 from yourcall.agents.acp.wire import Call, Step
 from yourcall.agents.kit import prompts
+from yourcall.agents.kit.wire import fields_of, text_of
 from yourcall.agents.session_spec import Speaking
 from yourcall.model.conversation import Action, ActionKind, AnyEntry, AssistantText, Notice, Thinking, UserMessage
 from yourcall.model.sessions import Session
@@ -100,7 +101,7 @@ class Transcript:
         """All that is known of a call by now."""
         before = self.calls.pop(update.toolCallId, Call(update.toolCallId))
         told = {name: value for name in Call.__struct_fields__ if (value := getattr(update, name)) is not None}
-        if not wording.fields_of(update.rawInput):
+        if not fields_of(update.rawInput):
             told.pop("rawInput")
         if update.rawOutput == NULL:
             told.pop("rawOutput")
@@ -121,7 +122,7 @@ class Transcript:
         found = self.whole(at)
         over = call.status in OVER
         # Agents announce a call before they know more of it than its name.
-        filled = update.status is None and bool(wording.fields_of(update.rawInput))
+        filled = update.status is None and bool(fields_of(update.rawInput))
         if (asked or over or filled or call.status == "in_progress") and call.toolCallId not in self._begun:
             self._begun.add(call.toolCallId)
             found.append(_started(call, row, at))
@@ -179,8 +180,8 @@ def _completed(call: Call, at: float) -> Action:
 
 def _output(call: Call) -> str:
     """What came of it, where only the raw output tells: a text, or a field of it that is one."""
-    fields = wording.fields_of(call.rawOutput)
-    named = (wording.text_of(fields, name) for name in ("output", "formatted_output", "stdout", "error"))
+    fields = fields_of(call.rawOutput)
+    named = (text_of(fields, name) for name in ("output", "formatted_output", "stdout", "error"))
     try:
         whole = msgspec.json.decode(call.rawOutput, type=str)
     except (ValueError, RecursionError):

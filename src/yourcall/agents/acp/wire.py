@@ -12,6 +12,8 @@ from typing import TypeVar
 import msgspec
 from msgspec import Raw, Struct, field
 
+from yourcall.agents.kit.wire import decoded
+
 T = TypeVar("T")
 Id = int | str
 
@@ -216,13 +218,6 @@ class Withdrawn(Struct, frozen=True):
 
     requestId: Id | None = None
     elicitationId: str = ""
-
-
-def decoded(kind: type[T], data: bytes | Raw) -> T | None:
-    try:
-        return msgspec.json.decode(data, type=kind)
-    except (ValueError, RecursionError):
-        return None
 
 
 def whole(line: bytes) -> bytes:

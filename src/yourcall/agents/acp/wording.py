@@ -11,23 +11,14 @@ from collections.abc import Sequence
 from typing import cast
 
 import msgspec
-from msgspec import Raw
 
 from yourcall.agents.acp import wire
 from yourcall.agents.acp.wire import Call, Part
+from yourcall.agents.kit.wire import decoded, fields_of, text_of
 from yourcall.core import line_diff
 
 Fields = dict[str, object]
 _SHELL = re.compile(r"(?:(?:/usr(?:/local)?|/opt/homebrew)?/bin/)?(?:ba|z)sh")
-
-
-def fields_of(raw: Raw) -> Fields:
-    return wire.decoded(Fields, raw) or {}
-
-
-def text_of(fields: Fields, name: str) -> str:
-    value = fields.get(name)
-    return value if isinstance(value, str) else ""
 
 
 def command_of(call: Call, name: str) -> str:
@@ -100,12 +91,12 @@ def reason(problem: wire.Problem | None) -> str:
     """An error in its own words; the plain `Internal error` hides them in its data."""
     if problem is None:
         return ""
-    told = wire.decoded(str, problem.data) or ""
+    told = decoded(str, problem.data) or ""
     fields = fields_of(problem.data)
     details = told or text_of(fields, "details") or text_of(fields, "message")
     message = problem.message or ""
     if message.startswith("{"):  # an answer of the model's service, as it came
-        told_whole = wire.decoded(wire.Failed, message.encode("utf-8", "replace"))
+        told_whole = decoded(wire.Failed, message.encode("utf-8", "replace"))
         message = told_whole.error.message or message if told_whole else message
     parts = [message, details if details != message else ""]
     return ": ".join(part.strip() for part in parts if part.strip())

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Literal
 
 import msgspec
@@ -23,17 +22,18 @@ from yourcall.agents.claude.wire import (
     SessionFile,
     TranscriptLine,
 )
+from yourcall.agents.kit import hooks
+from yourcall.agents.kit.hooks import LONGEST_PATH, SAFE_ID
 from yourcall.agents.kit.prompts import derived_id
+from yourcall.agents.kit.wire import text_of, time_of
 from yourcall.agents.sightings import AgentStatus, CallResult, CallSeen, HookCall, HookResult
 from yourcall.core.identity import handed
 from yourcall.core.safety import chosen
 from yourcall.model.events import CallSettled, PromptRaised, SessionEnded, SessionSeen
 from yourcall.model.prompts import Outcome, Prompt, Tool
-from yourcall.model.sessions import Link, Session, SessionState
+from yourcall.model.sessions import Session, SessionState
 
 AGENT = "claude"
-SAFE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
-LONGEST_PATH = 4096
 LONGEST_RESULT = 2000
 OUR_WORDS = (DECLINED, requests.OUTLINE)
 
@@ -56,7 +56,7 @@ def read_hook(call: HookCall) -> HookResult:
     if isinstance(payload, str):
         return HookResult(problem=f"unreadable {call.event} payload: {payload}")
     if not SAFE_ID.fullmatch(payload.session_id):
-        return HookResult(problem=f"{call.event} payload with an impossible session id")
+        return hooks.impossible_id(call)
     seen = SessionSeen(call.at, _session(call, payload))
     match call.event:
         case "PermissionRequest":
@@ -101,25 +101,13 @@ def _heard(told: bytes) -> HookPayload | str:
 
 def _session(call: HookCall, payload: HookPayload) -> Session:
     env = call.env
-    links = [Link("hook")]
-    if env.get("TMUX_PANE") and env.get("TMUX"):
-        links.append(Link("tmux", env["TMUX_PANE"], env["TMUX"].split(",")[0]))
-    pid = env.get("CLAUDE_PID", "")
     # AI_AGENT reads `claude-code_2-1-325_harness`
     version = re.search(r"_(\d+-\d+-\d+)(?:_|$)", env.get("AI_AGENT", ""))
-    return Session(
-        id=payload.session_id,
-        agent=AGENT,
-        cwd=payload.cwd[:LONGEST_PATH],
-        state=STATE_AFTER.get(call.event, "unknown") if not payload.agent_id else "unknown",
+    state = "unknown" if payload.agent_id else STATE_AFTER.get(call.event, "unknown")
+    return replace(
+        hooks.session_of(call, payload, AGENT, state, pid="CLAUDE_PID"),
         mode="headless" if env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk") else "terminal",
-        permission_mode=payload.permission_mode[:40],
-        links=tuple(links),
-        pid=int(pid) if pid.isdecimal() and len(pid) < 10 else 0,
         version=version[1].replace("-", ".") if version else "",
-        transcript=payload.transcript_path[:LONGEST_PATH],
-        started_at=call.at if call.event == "SessionStart" else 0.0,
-        seen_at=call.at,
     )
 
 
@@ -251,7 +239,7 @@ def read_line(line: bytes) -> list[CallSeen | CallResult]:
             return []
     except RecursionError:
         return []
-    at = _time(told.timestamp)
+    at = time_of(told.timestamp)
     found: list[CallSeen | CallResult] = []
     for block in blocks:
         if block.type == "tool_use" and told.type == "assistant" and block.id:
@@ -275,7 +263,7 @@ def _text(content: msgspec.Raw) -> str:
         told = msgspec.json.decode(content, type=str | list[dict[str, object]])
     except (ValueError, RecursionError):
         return ""
-    parts = [told] if isinstance(told, str) else [wording.text_of(part, "text") for part in told]
+    parts = [told] if isinstance(told, str) else [text_of(part, "text") for part in told]
     return "\n".join(parts)[:LONGEST_RESULT]
 
 
@@ -321,13 +309,6 @@ def _decided(told: TranscriptLine, failed: bool) -> tuple[Outcome, Literal["held
             return outcome, "desk", f"{done}, decided at the desk for good"
         case other:
             return outcome, "desk", f"{done}, decided by {other[:40] or 'the agent itself'}"
-
-
-def _time(stamp: str) -> float:
-    try:
-        return datetime.fromisoformat(stamp).timestamp()
-    except ValueError:
-        return 0.0
 
 
 def read_status(text: bytes) -> AgentStatus | None:

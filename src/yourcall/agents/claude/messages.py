@@ -18,9 +18,9 @@ from yourcall.agents.claude.transcript import (
     mended,
     text,
     texts_of,
-    time_of,
     value,
 )
+from yourcall.agents.kit.wire import time_of
 from yourcall.model.conversation import Picture
 from yourcall.model.messages import Block, Message, Role
 

@@ -12,9 +12,10 @@ import msgspec
 from msgspec import Raw, Struct
 
 from yourcall.agents.claude import wording
-from yourcall.agents.claude.tools import Fields, input_of, paths, text_of
+from yourcall.agents.claude.tools import Fields, input_of, paths
 from yourcall.agents.claude.wire import HookPayload, Suggestion
 from yourcall.agents.kit.actions import host_allowed
+from yourcall.agents.kit.wire import text_of
 from yourcall.model.action import Action, ActionKind, CallKind
 from yourcall.model.prompts import Kind, Option, Question
 
@@ -67,7 +68,7 @@ def body(tool: str, fields: dict[str, object]) -> str:
         case "AskUserQuestion":
             return ""
         case "ExitPlanMode":
-            return wording.text_of(fields, "plan")
+            return text_of(fields, "plan")
         case _:
             return wording.body(tool, fields)
 

@@ -10,6 +10,7 @@ from typing import cast
 
 import msgspec
 
+from yourcall.agents.kit.wire import text_of
 from yourcall.core import line_diff
 from yourcall.model.conversation import Action, ActionKind
 
@@ -50,10 +51,6 @@ def input_of(raw: msgspec.Raw) -> Fields:
         return msgspec.json.decode(raw, type=dict[str, object])
     except (ValueError, RecursionError):
         return {}
-
-
-def text_of(fields: Fields, *names: str) -> str:
-    return next((v for name in names if isinstance(v := fields.get(name), str) and v), "")
 
 
 def dicts_of(value: object) -> list[Fields]:

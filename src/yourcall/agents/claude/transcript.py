@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import datetime
 from typing import TypeVar
 
 import msgspec
@@ -18,6 +17,7 @@ from msgspec.structs import replace
 
 from yourcall.agents.claude import tools
 from yourcall.agents.claude.tools import clipped
+from yourcall.agents.kit.wire import time_of
 from yourcall.model.conversation import (
     STOPPED,
     AnyEntry,
@@ -374,10 +374,3 @@ def _tokens(usage: Usage | None) -> Tokens | None:
 def _seconds(fields: Fields, name: str) -> float | None:
     said = value(fields, name, float, None)
     return None if said is None else max(0.0, said) / 1000
-
-
-def time_of(stamp: str) -> float:
-    try:
-        return datetime.fromisoformat(stamp).timestamp()
-    except (ValueError, OverflowError):
-        return 0.0

@@ -7,33 +7,26 @@ from __future__ import annotations
 
 from msgspec import Raw, Struct, field
 
+from yourcall.agents.kit import hooks
+from yourcall.agents.kit.wire import empty
 
-class HookPayload(Struct, frozen=True):
-    session_id: str
-    hook_event_name: str = ""
-    transcript_path: str = ""
-    cwd: str = ""
-    permission_mode: str = ""
+
+class HookPayload(hooks.HookPayload, frozen=True):
     prompt_id: str = ""
     agent_id: str = ""
     agent_type: str = ""
-    tool_name: str = ""
     tool_use_id: str = ""
-    tool_input: Raw = field(default_factory=lambda: Raw(b"{}"))
     permission_suggestions: list[Raw] | None = None
-    reason: str = ""
-    source: str = ""
     mcp_server_name: str = ""
     message: str = ""
     mode: str = ""
     url: str = ""
-    requested_schema: Raw = field(default_factory=lambda: Raw(b"{}"))
+    requested_schema: Raw = field(default_factory=empty)
     action: str = ""
-    prompt: str = ""
     notification_type: str = ""
     error: str = ""
     last_assistant_message: str = ""
-    background_tasks: list[Raw] = []
+    background_tasks: list[Raw] = field(default_factory=list[Raw])
     stop_hook_active: bool = False
 
 
@@ -63,7 +56,7 @@ class Block(Struct, frozen=True):
     type: str = ""
     id: str = ""
     name: str = ""
-    input: Raw = field(default_factory=lambda: Raw(b"{}"))
+    input: Raw = field(default_factory=empty)
     tool_use_id: str = ""
     is_error: bool = False
     content: Raw = field(default_factory=lambda: Raw(b'""'))

@@ -11,9 +11,9 @@ from msgspec import Raw
 from yourcall.agents.claude import tools
 from yourcall.agents.claude.tools import LONGEST_TITLE as LONGEST_TITLE
 from yourcall.agents.claude.tools import input_of as input_of
-from yourcall.agents.claude.tools import text_of as text_of
 from yourcall.agents.claude.tools import title as title
 from yourcall.agents.claude.wire import Suggestion
+from yourcall.agents.kit.wire import text_of as text_of
 from yourcall.model.prompts import Option
 
 LONGEST_BODY = 20_000

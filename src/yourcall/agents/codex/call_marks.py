@@ -10,7 +10,7 @@ import hashlib
 import msgspec
 from msgspec import Struct
 
-from yourcall.agents.codex.wire import decoded
+from yourcall.agents.kit.wire import decoded
 from yourcall.model.screen import Reading
 
 CALL = "call:"

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from yourcall.agents.codex.wire import decoded
+from yourcall.agents.kit.wire import decoded
 from yourcall.agents.sightings import Pane, Process
 from yourcall.model.sessions import Link, Session
 

@@ -10,25 +10,21 @@ import re
 from collections.abc import Sequence
 
 import msgspec
-from msgspec import Raw, Struct, field
 from msgspec.structs import replace
 
 from yourcall.agents.codex.call_marks import about, mark, squeezed
 from yourcall.agents.codex.screen.offer import LONGEST_TITLE, offer
-from yourcall.agents.kit.prompts import derived_id
+from yourcall.agents.kit import hooks
+from yourcall.agents.kit.prompts import LONGEST_BODY, READY, derived_id
 from yourcall.agents.screen_spec import MatchedCall, Snapshot
 from yourcall.agents.sightings import AnnouncedCall, Ending, HookCall, HookResult
 from yourcall.model.events import PromptRaised, SessionEnded, SessionSeen
-from yourcall.model.prompts import Prompt, Question, Tool
+from yourcall.model.prompts import Prompt, Tool
 from yourcall.model.screen import Reading
-from yourcall.model.sessions import Link, Session, SessionState
+from yourcall.model.sessions import Session, SessionState
 
 AGENT = "codex"
 SAFE_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
-LONGEST_PATH = 4096
-LONGEST_BODY = 20_000
-READY = "ready"
-NEXT = "next"
 ENOUGH_SEEN = 60  # letters of a command that is cut: no other request of the same turn begins with all of them
 DESK = "desk:"  # what nobody can see on a screen: it is over with its turn
 
@@ -44,21 +40,8 @@ HEADLESS = frozenset({"exec", "e", "review"})
 PATCH_FILE = re.compile(r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$")
 
 
-def _empty() -> Raw:
-    return Raw(b"{}")
-
-
-class HookPayload(Struct, frozen=True):
-    session_id: str = ""
+class HookPayload(hooks.HookPayload, frozen=True):
     turn_id: str = ""
-    transcript_path: str | None = ""
-    cwd: str = ""
-    permission_mode: str = ""
-    source: str = ""
-    reason: str = ""
-    prompt: str = ""
-    tool_name: str = ""
-    tool_input: Raw = field(default_factory=_empty)
     agent_id: str = ""  # a sub-agent's: the session is still the one it belongs to
     agent_type: str = ""
     last_assistant_message: str | None = ""
@@ -71,13 +54,11 @@ def read_hook(call: HookCall) -> HookResult:
     """One hook call. A payload that makes no sense is told as a problem; the agent's dialog is untouched."""
     if call.env.get("runs") == "app-server":
         return HookResult()
-    try:
-        payload = _payload.decode(call.payload)
-        call.payload.decode()  # a Raw is not looked into when it is decoded: what is no text is noticed here
-    except (ValueError, RecursionError) as error:
-        return HookResult(problem=f"unreadable {call.event} payload: {error}")
-    if not SAFE_ID.fullmatch(payload.session_id) or (payload.agent_id and not SAFE_ID.fullmatch(payload.agent_id)):
-        return HookResult(problem=f"{call.event} payload with an impossible session id")
+    payload = hooks.payload_of(call, _payload)
+    if isinstance(payload, HookResult):
+        return payload
+    if not all(SAFE_ID.fullmatch(id) for id in (payload.session_id, payload.agent_id or payload.session_id)):
+        return hooks.impossible_id(call)
     seen = SessionSeen(call.at, _session(call, payload))
     over = Ending(payload.session_id, _desk(payload), None, detail="the turn is over")
     if payload.agent_id and call.event not in ("PermissionRequest", "SubagentStop"):
@@ -105,36 +86,19 @@ def read_hook(call: HookCall) -> HookResult:
 
 
 def _session(call: HookCall, payload: HookPayload) -> Session:
-    env = call.env
-    links = [Link("hook")]
-    if env.get("TMUX_PANE") and env.get("TMUX"):
-        links.append(Link("tmux", env["TMUX_PANE"], env["TMUX"].split(",")[0]))
-    pid, asks = env.get("pid", ""), call.event == "PermissionRequest"
-    return Session(
-        id=payload.session_id,
-        agent=AGENT,
-        cwd=payload.cwd[:LONGEST_PATH],
-        state="unknown" if payload.agent_id and not asks else STATE_AFTER.get(call.event, "unknown"),
-        mode="headless" if env.get("runs") in HEADLESS else "terminal",
-        permission_mode=payload.permission_mode[:40],
-        links=tuple(links),
-        pid=int(pid) if pid.isdecimal() and len(pid) < 10 else 0,
-        transcript="" if payload.agent_id else (payload.transcript_path or "")[:LONGEST_PATH],
-        started_at=call.at if call.event == "SessionStart" else 0.0,
-        seen_at=call.at,
+    elsewhere = payload.agent_id and call.event != "PermissionRequest"
+    state = "unknown" if elsewhere else STATE_AFTER.get(call.event, "unknown")
+    session = hooks.session_of(call, payload, AGENT, state)
+    return replace(
+        session,
+        mode="headless" if call.env.get("runs") in HEADLESS else "terminal",
+        transcript="" if payload.agent_id else session.transcript,
     )
 
 
 def _ready(call: HookCall, payload: HookPayload) -> Prompt:
-    return replace(
-        _prompt(call, payload),
-        kind="ready",
-        title="Ready for the next instruction",
-        body=(payload.last_assistant_message or "")[:LONGEST_BODY].strip(),
-        questions=(Question(NEXT, "What next?", free_text=True),),
-        fingerprint=READY,
-        link="speech",
-    )
+    said = (payload.last_assistant_message or "")[:LONGEST_BODY].strip()
+    return replace(hooks.ready_prompt(call, payload, AGENT, said), turn_id=payload.turn_id[:128])
 
 
 def rested(session: Session, said: str, since: float, at: float) -> Prompt | None:
@@ -149,28 +113,14 @@ def _asks(call: HookCall, payload: HookPayload) -> AnnouncedCall:
     asked = about(bytes(payload.tool_input))
     by = f"Asked by a sub-agent ({payload.agent_type[:80] or 'default'})." if payload.agent_id else ""
     prompt = replace(
-        _prompt(call, payload),
-        title=_title(tool, asked.command),
+        hooks.prompt_of(call, payload, AGENT, _title(tool, asked.command)),
+        turn_id=payload.turn_id[:128],
         body="\n\n".join(part for part in (by, asked.description or "", _shown(payload)) if part)[:LONGEST_BODY],
         tool=Tool(tool),
         fingerprint=_desk(payload) + mark(tool, bytes(payload.tool_input)),
         subagent=f"{payload.agent_type or 'agent'} {payload.agent_id}" if payload.agent_id else "",
     )
     return AnnouncedCall(call.new_id, call.at, True, tool, bytes(payload.tool_input), prompt)
-
-
-def _prompt(call: HookCall, payload: HookPayload) -> Prompt:
-    return Prompt(
-        id=call.new_id,
-        kind="permission",
-        agent=AGENT,
-        session_id=payload.session_id,
-        cwd=payload.cwd[:LONGEST_PATH],
-        title="",
-        opened_at=call.at,
-        turn_id=payload.turn_id[:128],
-        permission_mode=payload.permission_mode[:40],
-    )
 
 
 def _desk(payload: HookPayload) -> str:

@@ -6,14 +6,22 @@ Rule: a pause is raised for a session with a person behind it, never for a sub-a
 from __future__ import annotations
 
 from yourcall.agents.codex.requests import AGENT
-from yourcall.agents.codex.wire import Item, Thread, Turn, decoded
+from yourcall.agents.codex.wire import Item, Thread, Turn
 from yourcall.agents.kit import prompts
-from yourcall.agents.kit.prompts import derived_id
+from yourcall.agents.kit.prompts import (
+    NEXT,
+    PROBLEM,
+    READY,
+    READY_TITLE,
+    STOPPED,
+    WHAT_NEXT,
+    derived_id,
+    turn_ended,
+)
+from yourcall.agents.kit.wire import decoded
 from yourcall.model.prompts import Kind, Option, Prompt, Question
+from yourcall.model.sessions import Session
 
-NEXT = "next"
-READY = "ready"
-PROBLEM = "problem:"
 PLAN = "plan"
 IMPLEMENT = "Implement the plan."  # what Codex's own dialog sends
 
@@ -31,10 +39,10 @@ PROBLEMS = {
 def ended(thread: Thread, turn: Turn, last: Item, link: str, at: float) -> Prompt:
     """What a session waits for once this turn is over. `last`: the last thing that was said in it."""
     kind: Kind = "ready"
-    title, body, mark = "Ready for the next instruction", last.text, READY
-    questions = (Question(NEXT, "What next?", free_text=True),)
+    title, body, mark = READY_TITLE, last.text, READY
+    questions = WHAT_NEXT
     if turn.status == "interrupted":
-        body = "The turn was stopped."
+        body = STOPPED
     elif turn.status == "failed":
         kind = "problem"
         failure = turn.error
@@ -50,19 +58,16 @@ def ended(thread: Thread, turn: Turn, last: Item, link: str, at: float) -> Promp
             Option("revise", "Keep planning", "deny", "Codex stays in plan mode and gets your feedback."),
         )
         questions = (Question(NEXT, "Approve this plan?", options, free_text=True),)
-    return Prompt(
+    return turn_ended(
+        Session(thread.sessionId or thread.id, AGENT, thread.cwd),
         id=derived_id(thread.id, "pause", turn.id),
-        kind=kind,
-        agent=AGENT,
-        session_id=thread.sessionId or thread.id,
-        cwd=thread.cwd,
-        title=title,
-        opened_at=at,
-        body=prompts.cut(body),
-        questions=questions,
-        fingerprint=mark,
-        turn_id=turn.id,
         link=link,
-        answerable=True,
+        at=at,
+        body=body,
+        kind=kind,
+        title=title,
+        mark=mark,
+        turn_id=turn.id,
+        questions=questions,
         stopped=turn.status == "interrupted",
     )

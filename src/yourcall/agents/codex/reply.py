@@ -11,8 +11,8 @@ from msgspec import Raw, Struct
 
 from yourcall.agents.codex import requests
 from yourcall.agents.codex.requests import DECISION, Params, Request
-from yourcall.agents.codex.wire import decoded
 from yourcall.agents.kit import forms
+from yourcall.agents.kit.wire import decoded
 from yourcall.core.safety import chosen
 from yourcall.model.prompts import Answer, Outcome, Prompt, Refused
 

@@ -14,12 +14,14 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from yourcall.agents.codex import wording
-from yourcall.agents.codex.wire import Change, Id, Item, Thread, decoded
+from yourcall.agents.codex.wire import Change, Id, Item, Thread
 from yourcall.agents.kit import forms, prompts
-from yourcall.agents.kit.prompts import derived_id
+from yourcall.agents.kit.prompts import RequestView, derived_id
+from yourcall.agents.kit.wire import decoded
 from yourcall.model.action import Action, CallKind
 from yourcall.model.events import PromptRaised
-from yourcall.model.prompts import Kind, Option, Prompt, Question, Tool
+from yourcall.model.prompts import Option, Question
+from yourcall.model.sessions import Session
 
 AGENT = "codex"
 DECISION = "decision"
@@ -108,18 +110,6 @@ class Params(Struct, frozen=True):
     meta: Meta | None = field(default=None, name="_meta")
 
 
-class RequestView(Struct, frozen=True):
-    """What a person sees of a request. `call_id`: the item whose end will tell how it was decided."""
-
-    kind: Kind
-    title: str
-    body: str
-    tool: str = ""
-    input: object = None
-    questions: tuple[Question, ...] = ()
-    call_id: str = ""
-
-
 AT_THE_DESK = (
     "Codex asks for a secret. Answer it at the desk: what is written here goes through other devices, and is kept"
     " in yourcall's record."
@@ -165,26 +155,17 @@ def raised(
     named = (thread.id, turn, method, params.itemId, params.approvalId or "", str(number), *outside)
     kept = {"method": method, "params": given, "tool_name": shown.tool, "tool_input": shown.input}
     body = msgspec.json.encode(kept)
-    prompt = Prompt(
+    return prompts.raised(
+        shown,
+        body,
+        Session(thread.sessionId or thread.id, AGENT, params.cwd or thread.cwd),
         id=derived_id(*named),
-        kind=shown.kind,
-        agent=AGENT,
-        session_id=thread.sessionId or thread.id,
-        cwd=params.cwd or thread.cwd,
-        title=shown.title,
-        opened_at=at,
-        body=shown.body,
-        tool=Tool(shown.tool) if shown.tool else None,
-        questions=shown.questions,
-        request=sha256(body).hexdigest(),
         fingerprint=derived_id("codex", *named),
-        turn_id=turn,
-        call_id=shown.call_id,
-        subagent=name_of(thread),
         link=link,
-        answerable=bool(shown.questions),
+        at=at,
+        turn_id=turn,
+        subagent=name_of(thread),
     )
-    return PromptRaised(at, prompt), {prompt.request: body}
 
 
 def name_of(thread: Thread) -> str:

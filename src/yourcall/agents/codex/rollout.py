@@ -14,7 +14,7 @@ from msgspec import Raw, Struct, field
 from yourcall.agents.codex import call_marks
 from yourcall.agents.codex.reply import answers_told
 from yourcall.agents.codex.requests import TYPING
-from yourcall.agents.codex.wire import decoded, time_of
+from yourcall.agents.kit.wire import decoded, time_of
 from yourcall.agents.sightings import CallResult, CallSeen
 from yourcall.core.identity import handed
 from yourcall.core.safety import chosen

@@ -14,8 +14,9 @@ import msgspec
 from msgspec import Raw, Struct, field
 from msgspec.structs import replace
 
-from yourcall.agents.codex.wire import Part, decoded, time_of
+from yourcall.agents.codex.wire import Part
 from yourcall.agents.kit.prompts import cut, line
+from yourcall.agents.kit.wire import decoded, null, time_of
 from yourcall.agents.sightings import TurnMark
 from yourcall.model.conversation import (
     Action,
@@ -47,10 +48,6 @@ _REFUSED = ("rejected by user", "user rejected MCP tool call", "aborted by user"
 _THREAD = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _SPECIAL = re.compile(r"([*?[])")
 _NOT_MADE = re.compile(r"apply_patch verification failed|Exit code: [1-9]")
-
-
-def _null() -> Raw:
-    return Raw(b"null")
 
 
 class Item(Struct, frozen=True):
@@ -104,7 +101,7 @@ class Payload(Struct, frozen=True):
     call_id: str = ""
     arguments: str | None = ""
     input: str | None = ""
-    output: Raw = field(default_factory=_null)
+    output: Raw = field(default_factory=null)
     duration_ms: float | None = None
     reason: str | None = ""
 
@@ -112,7 +109,7 @@ class Payload(Struct, frozen=True):
 class Line(Struct, frozen=True):
     timestamp: str = ""
     type: str = ""
-    payload: Raw = field(default_factory=_null)
+    payload: Raw = field(default_factory=null)
 
 
 def read_entry(data: bytes) -> list[AnyEntry]:

@@ -5,7 +5,6 @@ Rule: what we read may hold anything; what does not fit means nothing. What we w
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TypeVar
 
 import msgspec
@@ -156,21 +155,6 @@ class Whose(Struct, frozen=True):
 
 class NewThread(Struct, frozen=True):
     thread: Thread
-
-
-def decoded(kind: type[T], data: bytes | Raw) -> T | None:
-    try:
-        return msgspec.json.decode(data, type=kind)
-    except (ValueError, RecursionError):
-        return None
-
-
-def time_of(stamp: str) -> float:
-    """When a line of a rollout was written; 0 if it does not say."""
-    try:
-        return datetime.fromisoformat(stamp).timestamp()
-    except (ValueError, OverflowError):
-        return 0.0
 
 
 def request(number: int, method: str, params: object) -> bytes:

@@ -6,18 +6,17 @@ shown, and answered at the desk. Words are the agent's and the model's own; noth
 
 from __future__ import annotations
 
-from hashlib import sha256
-
 import msgspec
 from msgspec import Raw, Struct, field
 
-from yourcall.agents.copilot.wire import Asked, Event, FileText, Form, Permission, Plan, decoded, null, time_of
+from yourcall.agents.copilot.wire import Asked, Event, FileText, Form, Permission, Plan, decoded
 from yourcall.agents.kit import forms, prompts
 from yourcall.agents.kit.actions import host_allowed, host_shown
-from yourcall.agents.kit.prompts import derived_id
+from yourcall.agents.kit.prompts import RequestView, derived_id
+from yourcall.agents.kit.wire import null, time_of
 from yourcall.model.action import Action, CallKind
 from yourcall.model.events import PromptRaised
-from yourcall.model.prompts import Kind, Option, Prompt, Question, Tool
+from yourcall.model.prompts import Kind, Option, Question
 from yourcall.model.sessions import Session
 
 AGENT = "copilot"
@@ -65,16 +64,6 @@ class Request(Struct, frozen=True):
     tool_input: Raw = field(default_factory=null)
 
 
-class RequestView(Struct, frozen=True):
-    kind: Kind
-    title: str
-    body: str
-    tool: str = ""
-    input: object = None
-    questions: tuple[Question, ...] = ()
-    cwd: str = ""
-
-
 def prompt_id(session_id: str, request_id: str) -> str:
     """The same for the same request, whenever and by whomever it is told."""
     return derived_id(AGENT, session_id, request_id)
@@ -91,25 +80,17 @@ def raised(
     request_id, shown = found
     kept = Request(event.type, request_id, event.data, shown.tool, Raw(msgspec.json.encode(shown.input)))
     body = msgspec.json.encode(kept)
-    prompt = Prompt(
+    call_id = request_id if event.type == PERMISSION else ""
+    return prompts.raised(
+        msgspec.structs.replace(shown, call_id=call_id),
+        body,
+        session,
         id=prompt_id(session.id, request_id),
-        kind=shown.kind,
-        agent=AGENT,
-        session_id=session.id,
-        cwd=shown.cwd or session.cwd,
-        title=shown.title,
-        opened_at=time_of(event.timestamp) or at,
-        body=shown.body,
-        tool=Tool(shown.tool) if shown.tool else None,
-        questions=shown.questions,
-        request=sha256(body).hexdigest(),
         fingerprint=f"request:{request_id}",
-        call_id=request_id if event.type == PERMISSION else "",
-        subagent=event.agentId or "",
         link=LINK,
-        answerable=bool(shown.questions),
+        at=time_of(event.timestamp) or at,
+        subagent=event.agentId or "",
     )
-    return PromptRaised(at, prompt), {prompt.request: body}
 
 
 def _shown(event: Event, *, rights: bool) -> tuple[str, RequestView] | None:

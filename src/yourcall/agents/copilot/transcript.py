@@ -11,9 +11,9 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Raw, Struct, field
 
-from yourcall.agents.copilot.wire import Completed, Event, Failure, Permission, Said, decoded, null, time_of
-from yourcall.agents.kit import actions
+from yourcall.agents.copilot.wire import Completed, Event, Failure, Permission, Said, decoded
 from yourcall.agents.kit.prompts import cut, line
+from yourcall.agents.kit.wire import null, text_of, time_of
 from yourcall.agents.sightings import CallResult, CallSeen
 from yourcall.model.conversation import (
     Action,
@@ -156,9 +156,9 @@ def _spoke(event: Event, at: float, child: str) -> list[AnyEntry]:
 
 def _started(call: Started, at: float, child: str) -> Action:
     fields = decoded(dict[str, object], call.arguments) or {}
-    command, path = actions.text_of(fields, "command"), actions.text_of(fields, "path", "file_path")
+    command, path = text_of(fields, "command"), text_of(fields, "path", "file_path")
     diff = _diff(call.toolName, fields, path)
-    title = command or (f"{call.toolName} {path}" if path else actions.text_of(fields, "message") or call.toolName)
+    title = command or (f"{call.toolName} {path}" if path else text_of(fields, "message") or call.toolName)
     detail = command or "\n".join(f"{name}: {_plain(value)}" for name, value in fields.items())
     return Action(
         kind=KINDS.get(call.toolName, "tool"),
@@ -178,17 +178,17 @@ def _diff(tool: str, fields: Mapping[str, object], path: str) -> str:
     """What a call would change: `create` has the whole text, `edit` the part and what takes its place."""
     match tool:
         case "create":
-            text = actions.text_of(fields, "file_text", "content")
+            text = text_of(fields, "file_text", "content")
             return f"--- /dev/null\n+++ {path}\n{_marked('+', text)}" if text else ""
         case "edit":
             old, new = (
-                actions.text_of(fields, "old_str", "old_string"),
-                actions.text_of(fields, "new_str", "new_string"),
+                text_of(fields, "old_str", "old_string"),
+                text_of(fields, "new_str", "new_string"),
             )
             rows = [part for part in (_marked("-", old), _marked("+", new)) if part]
             return "\n".join([f"--- {path}", f"+++ {path}", *rows]) if rows else ""
         case "apply_patch":
-            return actions.text_of(fields, "patch", "input")
+            return text_of(fields, "patch", "input")
         case _:
             return ""
 

@@ -5,25 +5,23 @@ Rule: what cannot be read is None; nothing that an agent, a model or a disk coul
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TypeVar
 
-import msgspec
 from msgspec import Raw, Struct, field
+
+from yourcall.agents.kit import wire
+from yourcall.agents.kit.wire import null
 
 T = TypeVar("T")
 
 
 def decoded(shape: type[T], data: bytes | Raw) -> T | None:
+    """None also for bytes that are no text: msgspec does not look into a Raw when it decodes one."""
     try:
-        bytes(data).decode()  # a Raw is not looked into when it is decoded
-        return msgspec.json.decode(data, type=shape)
-    except (ValueError, RecursionError):
+        bytes(data).decode()
+    except ValueError:
         return None
-
-
-def null() -> Raw:
-    return Raw(b"null")
+    return wire.decoded(shape, data)
 
 
 class Event(Struct, frozen=True):
@@ -173,10 +171,3 @@ class Said(Struct, frozen=True):
 
 class Failure(Struct, frozen=True):
     message: str = ""
-
-
-def time_of(stamp: str) -> float:
-    try:
-        return datetime.fromisoformat(stamp).timestamp()
-    except (ValueError, OverflowError):
-        return 0.0

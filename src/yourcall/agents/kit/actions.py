@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from yourcall.agents.kit.wire import text_of
 from yourcall.model.action import ActionView, CallKind, FileChange, InputField
 
 Fields = Mapping[str, object]
@@ -68,10 +69,6 @@ def action(tool: str, fields: Fields, kinds: Mapping[str, CallKind], cwd: str = 
         command_field=next((name for name in _COMMANDS if command and fields.get(name) == command), ""),
         patch=kind == "write" and "changes" in fields,
     )
-
-
-def text_of(fields: Fields, *names: str) -> str:
-    return next((v for name in names if isinstance(v := fields.get(name), str) and v), "")
 
 
 def command_in(fields: Fields) -> str:

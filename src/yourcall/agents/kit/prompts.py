@@ -117,6 +117,7 @@ def turn_ended(
     mark: str = READY,
     turn_id: str = "",
     questions: tuple[Question, ...] = WHAT_NEXT,
+    stopped: bool = False,
 ) -> Prompt:
     """What a session waits for once a turn is over."""
     return Prompt(
@@ -134,4 +135,5 @@ def turn_ended(
         permission_mode=session.permission_mode,
         link=link,
         answerable=True,
+        stopped=stopped,
     )

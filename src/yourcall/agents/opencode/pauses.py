@@ -6,16 +6,12 @@ Rule: a pause is raised for a session with a person behind it, never for a sub-a
 from __future__ import annotations
 
 from yourcall.agents.kit import prompts
-from yourcall.agents.kit.prompts import derived_id
+from yourcall.agents.kit.prompts import PROBLEM, READY, READY_TITLE, STOPPED, derived_id, turn_ended
 from yourcall.agents.opencode.app import App
 from yourcall.agents.opencode.requests import LINK
 from yourcall.agents.opencode.wire import Idle
-from yourcall.model.prompts import Kind, Prompt, Question
+from yourcall.model.prompts import Kind, Prompt
 from yourcall.model.sessions import Session
-
-NEXT = "next"
-READY = "ready"
-PROBLEM = "problem:"
 
 # What opencode calls the failure -> what to do. Anything else is shown in its own words.
 HELP = {
@@ -33,26 +29,22 @@ def pause_id(app: App, session_id: str, turn: str) -> str:
 def paused(app: App, session: Session, idle: Idle, at: float) -> Prompt:
     error = idle.error
     kind: Kind = "ready"
-    title, body, mark = "Ready for the next instruction", idle.text, READY
+    title, body, mark = READY_TITLE, idle.text, READY
     if error is not None and error.name == ABORTED:
-        body = "The turn was stopped."
+        body = STOPPED
     elif error is not None:
         kind, mark = "problem", f"{PROBLEM}{error.name[:80]}"
         title = prompts.line(error.message, f"{app.title} stopped: an error")
         body = prompts.paragraphs(error.message, HELP.get(error.name, "").format(program=app.name))
-    return Prompt(
+    return turn_ended(
+        session,
         id=pause_id(app, session.id, idle.turn),
-        kind=kind,
-        agent=app.name,
-        session_id=session.id,
-        cwd=session.cwd,
-        title=title,
-        opened_at=at,
-        body=prompts.cut(body),
-        questions=(Question(NEXT, "What next?", free_text=True),),
-        fingerprint=mark,
-        turn_id=idle.turn[:200],
         link=LINK,
-        answerable=True,
+        at=at,
+        body=body,
+        kind=kind,
+        title=title,
+        mark=mark,
+        turn_id=idle.turn[:200],
         stopped=error is not None and error.name == ABORTED,
     )

@@ -5,8 +5,9 @@ Rule: it names the very request, by the id that opencode gave it; nothing is ans
 
 from __future__ import annotations
 
+from yourcall.agents.kit.wire import decoded
 from yourcall.agents.opencode.requests import ALWAYS, DECISION, DISMISS, ONCE, REJECT, Kept
-from yourcall.agents.opencode.wire import decoded, encoded
+from yourcall.agents.opencode.wire import encoded
 from yourcall.core.safety import chosen
 from yourcall.model.prompts import Answer, Prompt, Refused
 

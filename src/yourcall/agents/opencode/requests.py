@@ -6,19 +6,19 @@ redirects, and the screen cuts long commands without a mark.
 
 from __future__ import annotations
 
-from hashlib import sha256
-
 import msgspec
 from msgspec import Raw, Struct, field
+from msgspec.structs import replace
 
 from yourcall.agents.kit import prompts
-from yourcall.agents.kit.actions import host_allowed, text_of
-from yourcall.agents.kit.prompts import derived_id
+from yourcall.agents.kit.actions import host_allowed
+from yourcall.agents.kit.prompts import RequestView, derived_id
+from yourcall.agents.kit.wire import decoded, fields_of, text_of
 from yourcall.agents.opencode.app import App
-from yourcall.agents.opencode.wire import Asked, Asking, Request, decoded, fields_of
+from yourcall.agents.opencode.wire import Asked, Asking, Request
 from yourcall.model.action import Action, CallKind
 from yourcall.model.events import PromptRaised
-from yourcall.model.prompts import Kind, Option, Prompt, Question, Tool
+from yourcall.model.prompts import Option, Question
 from yourcall.model.sessions import Session
 
 LINK = "plugin"
@@ -59,16 +59,6 @@ class Kept(Struct, frozen=True):
     labels: list[list[str]] = []
 
 
-class View(Struct, frozen=True):
-    kind: Kind
-    title: str
-    body: str
-    questions: tuple[Question, ...]
-    tool: str = ""
-    input: object = None
-    cwd: str = ""
-
-
 def prompt_id(app: App, request: str) -> str:
     """Requests have random ids, and no two of them the same one."""
     return derived_id(app.name, request)
@@ -84,33 +74,23 @@ def raised(
         asked.id, asked.kind, request.permission, shown.tool, Raw(msgspec.json.encode(shown.input)), labels
     )
     body = msgspec.json.encode(kept)
-    id = prompt_id(app, asked.id)
-    prompt = Prompt(
-        id=id,
-        kind=shown.kind,
-        agent=app.name,
-        session_id=session.id,
-        cwd=shown.cwd or session.cwd,
-        title=shown.title,
-        opened_at=at,
-        body=shown.body,
-        tool=Tool(shown.tool) if shown.tool else None,
-        questions=shown.questions,
-        request=sha256(body).hexdigest(),
+    call_id = request.tool.callID if request.tool else ""
+    return prompts.raised(
+        replace(shown, call_id=call_id),
+        body,
+        session,
+        id=prompt_id(app, asked.id),
         fingerprint=derived_id("request", asked.id),
-        call_id=request.tool.callID if request.tool else "",
-        subagent=subagent,
-        permission_mode=session.permission_mode,
         link=LINK,
-        answerable=bool(shown.questions),
+        at=at,
+        subagent=subagent,
     )
-    return PromptRaised(at, prompt), {prompt.request: body}
 
 
 # --- permissions ----------------------------------------------------------------------------------------------
 
 
-def permission(app: App, asked: Asked) -> View:
+def permission(app: App, asked: Asked) -> RequestView:
     request = asked.request
     told = fields_of(request.metadata)
     given = fields_of(asked.call.input) if asked.call else {}
@@ -126,12 +106,12 @@ def permission(app: App, asked: Asked) -> View:
             body = prompts.paragraphs(
                 f"{app.title} made the same call three times in a row.", _spelt(told.get("input"))
             )
-            return View("loop", prompts.line(f"The same call again: {again}"), body, (question,))
+            return RequestView("loop", prompts.line(f"The same call again: {again}"), body, questions=(question,))
         case "external_directory":
             title = prompts.line(f"Outside the project: {', '.join(request.patterns)}")
             command = _text(given, "command") or _text(told, "command")
             body = prompts.paragraphs(command, "\n".join(request.patterns))
-            return View("permission", title, body, (question,), "external_directory", {**told, **given})
+            return RequestView("permission", title, body, "external_directory", {**told, **given}, (question,))
         case other:
             return _tool(other, tool, request, given or told, question)
 
@@ -155,7 +135,7 @@ def _options(app: App, request: Request) -> tuple[Option, ...]:
     return (once, wide, no) if covered else (once, no)
 
 
-def _command(told: Fields, given: Fields, question: Question) -> View:
+def _command(told: Fields, given: Fields, question: Question) -> RequestView:
     command = _text(given, "command") or _text(told, "command")
     why = _text(given, "description") or _text(told, "description")
     where = _text(given, "workdir")
@@ -163,19 +143,19 @@ def _command(told: Fields, given: Fields, question: Question) -> View:
     body = prompts.paragraphs(command, why, f"In {where}" if where else "")
     shown = {"command": command, "description": why, **{k: v for k, v in given.items() if k not in _SAID}}
     cwd = where[:LONGEST_PATH] if where.startswith("/") else ""
-    return View("permission", title, body, (question,), "bash", shown, cwd)
+    return RequestView("permission", title, body, "bash", shown, (question,), cwd=cwd)
 
 
 _SAID = frozenset({"command", "description"})
 
 
-def _change(request: Request, tool: str, told: Fields, given: Fields, question: Question) -> View:
+def _change(request: Request, tool: str, told: Fields, given: Fields, question: Question) -> RequestView:
     file = _text(told, "filepath") or _text(given, "filePath") or ", ".join(request.patterns)
     diff = _text(told, "diff")
     shown: Fields = {"file_path": file, "fileDiff": diff} if diff else {"file_path": file, **given}
     verb = "Write" if tool == "write" else "Change"
     title = prompts.line(f"{verb} {', '.join(request.patterns) or file}")
-    return View("permission", title, prompts.cut(diff), (question,), tool or "edit", shown)
+    return RequestView("permission", title, prompts.cut(diff), tool or "edit", shown, (question,))
 
 
 _VERBS = {
@@ -191,7 +171,7 @@ _VERBS = {
 }
 
 
-def _tool(name: str, tool: str, request: Request, given: Fields, question: Question) -> View:
+def _tool(name: str, tool: str, request: Request, given: Fields, question: Question) -> RequestView:
     shown = dict(given)
     if "filePath" in shown:
         shown["file_path"] = shown.pop("filePath")
@@ -199,7 +179,7 @@ def _tool(name: str, tool: str, request: Request, given: Fields, question: Quest
     verb = _VERBS.get(name)
     title = prompts.line(f"{verb} {what}".strip() if verb else f"{tool or name}: {what}".removesuffix(": "))
     body = prompts.paragraphs(what if what != title else "", _spelt(given) if given else "")
-    return View("permission", title, body, (question,), tool or name, shown)
+    return RequestView("permission", title, body, tool or name, shown, (question,))
 
 
 def _text(fields: Fields, name: str) -> str:
@@ -214,15 +194,15 @@ def _spelt(value: object) -> str:
 # --- questions ------------------------------------------------------------------------------------------------
 
 
-def questions(app: App, request: Request) -> View:
+def questions(app: App, request: Request) -> RequestView:
     asked = request.questions
     title = prompts.line(asked[0].question or asked[0].header if asked else "", "A question")
     if not asked or len(asked) > MOST_QUESTIONS or any(len(each.options) > MOST_OPTIONS for each in asked):
-        return View("question", title, "This can only be answered at the desk.", ())
+        return RequestView("question", title, "This can only be answered at the desk.")
     dismiss = Option(DISMISS, "Dismiss", "deny", f"Answers nothing; the turn ends, and {app.title} waits for you.")
     every = [_question(number, each) for number, each in enumerate(asked)]
     first = msgspec.structs.replace(every[0], options=(*every[0].options, dismiss))
-    return View("question", title, "", (first, *every[1:]))
+    return RequestView("question", title, "", questions=(first, *every[1:]))
 
 
 def _question(number: int, asked: Asking) -> Question:

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 import msgspec
 
 from yourcall.agents.kit import prompts
-from yourcall.agents.opencode.wire import SAFE_ID, CallState, Part, PastMessage, fields_of
+from yourcall.agents.kit.wire import fields_of
+from yourcall.agents.opencode.wire import SAFE_ID, CallState, Part, PastMessage
 from yourcall.core import line_diff
 from yourcall.model.conversation import (
     Action,

@@ -183,16 +183,5 @@ def message(line: bytes) -> AnyMessage | None:
     return told if isinstance(told, Done) or SAFE_ID.fullmatch(session) else None
 
 
-def decoded(kind: type[Wanted], raw: bytes | Raw) -> Wanted | None:
-    try:
-        return msgspec.json.decode(raw, type=kind)
-    except (ValueError, RecursionError):
-        return None
-
-
-def fields_of(raw: Raw) -> dict[str, object]:
-    return decoded(dict[str, object], raw) or {}
-
-
 def encoded(**fields: object) -> bytes:
     return msgspec.json.encode(fields)

@@ -16,8 +16,9 @@ from yourcall.agents.acp import table, wire, wording
 from yourcall.agents.acp.live.peer import NOTHING, Peer, Reply
 from yourcall.agents.acp.live.settings import Settings
 from yourcall.agents.acp.table import Row
-from yourcall.agents.acp.wire import Message, decoded
+from yourcall.agents.acp.wire import Message
 from yourcall.agents.kit import prompts
+from yourcall.agents.kit.wire import decoded
 from yourcall.agents.session_spec import Output, StartOptions
 from yourcall.model.prompts import Refused
 

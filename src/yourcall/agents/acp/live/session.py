@@ -20,7 +20,9 @@ from yourcall.agents.acp.live.settings import Settings
 from yourcall.agents.acp.requests import ELICITATION, LINK, PERMISSION
 from yourcall.agents.acp.table import Row
 from yourcall.agents.acp.transcript import Transcript, written
-from yourcall.agents.acp.wire import Call, Id, Message, Update, decoded
+from yourcall.agents.acp.wire import Call, Id, Message, Update
+from yourcall.agents.kit.prompts import NEXT
+from yourcall.agents.kit.wire import decoded
 from yourcall.agents.session_spec import Child, Headless, Output, RequestDone, Speaking, StartOptions
 from yourcall.core.step import PAUSES
 from yourcall.model.conversation import AnyEntry, UserMessage
@@ -108,7 +110,7 @@ class AcpSession:
         if prompt.kind in PAUSES:
             if prompt.id != self._pause:
                 return Refused(f"{self._row.title} is at work again: this is not what it waits for.")
-            line = self.say(answer.texts.get(pauses.NEXT, ""), command=False)
+            line = self.say(answer.texts.get(NEXT, ""), command=False)
             if isinstance(line, bytes):
                 self._next = self._peer.count
             return line

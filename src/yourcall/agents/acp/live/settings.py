@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import msgspec
 
-from yourcall.agents.acp.wire import Begun, ConfigChoice, ConfigOption, decoded
+from yourcall.agents.acp.wire import Begun, ConfigChoice, ConfigOption
+from yourcall.agents.kit.wire import decoded
 from yourcall.model.prompts import Refused
 
 Change = tuple[str, dict[str, object]]

@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from yourcall.agents.claude import pauses
-from yourcall.agents.claude.hooks import AGENT, LONGEST_PATH, SAFE_ID
+from yourcall.agents.claude.hooks import AGENT
 from yourcall.agents.claude.live import requests
 from yourcall.agents.claude.live.wire import (
     Line,
@@ -35,6 +35,7 @@ from yourcall.agents.claude.live.wire import (
     user_message,
 )
 from yourcall.agents.claude.wire import Block, HookPayload
+from yourcall.agents.kit.hooks import LONGEST_PATH, SAFE_ID
 from yourcall.agents.session_spec import Child, Headless, Output, RequestDone, Speaking, StartOptions
 from yourcall.core.step import PAUSES
 from yourcall.model.events import (
@@ -266,7 +267,7 @@ class ClaudeSession:
             at,
             told.session_id,
             "working",
-            transcript=told.transcript_path[:LONGEST_PATH],
+            transcript=(told.transcript_path or "")[:LONGEST_PATH],
             permission_mode=told.permission_mode[:40],
         )
 

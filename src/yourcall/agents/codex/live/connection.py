@@ -20,7 +20,9 @@ from yourcall.agents.codex.live.calls import NOTHING, Calls, Reply
 from yourcall.agents.codex.live.proof import EarlierPrompts, Requests
 from yourcall.agents.codex.live.threads import SAFE_ID, STATES, Known
 from yourcall.agents.codex.reply import plan
-from yourcall.agents.codex.wire import Id, Item, Note, Thread, Turn, Whose, decoded
+from yourcall.agents.codex.wire import Id, Item, Note, Thread, Turn, Whose
+from yourcall.agents.kit.prompts import NEXT
+from yourcall.agents.kit.wire import decoded
 from yourcall.agents.session_spec import Child, Output, Speaking
 from yourcall.core.step import PAUSES
 from yourcall.model.events import (
@@ -97,8 +99,8 @@ class ServerConnection:
         known = next((k for k in self._threads.values() if k.pause == prompt.id), None)
         if known is None:
             return Refused("Codex is at work again: this is not what it waits for.")
-        text, mode = answer.texts.get(pauses.NEXT, "").strip(), ""
-        if prompt.fingerprint == pauses.PLAN and "approve" in answer.choices.get(pauses.NEXT, ()):
+        text, mode = answer.texts.get(NEXT, "").strip(), ""
+        if prompt.fingerprint == pauses.PLAN and "approve" in answer.choices.get(NEXT, ()):
             text, mode = f"{pauses.IMPLEMENT} {text}".strip(), "default"
         if not text:
             return Refused("Write what Codex shall do.")

@@ -17,7 +17,8 @@ from msgspec import Struct
 
 from yourcall.agents.codex import requests
 from yourcall.agents.codex.requests import TYPING
-from yourcall.agents.codex.wire import Id, Item, decoded
+from yourcall.agents.codex.wire import Id, Item
+from yourcall.agents.kit.wire import decoded
 from yourcall.core.step import PAUSES
 from yourcall.model.events import AnyEvent, CallSettled, DialogClosed, PromptWithdrawn, SessionEnded, TraceLost
 from yourcall.model.prompts import Outcome, Prompt

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from yourcall.agents.codex import wire
 from yourcall.agents.codex.live.calls import NOTHING
 from yourcall.agents.codex.live.connection import ServerConnection
-from yourcall.agents.codex.wire import decoded
+from yourcall.agents.kit.wire import decoded
 from yourcall.agents.session_spec import Child, Headless, Output, Speaking, StartOptions
 from yourcall.model.prompts import Answer, Prompt, Refused
 

@@ -19,6 +19,7 @@ from yourcall.agents.copilot import pauses, requests
 from yourcall.agents.copilot.reply import Reply, reply
 from yourcall.agents.copilot.requests import AGENT, LINK, prompt_id
 from yourcall.agents.copilot.wire import About, Completed, Event, Message, Said, decoded
+from yourcall.agents.kit.prompts import NEXT
 from yourcall.agents.session_spec import Output, PluginGreeting, RequestDone
 from yourcall.model.events import (
     AnyEvent,
@@ -208,7 +209,7 @@ class CopilotConversation:
 
     def answer(self, prompt: Prompt, answer: Answer, request: bytes) -> list[bytes] | Refused:
         if prompt.kind in ("ready", "problem"):
-            said = self._say(answer.texts.get(pauses.NEXT, ""), answer.id)
+            said = self._say(answer.texts.get(NEXT, ""), answer.id)
             return said if isinstance(said, Refused) else [said]
         planned = reply(prompt, answer, request)
         if isinstance(planned, Refused):

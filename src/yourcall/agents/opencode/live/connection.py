@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from yourcall.agents.kit.prompts import NEXT
+from yourcall.agents.kit.wire import decoded
 from yourcall.agents.opencode import pauses, transcript
 from yourcall.agents.opencode.app import App
 from yourcall.agents.opencode.reply import reply
@@ -28,7 +30,6 @@ from yourcall.agents.opencode.wire import (
     PartTold,
     SessionTold,
     Settled,
-    decoded,
     encoded,
     message,
 )
@@ -47,7 +48,7 @@ from yourcall.model.sessions import Link, Session, SessionState
 
 MOST_BUFFERED = 1000
 DEEPEST = 10  # sub-agents of sub-agents; a chain without end is a mistake, or hostile
-NEXT = "next "  # how the id of an instruction begins that answers a pause
+INSTRUCTION = "next "  # how the id of an instruction begins that answers a pause
 OUTCOMES: dict[str, Outcome] = {"once": "allowed", "always": "allowed", "reject": "denied"}
 WORDS = {"once": "it was allowed", "always": "it was allowed, and the like of it", "reject": "it was refused"}
 NOBODY = "the answer was not taken within two seconds: look at the terminal"
@@ -178,8 +179,8 @@ class PluginConversation:
 
     def _done(self, told: Done, at: float) -> Output:
         events: tuple[AnyEvent, ...] = ()
-        if told.id.startswith(NEXT) and told.error:
-            events = (TraceLost(at, told.id.removeprefix(NEXT), told.error[:300]),)
+        if told.id.startswith(INSTRUCTION) and told.error:
+            events = (TraceLost(at, told.id.removeprefix(INSTRUCTION), told.error[:300]),)
         return Output(events, done=RequestDone(told.id, told.error[:300]))
 
     # --- the record ---------------------------------------------------------------------------------------------
@@ -250,8 +251,8 @@ class PluginConversation:
         if known is None:
             return Refused("This session is not connected any more.")
         known.next = prompt.id
-        text = answer.texts.get(pauses.NEXT, "")
-        return [encoded(type="prompt", id=f"{NEXT}{prompt.id}", session=prompt.session_id, text=text)]
+        text = answer.texts.get(NEXT, "")
+        return [encoded(type="prompt", id=f"{INSTRUCTION}{prompt.id}", session=prompt.session_id, text=text)]
 
     def say(self, session_id: str, text: str) -> tuple[str, bytes] | Refused:
         known = self._sessions.get(session_id)
