@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.yourcall import Yourcall
-from yourcall.agents.kit.setup import Edited
 from yourcall.agents.qwen import setup
+from yourcall.agents.setup_spec import Edited
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,7 +17,7 @@ from kit.turns import text, tool
 from kit.yourcall import COMMAND, Yourcall
 from real.test_managed_real import ONLY, Machine
 from yourcall.agents.claude import setup
-from yourcall.agents.kit.setup import Edited
+from yourcall.agents.setup_spec import Edited
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,9 +16,8 @@ import msgspec
 from msgspec import Struct
 
 from yourcall.agents.kit.hook_settings import is_blank
-from yourcall.agents.kit.setup import Edited, Finding, Version
 from yourcall.agents.registry import CONNECTED
-from yourcall.agents.setup_spec import Above, Scope, Setup, State
+from yourcall.agents.setup_spec import Above, Edited, Finding, Scope, Setup, State, Version
 from yourcall.agents.spec import Agent
 from yourcall.hook.launcher import launcher_path
 from yourcall.model.prompts import Refused

@@ -10,8 +10,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from yourcall.agents.kit.setup import Version, parse_version
-from yourcall.agents.setup_spec import Installed
+from yourcall.agents.setup_spec import Installed, Version, parse_version
 from yourcall.agents.spec import Agent
 
 # `--version` takes well under a second; a wrapper that first wants to update itself must not hold us up.

@@ -12,8 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from yourcall.agents.kit.setup import Version
-from yourcall.agents.setup_spec import Above, Installed, RunningSession, Scope, State
+from yourcall.agents.setup_spec import Above, Installed, RunningSession, Scope, State, Version
 from yourcall.agents.spec import Agent
 from yourcall.cli import changes, installed, own_files
 from yourcall.cli.client import get

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from yourcall.agents.kit.setup import Edited, Finding
-from yourcall.agents.setup_spec import OwnFile, Scope
+from yourcall.agents.setup_spec import Edited, Finding, OwnFile, Scope
 from yourcall.agents.spec import Agent
 from yourcall.cli import changes
 from yourcall.model.prompts import Refused

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yourcall.agents.codex.setup import EVENTS, add, blocked, check, remove, untrusted
-from yourcall.agents.kit.setup import Edited, parse_version
+from yourcall.agents.setup_spec import Edited, parse_version
 from yourcall.model.prompts import Refused
 
 LAUNCHER = "/home/ann/.yourcall/hook"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from yourcall.agents.copilot import extension
 from yourcall.agents.copilot.setup import FLAG, FLAGS, OURS, add, check, remove
-from yourcall.agents.kit.setup import Edited, parse_version
+from yourcall.agents.setup_spec import Edited, parse_version
 from yourcall.model.prompts import Refused
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=8)

@@ -13,7 +13,7 @@ from yourcall.agents.gemini import setup
 from yourcall.agents.gemini.discover import found, runs
 from yourcall.agents.gemini.hooks import read_hook, read_line
 from yourcall.agents.gemini.transcript import read_entry
-from yourcall.agents.kit.setup import Edited
+from yourcall.agents.setup_spec import Edited
 from yourcall.agents.sightings import CallResult, CallSeen, HookCall, Pane, Process
 from yourcall.model.conversation import Action, AssistantText, UserMessage
 from yourcall.model.events import PromptRaised, SessionEnded, SessionSeen

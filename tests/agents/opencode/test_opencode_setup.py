@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from yourcall.agents.kit.setup import Edited
 from yourcall.agents.opencode.app import APPS, KILO, OPENCODE, App
 from yourcall.agents.opencode.setup import add, check, remove, source
+from yourcall.agents.setup_spec import Edited
 from yourcall.model.prompts import Refused
 
 LAUNCHER = "/home/me/.yourcall/hook"

@@ -10,8 +10,8 @@ from typing import Any, cast
 
 from yourcall.agents.claude.managed import above, managed
 from yourcall.agents.claude.setup import blocked
-from yourcall.agents.kit.setup import Version, show_version
-from yourcall.agents.setup_spec import Health, Machine, note, well, wrong
+from yourcall.agents.kit.doctor import blocked_here, settings_texts
+from yourcall.agents.setup_spec import Health, Machine, Version, note, show_version, well, wrong
 from yourcall.model.prompts import Refused
 
 # Measured: 2.1.197 starts in a mode that asks, 2.1.325 in `auto` (docs/reference/agents/claude-code.md).
@@ -66,11 +66,9 @@ def connection(machine: Machine) -> list[Health]:
 def project(machine: Machine) -> list[Health]:
     """Settings of the project in this folder can switch all hooks off, too."""
     found: list[Health] = []
-    for scope in machine.scopes[1:]:
-        path = machine.settings(scope)
-        text = _text(machine, path)
-        if text is not None and path not in machine.changed and not managed(machine).allows_hooks():
-            found += [wrong("hooks", f"{each.says} ({path})", each.do) for each in blocked(text)]
+    for _, path, text in settings_texts(machine, machine.scopes[1:]):
+        if path not in machine.changed and not managed(machine).allows_hooks():
+            found += blocked_here(path, blocked(text))
     return found
 
 

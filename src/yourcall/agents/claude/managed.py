@@ -14,8 +14,7 @@ from typing import Any, cast
 from msgspec import Struct
 
 from yourcall.agents.kit import hook_settings
-from yourcall.agents.kit.setup import Finding
-from yourcall.agents.setup_spec import Above, ForEverybody, Machine, OwnFile
+from yourcall.agents.setup_spec import Above, Finding, ForEverybody, Machine, OwnFile
 from yourcall.model.prompts import Refused
 
 _ASK_THEM = "Ask the administrator to allow ours."

@@ -11,14 +11,15 @@ import re
 
 from msgspec import Struct
 
-from yourcall.agents.kit import hook_check, hook_settings, json_edit
+from yourcall.agents.kit import hook_settings, json_edit
+from yourcall.agents.kit import setup as kit
 from yourcall.agents.kit.hook_settings import Entry, Hook
 from yourcall.agents.kit.json_edit import Node
-from yourcall.agents.kit.setup import Edited as Edited
-from yourcall.agents.kit.setup import Finding as Finding
-from yourcall.agents.kit.setup import Version as Version
-from yourcall.agents.kit.setup import parse_version as parse_version
-from yourcall.agents.kit.setup import show_version as show_version
+from yourcall.agents.setup_spec import Edited as Edited
+from yourcall.agents.setup_spec import Finding as Finding
+from yourcall.agents.setup_spec import Version as Version
+from yourcall.agents.setup_spec import parse_version as parse_version
+from yourcall.agents.setup_spec import show_version as show_version
 from yourcall.model.prompts import Refused
 
 
@@ -113,11 +114,8 @@ def add(
         return Refused(
             f"{wrong!r} is no tool's name; name it as Claude does, such as Bash, Write or mcp__github__.*"
         )
-    old = _too_old(versions)
-    if old is not None:
-        return Refused(f"{old.says} {old.do}")
-    if not launcher.isprintable():
-        return Refused(f"The path {launcher!r} cannot stand in a settings file: choose a plainer one with --home.")
+    if refused := kit.refused(_too_old(versions), launcher):
+        return refused
     if ask is None and has_plugin(text) and not connected(text):
         return Edited(text, False, ("The yourcall plugin connects Claude Code already.",))
     tools = "|".join(dict.fromkeys(ask)) if ask is not None else asked_for(text)
@@ -162,19 +160,12 @@ def connected(text: str | None) -> bool:
 
 def remove(text: str | None) -> Edited | Refused:
     """The settings without our hooks, whichever home they point to."""
-    if text is None or hook_settings.is_blank(text):
-        return Edited(text, False)
-    root = hook_settings.parse(text)
-    if isinstance(root, Refused):
-        return root
-    new = hook_settings.cut_out(text, root)
-    return Edited(new, new != text)
+    return kit.remove(text)
 
 
 def blocked(text: str | None) -> list[Finding]:
     """What in these settings, of a person or a project, keeps hooks from running at all."""
-    root = None if text is None else json_edit.scan(text)
-    return _blocking(text or "", root) if isinstance(root, Node) else []
+    return kit.blocked(text, _blocking)
 
 
 def check(text: str | None, launcher: str, versions: list[Version]) -> list[Finding]:
@@ -185,9 +176,7 @@ def check(text: str | None, launcher: str, versions: list[Version]) -> list[Find
     tools = asked_for(text)
     if has_plugin(text) and not connected(text):
         return blocked(text)
-    return hook_check.check(
-        text, "Claude Code", _AGAIN, _blocking, lambda ours: _faults(ours, launcher, versions, tools)
-    )
+    return kit.check(text, "Claude Code", _AGAIN, _blocking, lambda ours: _faults(ours, launcher, versions, tools))
 
 
 def _faults(ours: list[Entry], launcher: str, versions: list[Version], tools: str) -> list[Finding]:
@@ -200,7 +189,7 @@ def _faults(ours: list[Entry], launcher: str, versions: list[Version], tools: st
         oldest = show_version(min(versions))
         says = f"Claude Code {oldest} does not know {', '.join(extra)} and may skip the whole settings file."
         found.append(Finding("unaccepted", says, _AGAIN))
-    found += hook_check.misplaced(ours, hooks, launcher, _AGAIN)
+    found += kit.misplaced(ours, hooks, launcher, _AGAIN)
     if not found and versions and not _as_wanted(ours, hooks, tools):
         says = "Our hooks are there, but not in the form that suits the Claude Code installed now."
         found.append(Finding("outdated", says, _AGAIN))
@@ -225,15 +214,9 @@ def _same(raw: str | None, value: str | int | bool | None) -> bool:
 
 
 def _too_old(versions: list[Version]) -> Finding | None:
-    oldest = min(versions, default=OLDEST)
-    if oldest >= OLDEST:
-        return None
-    return Finding(
-        "too_old",
-        f"Claude Code {show_version(oldest)} cannot hand a permission to anyone; "
-        f"{show_version(OLDEST)} is the first that can.",
-        "Update it (`claude update`), or name the one you use with --cli, then run `yourcall setup claude`.",
-    )
+    says = "cannot hand a permission to anyone; {} is the first that can."
+    do = "Update it (`claude update`), or name the one you use with --cli, then run `yourcall setup claude`."
+    return kit.too_old("Claude Code", versions, OLDEST, says, do)
 
 
 def _notes(versions: list[Version], hooks: dict[str, Hook]) -> tuple[str, ...]:

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from yourcall.agents.codex.setup import DAEMON_SINCE, REVIEW, blocked, untrusted
-from yourcall.agents.kit.checkup import installed, newer, only_watched
-from yourcall.agents.kit.setup import Version, show_version
-from yourcall.agents.setup_spec import Health, Machine, note, well, wrong
+from yourcall.agents.kit.doctor import installed, newer, only_watched
+from yourcall.agents.setup_spec import Health, Machine, Version, note, show_version, well, wrong
 from yourcall.model.prompts import Refused
 from yourcall.model.sessions import TERMINALS
 

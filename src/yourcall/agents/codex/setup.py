@@ -12,10 +12,11 @@ import re
 import tomllib
 from typing import Any, cast
 
-from yourcall.agents.kit import hook_check, hook_settings, json_edit
+from yourcall.agents.kit import hook_settings, json_edit
+from yourcall.agents.kit import setup as kit
 from yourcall.agents.kit.hook_settings import Hook
 from yourcall.agents.kit.json_edit import Node
-from yourcall.agents.kit.setup import Edited, Finding, Version, show_version
+from yourcall.agents.setup_spec import Edited, Finding, Version
 from yourcall.model.prompts import Refused
 
 AGENT = "codex"
@@ -53,24 +54,14 @@ REVIEW = (
 
 def wanted(launcher: str) -> dict[str, Hook]:
     """The hook for each event. Any change of this text makes Codex ask for a review again."""
-    return {
-        name: {
-            "type": "command",
-            "command": hook_settings.command(launcher, name, detached=True, agent=AGENT, pid=True),
-            "timeout": INFORM_SECONDS,
-        }
-        for name in EVENTS
-    }
+    return kit.informing(launcher, EVENTS, AGENT, INFORM_SECONDS)
 
 
 def add(text: str | None, launcher: str, versions: list[Version]) -> Edited | Refused:
     """The hooks file with our hooks; ours of another home or form are replaced."""
-    old = _too_old(versions)
-    if old is not None:
-        return Refused(f"{old.says} {old.do}")
-    if not launcher.isprintable():
-        return Refused(f"The path {launcher!r} cannot stand in a settings file: choose a plainer one with --home.")
-    hooks = wanted(launcher)
+    if refused := kit.refused(_too_old(versions), launcher):
+        return refused
+    ours = wanted(launcher)
     if text is not None and not hook_settings.is_blank(text):
         root = hook_settings.parse(text)
         if isinstance(root, Refused):
@@ -78,22 +69,16 @@ def add(text: str | None, launcher: str, versions: list[Version]) -> Edited | Re
         unread = _unread(text, root, versions)
         if unread is not None:
             return Refused(f"{unread.says} {unread.do} Then run this again; nothing was changed.")
-        if hook_check.as_wanted(hook_settings.entries(text, root), hooks):
+        if kit.as_wanted(hook_settings.entries(text, root), ours):
             return Edited(text, False)
         text = hook_settings.cut_out(text, root)
-    new = hook_settings.put_in(text, hooks)
+    new = hook_settings.put_in(text, ours)
     return new if isinstance(new, Refused) else Edited(new, True, (REVIEW,))
 
 
 def remove(text: str | None) -> Edited | Refused:
     """The hooks file without our hooks, whichever home they point to."""
-    if text is None or hook_settings.is_blank(text):
-        return Edited(text, False)
-    root = hook_settings.parse(text)
-    if isinstance(root, Refused):
-        return root
-    new = hook_settings.cut_out(text, root)
-    return Edited(new, new != text)
+    return kit.remove(text)
 
 
 def check(text: str | None, launcher: str, versions: list[Version]) -> list[Finding]:
@@ -106,9 +91,8 @@ def check(text: str | None, launcher: str, versions: list[Version]) -> list[Find
         unread = _unread(text, root, versions)
         return [] if unread is None else [unread]
 
-    hooks = wanted(launcher)
-    return hook_check.check(
-        text, "Codex", _AGAIN, skipped, lambda ours: hook_check.faults(ours, hooks, launcher, _AGAIN)
+    return kit.check(
+        text, "Codex", _AGAIN, skipped, lambda ours: kit.faults(ours, wanted(launcher), launcher, _AGAIN)
     )
 
 
@@ -200,11 +184,6 @@ def _snake(event: str) -> str:
 
 
 def _too_old(versions: list[Version]) -> Finding | None:
-    oldest = min(versions, default=OLDEST)
-    if oldest >= OLDEST:
-        return None
-    return Finding(
-        "too_old",
-        f"Codex {show_version(oldest)} was not measured with hooks; {show_version(OLDEST)} is the first that was.",
-        "Update it (`codex update`), or name the one you use with --cli. In tmux its dialogs are read anyway.",
-    )
+    says = "was not measured with hooks; {} is the first that was."
+    do = "Update it (`codex update`), or name the one you use with --cli. In tmux its dialogs are read anyway."
+    return kit.too_old("Codex", versions, OLDEST, says, do)

@@ -6,9 +6,9 @@ written.
 
 from __future__ import annotations
 
-from yourcall.agents.kit.checkup import installed, newer, only_watched
-from yourcall.agents.kit.setup import Version
-from yourcall.agents.setup_spec import Health, Machine, note, well, wrong
+from yourcall.agents.kit import doctor
+from yourcall.agents.kit.doctor import only_watched
+from yourcall.agents.setup_spec import Health, Machine, Version, note, well
 from yourcall.model.prompts import Refused
 from yourcall.model.sessions import TERMINALS
 
@@ -20,15 +20,9 @@ EXTENSION = '"user:yourcall"'
 
 def connection(machine: Machine) -> list[Health]:
     """Installed, new enough, and running our extension."""
-    if not machine.programs and not machine.changed:
-        return []
-    found = installed(machine, "copilot", "Copilot CLI") + newer(machine, "copilot", "Copilot CLI", MEASURED)
-    level = wrong if machine.changed else note
-    for state in machine.states():
-        if not state.findings:
-            found.append(well("extension", f"Copilot CLI runs our extension ({state.path})."))
-        found += [level("extension", f"{each.says} ({state.path})", each.do) for each in state.findings]
-    return found
+    return doctor.connection(
+        machine, "copilot", "Copilot CLI", MEASURED, "Copilot CLI runs our extension", "extension"
+    )
 
 
 def consent(machine: Machine) -> list[Health]:

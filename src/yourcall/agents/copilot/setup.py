@@ -10,7 +10,8 @@ from __future__ import annotations
 from yourcall.agents.kit import json_edit
 from yourcall.agents.kit.hook_settings import is_blank, parse
 from yourcall.agents.kit.json_edit import Node
-from yourcall.agents.kit.setup import Edited, Finding, Version, show_version
+from yourcall.agents.kit.setup import too_old
+from yourcall.agents.setup_spec import Edited, Finding, Version
 from yourcall.model.prompts import Refused
 
 FLAGS = "enabledFeatureFlags"
@@ -107,12 +108,5 @@ def _put(text: str, into: Node, piece: str) -> str:
 
 
 def _too_old(versions: list[Version]) -> Finding | None:
-    oldest = min(versions, default=OLDEST)
-    if oldest >= OLDEST:
-        return None
-    says = f"Copilot CLI {show_version(oldest)} was not tried with an extension"
-    return Finding(
-        "too_old",
-        f"{says}; {show_version(OLDEST)} was the first.",
-        "Update it, or name the one you use with --cli.",
-    )
+    says = "was not tried with an extension; {} was the first."
+    return too_old("Copilot CLI", versions, OLDEST, says, "Update it, or name the one you use with --cli.")

@@ -9,11 +9,10 @@ import json
 from typing import Any, cast
 
 from yourcall.agents.gemini.setup import blocked
-from yourcall.agents.kit.checkup import installed, newer, only_watched
+from yourcall.agents.kit import doctor
+from yourcall.agents.kit.doctor import only_watched
 from yourcall.agents.kit.hook_settings import uncommented
-from yourcall.agents.kit.setup import Version
-from yourcall.agents.setup_spec import Health, Machine, note, well, wrong
-from yourcall.model.prompts import Refused
+from yourcall.agents.setup_spec import Health, Machine, Version, note
 from yourcall.model.sessions import TERMINALS
 
 # The version that everything was measured with (docs/reference/agents/gemini.md).
@@ -22,15 +21,7 @@ MEASURED: Version = (0, 61, 0)
 
 def connection(machine: Machine) -> list[Health]:
     """Installed, new enough, and calling us."""
-    if not machine.programs and not machine.changed:
-        return []
-    found = installed(machine, "gemini", "Gemini CLI") + newer(machine, "gemini", "Gemini CLI", MEASURED)
-    level = wrong if machine.changed else note
-    for state in machine.states():
-        if not state.findings:
-            found.append(well("hooks", f"Gemini CLI calls yourcall ({state.path})."))
-        found += [level("hooks", f"{each.says} ({state.path})", each.do) for each in state.findings]
-    return found
+    return doctor.connection(machine, "gemini", "Gemini CLI", MEASURED, "Gemini CLI calls yourcall")
 
 
 def settings(machine: Machine) -> list[Health]:
@@ -38,13 +29,9 @@ def settings(machine: Machine) -> list[Health]:
     if not machine.programs:
         return []
     found: list[Health] = []
-    for scope in machine.scopes[:2]:
-        path = machine.settings(scope)
-        text = machine.read(path)
-        if isinstance(text, Refused) or text is None:
-            continue
+    for scope, path, text in doctor.settings_texts(machine, machine.scopes[:2]):
         if path not in machine.changed and scope == "project":
-            found += [wrong("hooks", f"{each.says} ({path})", each.do) for each in blocked(text)]
+            found += doctor.blocked_here(path, blocked(text))
         ui = _section(text, "ui")
         if ui.get("hideWindowTitle") is True or ui.get("dynamicWindowTitle") is False:
             says = f"Gemini CLI does not say in its title what it is doing ({path})"

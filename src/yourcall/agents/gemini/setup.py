@@ -6,10 +6,11 @@ stays as it is, comments too: `remove(add(text))` is `text`.
 
 from __future__ import annotations
 
-from yourcall.agents.kit import hook_check, hook_settings, json_edit
+from yourcall.agents.kit import hook_settings, json_edit
+from yourcall.agents.kit import setup as kit
 from yourcall.agents.kit.hook_settings import Hook
 from yourcall.agents.kit.json_edit import Node
-from yourcall.agents.kit.setup import Edited, Finding, Version, show_version
+from yourcall.agents.setup_spec import Edited, Finding, Version
 from yourcall.model.prompts import Refused
 
 AGENT = "gemini"
@@ -44,26 +45,15 @@ _AGAIN = "Run `yourcall setup gemini`."
 
 def wanted(launcher: str) -> dict[str, Hook]:
     """The hook for each event. Its name is what the CLI shows while it runs."""
-    return {
-        name: {
-            "type": "command",
-            "name": NAME,
-            "command": hook_settings.command(launcher, name, detached=True, agent=AGENT, pid=True),
-            "timeout": INFORM_MS,
-        }
-        for name in EVENTS
-    }
+    return kit.informing(launcher, EVENTS, AGENT, INFORM_MS, NAME)
 
 
 def add(text: str | None, launcher: str, versions: list[Version]) -> Edited | Refused:
     """The settings with our hooks; ours of another home or form are replaced."""
-    old = _too_old(versions)
-    if old is not None:
-        return Refused(f"{old.says} {old.do}")
-    if not launcher.isprintable() or "$" in launcher:
-        # The CLI puts values in place of $GEMINI_… before the shell sees the command.
-        return Refused(f"The path {launcher!r} cannot stand in a settings file: choose a plainer one with --home.")
-    hooks = wanted(launcher)
+    # The CLI puts values in place of $GEMINI_… before the shell sees the command.
+    if refused := kit.refused(_too_old(versions), launcher, forbidden="$"):
+        return refused
+    ours = wanted(launcher)
     notes: tuple[str, ...] = ()
     plain: str | None = None
     if text is not None and not hook_settings.is_blank(text):
@@ -72,23 +62,17 @@ def add(text: str | None, launcher: str, versions: list[Version]) -> Edited | Re
             return root
         plain = hook_settings.uncommented(text)
         notes = tuple(f"{finding.says} {finding.do}" for finding in _blocking(plain, root))
-        if hook_check.as_wanted(hook_settings.entries(plain, root), hooks, MATCHERS):
+        if kit.as_wanted(hook_settings.entries(plain, root), ours, MATCHERS):
             return Edited(text, False, notes)
         text = hook_settings.cut_out(text, root, plain)
     plain = hook_settings.uncommented(text) if text is not None else None
-    new = hook_settings.put_in(text, hooks, MATCHERS, plain)
+    new = hook_settings.put_in(text, ours, MATCHERS, plain)
     return new if isinstance(new, Refused) else Edited(new, True, notes)
 
 
 def remove(text: str | None) -> Edited | Refused:
     """The settings without our hooks, whichever home they point to."""
-    if text is None or hook_settings.is_blank(text):
-        return Edited(text, False)
-    root = _parse(text)
-    if isinstance(root, Refused):
-        return root
-    new = hook_settings.cut_out(text, root, hook_settings.uncommented(text))
-    return Edited(new, new != text)
+    return kit.remove(text, comments=True)
 
 
 def check(text: str | None, launcher: str, versions: list[Version]) -> list[Finding]:
@@ -96,20 +80,19 @@ def check(text: str | None, launcher: str, versions: list[Version]) -> list[Find
     old = _too_old(versions)
     if old is not None:
         return [old]
-    hooks = wanted(launcher)
-    return hook_check.check(
+    wished = wanted(launcher)
+    return kit.check(
         hook_settings.uncommented(text) if text is not None else None,
         "Gemini CLI",
         _AGAIN,
         _blocking,
-        lambda ours: hook_check.faults(ours, hooks, launcher, _AGAIN, MATCHERS),
+        lambda ours: kit.faults(ours, wished, launcher, _AGAIN, MATCHERS),
     )
 
 
 def blocked(text: str | None) -> list[Finding]:
     """What in these settings (of any scope, or the administrator's) keeps hooks from running at all."""
-    root = _parse(text) if text and not hook_settings.is_blank(text) else None
-    return _blocking(hook_settings.uncommented(text or ""), root) if isinstance(root, Node) else []
+    return kit.blocked(text, _blocking, comments=True)
 
 
 def _parse(text: str) -> Node | Refused:
@@ -117,14 +100,9 @@ def _parse(text: str) -> Node | Refused:
 
 
 def _too_old(versions: list[Version]) -> Finding | None:
-    oldest = min(versions, default=OLDEST)
-    if oldest >= OLDEST:
-        return None
-    return Finding(
-        "too_old",
-        f"Gemini CLI {show_version(oldest)} was not tried with hooks; {show_version(OLDEST)} was the first.",
-        "Update it, or name the one you use with --cli. Without hooks its dialogs are still read in tmux.",
-    )
+    says = "was not tried with hooks; {} was the first."
+    do = "Update it, or name the one you use with --cli. Without hooks its dialogs are still read in tmux."
+    return kit.too_old("Gemini CLI", versions, OLDEST, says, do)
 
 
 def _blocking(text: str, root: Node) -> list[Finding]:

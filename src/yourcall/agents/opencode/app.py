@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from yourcall.agents.kit.setup import Version
+from yourcall.agents.setup_spec import Version
 from yourcall.model.prompts import Effect
 
 

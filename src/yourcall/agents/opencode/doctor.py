@@ -5,7 +5,7 @@ Rule: says nothing where the program is neither installed nor connected.
 
 from __future__ import annotations
 
-from yourcall.agents.kit.checkup import installed, newer, only_watched
+from yourcall.agents.kit.doctor import installed, newer, only_watched
 from yourcall.agents.opencode.app import App
 from yourcall.agents.opencode.requests import LINK
 from yourcall.agents.opencode.setup import first_start

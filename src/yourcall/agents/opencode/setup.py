@@ -10,9 +10,9 @@ import json
 import pkgutil
 from functools import partial
 
-from yourcall.agents.kit.setup import Edited, Finding, Version, show_version
+from yourcall.agents.kit.setup import too_old
 from yourcall.agents.opencode.app import App
-from yourcall.agents.setup_spec import CONNECTED, Setup
+from yourcall.agents.setup_spec import CONNECTED, Edited, Finding, Setup, Version
 from yourcall.model.prompts import Refused
 
 PLUGIN = "plugin/yourcall.js"
@@ -82,15 +82,8 @@ def check(app: App, text: str | None, launcher: str, versions: list[Version]) ->
 
 
 def _too_old(app: App, versions: list[Version]) -> Finding | None:
-    oldest = min(versions, default=app.oldest)
-    if oldest >= app.oldest:
-        return None
-    return Finding(
-        "too_old",
-        f"{app.title} {show_version(oldest)} does not take a plugin's answers for certain;"
-        f" {show_version(app.oldest)} is the first that was seen to.",
-        "Update it, or name the one you use with --cli.",
-    )
+    says = "does not take a plugin's answers for certain; {} is the first that was seen to."
+    return too_old(app.title, versions, app.oldest, says, "Update it, or name the one you use with --cli.")
 
 
 def setup(app: App) -> Setup:

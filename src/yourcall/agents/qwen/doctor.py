@@ -5,11 +5,10 @@ Rule: says nothing where Qwen Code is neither installed nor connected.
 
 from __future__ import annotations
 
-from yourcall.agents.kit.checkup import installed, newer, only_watched
-from yourcall.agents.kit.setup import Version
+from yourcall.agents.kit import doctor
+from yourcall.agents.kit.doctor import only_watched
 from yourcall.agents.qwen.setup import KEY, blocked, own_channel
-from yourcall.agents.setup_spec import Health, Machine, note, well, wrong
-from yourcall.model.prompts import Refused
+from yourcall.agents.setup_spec import Health, Machine, Version, note
 from yourcall.model.sessions import TERMINALS
 
 # The version that everything was measured with (docs/reference/agents/qwen.md).
@@ -18,15 +17,7 @@ MEASURED: Version = (0, 24, 4)
 
 def connection(machine: Machine) -> list[Health]:
     """Installed, new enough, and telling us."""
-    if not machine.programs and not machine.changed:
-        return []
-    found = installed(machine, "qwen", "Qwen Code") + newer(machine, "qwen", "Qwen Code", MEASURED)
-    level = wrong if machine.changed else note
-    for state in machine.states():
-        if not state.findings:
-            found.append(well("hooks", f"Qwen Code calls yourcall ({state.path})."))
-        found += [level("hooks", f"{each.says} ({state.path})", each.do) for each in state.findings]
-    return found
+    return doctor.connection(machine, "qwen", "Qwen Code", MEASURED, "Qwen Code calls yourcall")
 
 
 def settings(machine: Machine) -> list[Health]:
@@ -34,13 +25,9 @@ def settings(machine: Machine) -> list[Health]:
     if not machine.programs:
         return []
     found: list[Health] = []
-    for scope in machine.scopes[:2]:
-        path = machine.settings(scope)
-        text = machine.read(path)
-        if isinstance(text, Refused) or text is None:
-            continue
+    for scope, path, text in doctor.settings_texts(machine, machine.scopes[:2]):
         if path not in machine.changed and scope == "project":
-            found += [wrong("hooks", f"{each.says} ({path})", each.do) for each in blocked(text)]
+            found += doctor.blocked_here(path, blocked(text))
         if machine.changed and own_channel(text):
             says = f"`{KEY}` names files of your own ({path}), so permissions are answered by keys in tmux only."
             found.append(

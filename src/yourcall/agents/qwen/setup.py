@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 
-from yourcall.agents.kit import hook_check, hook_settings, json_edit
+from yourcall.agents.kit import hook_settings, json_edit
+from yourcall.agents.kit import setup as kit
 from yourcall.agents.kit.hook_settings import Hook
 from yourcall.agents.kit.json_edit import Node
-from yourcall.agents.kit.setup import Edited, Finding, Version, show_version
 from yourcall.agents.qwen.requests import AGENT
 from yourcall.agents.session_spec import ChannelFiles
+from yourcall.agents.setup_spec import Edited, Finding, Version
 from yourcall.model.prompts import Refused
 
 # The version that all this was measured with; older ones have no, or another, dual output and other hooks.
@@ -37,15 +38,7 @@ _AGAIN = "Run `yourcall setup qwen`."
 
 def wanted(launcher: str) -> dict[str, Hook]:
     """The hook for each event."""
-    return {
-        name: {
-            "type": "command",
-            "name": "yourcall",
-            "command": hook_settings.command(launcher, name, detached=True, agent=AGENT, pid=True),
-            "timeout": INFORM_S,
-        }
-        for name in EVENTS
-    }
+    return kit.informing(launcher, EVENTS, AGENT, INFORM_S, "yourcall")
 
 
 def channel(launcher: str) -> dict[str, str]:
@@ -56,12 +49,9 @@ def channel(launcher: str) -> dict[str, str]:
 
 def add(text: str | None, launcher: str, versions: list[Version]) -> Edited | Refused:
     """The settings with our hooks and our dual output; ours of another home or form are replaced."""
-    old = _too_old(versions)
-    if old is not None:
-        return Refused(f"{old.says} {old.do}")
-    if not launcher.isprintable() or "$" in launcher:
-        # The CLI puts values in place of $NAME in its settings.
-        return Refused(f"The path {launcher!r} cannot stand in a settings file: choose a plainer one with --home.")
+    # The CLI puts values in place of $NAME in its settings.
+    if refused := kit.refused(_too_old(versions), launcher, forbidden="$"):
+        return refused
     notes: list[str] = []
     bare = text
     if text is not None and not hook_settings.is_blank(text):
@@ -151,7 +141,7 @@ def check(text: str | None, launcher: str, versions: list[Version]) -> list[Find
     if old is not None:
         return [old]
     plain = hook_settings.uncommented(text) if text is not None else None
-    return hook_check.check(
+    return kit.check(
         plain,
         "Qwen Code",
         _AGAIN,
@@ -163,7 +153,7 @@ def check(text: str | None, launcher: str, versions: list[Version]) -> list[Find
 def _faults(text: str, root: object, launcher: str) -> list[Finding]:
     if not isinstance(root, Node):
         return []
-    found = hook_check.faults(hook_settings.entries(text, root), wanted(launcher), launcher, _AGAIN)
+    found = kit.faults(hook_settings.entries(text, root), wanted(launcher), launcher, _AGAIN)
     files = json_edit.member(root, KEY)
     if not found and files is None:
         says = f"`{KEY}` is missing, so permissions are answered by keys only."
@@ -182,8 +172,7 @@ def own_channel(text: str | None) -> bool:
 
 def blocked(text: str | None) -> list[Finding]:
     """What in these settings (of any scope, or the administrator's) keeps hooks from running at all."""
-    root = _parse(text) if text and not hook_settings.is_blank(text) else None
-    return _blocking(hook_settings.uncommented(text or ""), root) if isinstance(root, Node) else []
+    return kit.blocked(text, _blocking, comments=True)
 
 
 def _parse(text: str) -> Node | Refused:
@@ -191,14 +180,8 @@ def _parse(text: str) -> Node | Refused:
 
 
 def _too_old(versions: list[Version]) -> Finding | None:
-    oldest = min(versions, default=OLDEST)
-    if oldest >= OLDEST:
-        return None
-    return Finding(
-        "too_old",
-        f"Qwen Code {show_version(oldest)} was not tried with hooks and dual output; {show_version(OLDEST)} was.",
-        "Update it, or name the one you use with --cli.",
-    )
+    says = "was not tried with hooks and dual output; {} was."
+    return kit.too_old("Qwen Code", versions, OLDEST, says, "Update it, or name the one you use with --cli.")
 
 
 def _blocking(text: str, root: Node) -> list[Finding]:

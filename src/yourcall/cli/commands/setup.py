@@ -17,9 +17,8 @@ import msgspec
 from msgspec import Struct
 
 from yourcall.agents.kit.hook_settings import is_blank
-from yourcall.agents.kit.setup import Edited, show_version
 from yourcall.agents.registry import AGENTS, CONNECTED, USUAL
-from yourcall.agents.setup_spec import Installed, Scope, Setup, State
+from yourcall.agents.setup_spec import Edited, Installed, Scope, Setup, State, show_version
 from yourcall.agents.spec import Agent
 from yourcall.cli import changes, own_files
 from yourcall.cli.installed import ask, find, versions

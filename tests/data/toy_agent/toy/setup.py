@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yourcall.agents.kit.setup import Edited, Finding, Version
+from yourcall.agents.setup_spec import Edited, Finding, Version
 from yourcall.model.prompts import Refused
 
 MARK = "// yourcall\n"

@@ -5,10 +5,9 @@ Rule: nothing is assumed about a version that was not asked.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 
-from yourcall.agents.kit.setup import Version, show_version
-from yourcall.agents.setup_spec import Health, Machine, note, well
+from yourcall.agents.setup_spec import Finding, Health, Machine, Scope, Version, note, show_version, well, wrong
 
 
 def installed(machine: Machine, check: str, title: str) -> list[Health]:
@@ -38,3 +37,31 @@ def only_watched(machine: Machine, links: Collection[str], says: str, do: str) -
         for each in machine.sessions
         if not any(kind in links for kind in each.links)
     ]
+
+
+def connection(
+    machine: Machine, agent: str, title: str, measured: Version, connected: str, check: str = "hooks"
+) -> list[Health]:
+    """Installed, new enough, and connected. `connected`: what to say where nothing is wrong."""
+    if not machine.programs and not machine.changed:
+        return []
+    found = installed(machine, agent, title) + newer(machine, agent, title, measured)
+    level = wrong if machine.changed else note
+    for state in machine.states():
+        if not state.findings:
+            found.append(well(check, f"{connected} ({state.path})."))
+        found += [level(check, f"{each.says} ({state.path})", each.do) for each in state.findings]
+    return found
+
+
+def settings_texts(machine: Machine, scopes: Sequence[Scope]) -> Iterator[tuple[Scope, str, str]]:
+    """Each of these settings files that can be read: its scope, its path and its text."""
+    for scope in scopes:
+        path = machine.settings(scope)
+        text = machine.read(path)
+        if isinstance(text, str):
+            yield scope, path, text
+
+
+def blocked_here(path: str, findings: Sequence[Finding]) -> list[Health]:
+    return [wrong("hooks", f"{each.says} ({path})", each.do) for each in findings]
