@@ -1,6 +1,6 @@
 # Every target sets up what it needs from nothing, and is quick the second time. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help run demo web test check format bench soak fuzz screenshots clean
+.PHONY: help run demo web test check format bench soak fuzz grades screenshots clean
 BIN := .venv/bin
 # What the tests drive, besides the agents.
 TEST_PROGRAMS := tmux npm chromium git zsh dash busybox rg nginx groff
@@ -68,6 +68,10 @@ soak: .venv/.made ## the long races and the wide version matrix (half an hour)
 fuzz: .venv/.made ## 100,000 generated commands: real shells run what a rule allows of them (COMMANDS= and SEED=)
 	@tools/need.sh git zsh dash busybox rg
 	nice -n 19 $(BIN)/python tests/machine/shell_walk.py $(if $(COMMANDS),--commands $(COMMANDS)) $(if $(SEED),--seed $(SEED))
+
+grades: .venv/.made ## prove each agent in four versions, and write docs/reference/grades.md (an hour; AGENTS="claude codex")
+	@tools/need.sh tmux npm git
+	nice $(BIN)/python tools/grades.py $(AGENTS)
 
 screenshots: .venv/.made ## take the pictures of the phone app in README and docs anew: needs tmux, npm, chromium
 	@tools/need.sh tmux npm chromium

@@ -64,16 +64,16 @@ EXECUTABLES = {
     "claude": ("@anthropic-ai/claude-code-*/claude", "@anthropic-ai/claude-code/cli.js"),
     "codex": (
         "@openai/codex-*/vendor/*/*/codex",
-        "@openai/codex/vendor/*/*/codex",
+        "@openai/codex/vendor/{machine}-*-{system}*/*/codex",
         "@openai/codex/bin/codex.js",
     ),
     "gemini": ("@google/gemini-cli/bundle/gemini.js", "@google/gemini-cli/dist/index.js"),
     "claude-agent-acp": ("@agentclientprotocol/claude-agent-acp/dist/index.js",),
     "codex-acp": ("@zed-industries/codex-acp-*/bin/codex-acp",),
     "opencode": ("opencode-*-baseline/bin/opencode", "opencode-*/bin/opencode"),
-    "qwen": ("@qwen-code/qwen-code/cli-entry.js",),
+    "qwen": ("@qwen-code/qwen-code/cli-entry.js", "@qwen-code/qwen-code/cli.js"),
     "kilo": ("@kilocode/cli-*/bin/kilo",),
-    "copilot": ("@github/copilot-*/copilot",),
+    "copilot": ("@github/copilot-*/copilot", "@github/copilot/index.js"),
 }
 # A node of its own, for a CLI that wants a newer one than this machine may have; the same lock file names it.
 RUNTIMES = {"qwen": "node-{native}"}
@@ -231,8 +231,10 @@ def _npm(prefix: Path, command: str, *words: str) -> str:
 
 
 def _executable(agent: str, modules: Path) -> Path | None:
+    # Older packages hold the programs of every platform.
+    here = {"machine": platform.machine().replace("arm64", "aarch64"), "system": platform.system().lower()}
     for pattern in EXECUTABLES[agent]:
-        for found in sorted(modules.glob(pattern)):
+        for found in sorted(modules.glob(pattern.format(**here))):
             if found.is_file():
                 return found
     return None

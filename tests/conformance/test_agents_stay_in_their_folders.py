@@ -28,6 +28,7 @@ EXCEPT = {
     "client/sdk.py": "for programs that are built on that SDK",
     "cli/commands/agents.py": "examples in its help",
     "cli/commands/attach.py": "examples in its help",
+    "cli/commands/doctor.py": "examples in its help",
     "cli/commands/mcp.py": "examples in its help",
     "cli/commands/run.py": "examples in its help; the name of a config section",
     "cli/commands/screen.py": "examples in its help",

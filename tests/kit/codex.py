@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from kit.poll import until
 from kit.terminal import alive
+from yourcall.live_check import mcp_server
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from kit.responses_server import ResponsesServer
     from kit.terminal import Pane, Tmux
 
-MCP = Path(__file__).with_name("mcp_server.py")
+MCP = Path(mcp_server.__file__)
 SOCKET = "app-server-control/app-server-control.sock"
 CONFIG = """model = "gpt-5.5"
 model_provider = "scripted"

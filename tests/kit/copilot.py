@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from kit.poll import until
 from kit.turns import Block, tool
+from yourcall.live_check import mcp_server
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from kit.chat_server import ChatServer
     from kit.terminal import Pane, Tmux
 
-MCP_SERVER = Path(__file__).with_name("mcp_server.py")
+MCP_SERVER = Path(mcp_server.__file__)
 STATUS_LINE = "Manual Approval"
 CONSENT = "wants elevated permissions"
 SHELL = "Do you want to run this command?"

@@ -1,167 +1,34 @@
 """The real Gemini CLI against a scripted model: a home of its own, a terminal of its own, no network but loopback.
 
-The rule it keeps: what the model says follows from the conversation it is sent. The last user text that contains
-`DO <name>` picks the script; turn N is played after N turns of the model, and after the last it says "All done.".
-
-    with GeminiModel() as model:
-        words = model.script("touch", [tool("run_shell_command", command="touch marker")], [text("Made it.")])
-        gemini = start_gemini(tmux, gemini_bin, home, model)
-        gemini.say(words)
-        gemini.wait_dialog("Allow execution")
+with GeminiModel() as model:
+    words = model.script("touch", [tool("run_shell_command", command="touch marker")], [text("Made it.")])
+    gemini = start_gemini(tmux, gemini_bin, home, model)
+    gemini.say(words)
+    gemini.wait_dialog("Allow execution")
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kit.poll import until
-from kit.scripted import PICK, Exchange, Scripted
 from kit.terminal import Pane, squeezed
-from kit.turns import Block, text
+from yourcall.agents.gemini.live_check import plans_folder
+from yourcall.live_check.models.generate import GenerateServer as GeminiModel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from kit.terminal import Ptys, Terminal, Tmux
 
+__all__ = ["Gemini", "GeminiHome", "GeminiModel", "end_group", "environment", "plans_folder", "start_gemini"]
+
 COMPOSER = "Type your message"
-
-
-class GeminiModel(Scripted[Block]):
-    """A scripted stand-in for the Gemini API (generativelanguage v1beta)."""
-
-    def __init__(self) -> None:
-        super().__init__(_Exchange)
-        self.requests: list[dict[str, Any]] = []
-
-    def tool_results(self) -> list[dict[str, Any]]:
-        """What the model was told about its calls: `{"name", "response"}`, those of the newest conversation."""
-        chats = [r for r in list(self.requests) if r.get("tools")]
-        return [
-            part["functionResponse"]
-            for content in (chats[-1]["contents"] if chats else [])
-            for part in content.get("parts", [])
-            if "functionResponse" in part
-        ]
-
-    def user_texts(self) -> list[str]:
-        """What the person was heard to say in the newest conversation."""
-        chats = [r for r in list(self.requests) if r.get("tools")]
-        return [
-            part["text"]
-            for content in (chats[-1]["contents"] if chats else [])
-            if content.get("role") == "user"
-            for part in content.get("parts", [])
-            if "text" in part
-        ]
-
-    def wait_results(self, count: int = 1) -> list[dict[str, Any]]:
-        return until(lambda: len(found := self.tool_results()) >= count and found, what=f"{count} tool results")
-
-    def answer_to(self, body: dict[str, Any]) -> list[Block]:
-        self.took(self.requests, body)
-        contents = body.get("contents", [])
-        name, at = "", -1
-        for number, content in enumerate(contents):
-            said = " ".join(part.get("text") or "" for part in content.get("parts", []))
-            if content.get("role") == "user" and (picked := PICK.findall(said)):
-                name, at = picked[-1], number
-        if not name:
-            return [text("I heard you.")]
-        turn = sum(content.get("role") == "model" for content in contents[at + 1 :])
-        turns = self._scripts.get(name, ())
-        blocks = turns[turn] if turn < len(turns) else [text("All done.")]
-        return [_filled(block, body) for block in blocks]
-
-
-def _filled(block: Block, body: dict[str, Any]) -> Block:
-    """A callable among a call's inputs is called with the request's body."""
-    if block.kind != "tool_use":
-        return block
-    given = {key: value(body) if callable(value) else value for key, value in block.body["input"].items()}
-    return Block("tool_use", {**block.body, "input": given})
-
-
-def plans_folder(body: dict[str, Any]) -> str:
-    """The folder that Gemini CLI, in plan mode, tells the model to write its plan to."""
-    return re.findall(r"(/[^\s`'\"<>\\]*/\.gemini/tmp/[^\s`'\"<>\\]*/plans)\b", json.dumps(body))[-1]
-
-
-# What the CLI's own helpers (routing, loop check, summaries) ask for as JSON; none of it matters here.
-_STUB = {
-    "reasoning": "stub",
-    "model_choice": "pro",
-    "complexity_reasoning": "stub",
-    "complexity_score": 50,
-    "next_speaker": "user",
-    "unproductive_state_analysis": "stub",
-    "unproductive_state_confidence": 0.0,
-    "corrected_new_string": "",
-    "response": "stub",
-}
-
-
-class _Exchange(Exchange):
-    def do_GET(self) -> None:
-        self.reply(200, {"models": []})
-
-    def do_POST(self) -> None:
-        body = self.asked()
-        if ":countTokens" in self.path:
-            return self.reply(200, {"totalTokens": 100})
-        asked = body.get("generationConfig") or {}
-        if asked.get("responseMimeType") == "application/json" or "responseJsonSchema" in asked:
-            return self.reply(200, _chunk([{"text": json.dumps(_STUB)}], last=True))
-        blocks = self.server.model.answer_to(body)
-        for block in blocks:
-            if block.kind == "error":
-                problem = {
-                    "code": block.body["status"],
-                    "message": block.body["message"],
-                    "status": block.body["kind"],
-                    "details": block.body.get("details", []),
-                }
-                return self.reply(block.body["status"], {"error": problem})
-        if "streamGenerateContent" not in self.path:
-            parts = [part for block in blocks if (part := _part(block)) is not None]
-            return self.reply(200, _chunk(parts, last=True))
-        return self._stream(blocks)
-
-    def _stream(self, blocks: list[Block]) -> None:
-        self.begin_stream()
-        for number, block in enumerate(blocks):
-            if block.kind == "pause":
-                while self.server.model.held_back(block.body["until"]):
-                    continue
-            part = _part(block)
-            if part is not None:
-                last = all(later.kind == "pause" for later in blocks[number + 1 :])
-                self.data(_chunk([part], last=last))
-
-
-def _part(block: Block) -> dict[str, Any] | None:
-    if block.kind == "text":
-        return {"text": block.body["text"]}
-    if block.kind == "tool_use":
-        return {"functionCall": {"name": block.body["name"], "args": block.body["input"]}}
-    return None
-
-
-def _chunk(parts: list[dict[str, Any]], *, last: bool) -> dict[str, Any]:
-    candidate: dict[str, Any] = {"content": {"role": "model", "parts": parts}, "index": 0}
-    if last:
-        candidate["finishReason"] = "STOP"
-    usage = {"promptTokenCount": 100, "candidatesTokenCount": 10, "totalTokenCount": 110}
-    return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "scripted"}
-
-
-# --- the CLI ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

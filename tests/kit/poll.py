@@ -1,31 +1,5 @@
 """Wait for a condition with a deadline; the only way anything in the kit waits."""
 
-from __future__ import annotations
+from yourcall.live_check.waiting import PATIENCE_S, until
 
-import time
-from typing import TYPE_CHECKING, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-T = TypeVar("T")
-PATIENCE_S = 90.0  # a busy machine makes a test slow, never red; only what will never come is red
-
-
-def until(
-    probe: Callable[[], T],
-    timeout: float = PATIENCE_S,
-    *,
-    what: str = "",
-    every: float = 0.01,
-    show: Callable[[], object] = str,
-) -> T:
-    """The first truthy value of `probe`; after `timeout` an AssertionError with `what` and `show()`."""
-    deadline = time.monotonic() + timeout
-    while True:
-        value = probe()
-        if value:
-            return value
-        if time.monotonic() > deadline:
-            raise AssertionError(f"not within {timeout:g} s: {what or probe}\n{show()}")
-        time.sleep(every)
+__all__ = ["PATIENCE_S", "until"]

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kit import mcp_server
 from kit.gemini import plans_folder
 from kit.turns import text, tool
 from real.acp_scene import answer, goes_on, on_stage, the_story
 from yourcall.agents.acp.table import ROWS
+from yourcall.live_check import mcp_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable

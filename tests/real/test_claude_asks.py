@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kit import mcp_server
 from kit.claude import MANUAL, start_claude
 from kit.poll import until
 from kit.turns import plan_file, text, tool
+from yourcall.live_check import mcp_server
 
 if TYPE_CHECKING:
     from kit.claude import Claude

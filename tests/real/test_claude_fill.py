@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kit import mcp_server
 from kit.claude import MANUAL, start_claude
 from kit.poll import until
 from kit.turns import plan_file, text, tool
 from kit.yourcall import Yourcall
+from yourcall.live_check import mcp_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

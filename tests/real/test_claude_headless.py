@@ -409,7 +409,7 @@ def test_an_api_key_is_withheld_and_a_login_token_is_passed(
 
 
 def test_a_form_of_an_mcp_server_and_a_subagents_request(driven: Driven, tmp_path: Path) -> None:
-    from kit import mcp_server
+    from yourcall.live_check import mcp_server
 
     server = {"command": os.path.realpath("/proc/self/exe"), "args": [str(Path(mcp_server.__file__))]}
     (driven.home.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"demo": server}}))

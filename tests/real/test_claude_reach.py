@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kit import mcp_server
 from kit.claude import MANUAL, start_claude
 from kit.poll import until
 from kit.terminal import Ptys
 from kit.turns import text, tool
+from yourcall.live_check import mcp_server
 
 if TYPE_CHECKING:
     from kit.claude import Claude

@@ -15,6 +15,7 @@ from kit.terminal import Ptys, Tmux
 from kit.turns import Block, text, tool
 from kit.yourcall import COMMAND
 from real.gemini_scene import bare, gemini_bin, home, model, shell, start, watch, yourcall
+from yourcall.live_check import mcp_server
 
 if TYPE_CHECKING:
     from kit.gemini import GeminiModel
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["bare", "gemini_bin", "home", "model", "start", "yourcall"]  # fixtures
 
-MCP = Path(__file__).resolve().parents[1] / "kit" / "mcp_server.py"
+MCP = Path(mcp_server.__file__)
 
 
 def plan(content: str) -> tuple[list[Block], list[Block]]:

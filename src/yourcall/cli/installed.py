@@ -24,13 +24,13 @@ def find(agent: Agent, folder: Path) -> list[Path]:
     return [place / name for name in agent.programs for place in (*folders, *(folder / each for each in also))]
 
 
-def ask(paths: Iterable[Path]) -> list[Installed]:
+def ask(paths: Iterable[Path], seconds: float = SECONDS) -> list[Installed]:
     """The CLIs among these paths; the same program behind several names is asked once."""
     programs: dict[str, Path] = {}
     for path in paths:
         if path.is_file() and os.access(path, os.X_OK):
             programs.setdefault(os.path.realpath(path), path.absolute())
-    return [Installed(str(path), _version(path)) for path in programs.values()]
+    return [Installed(str(path), _version(path, seconds)) for path in programs.values()]
 
 
 def versions(found: list[Installed]) -> list[Version]:
@@ -39,10 +39,10 @@ def versions(found: list[Installed]) -> list[Version]:
     return known if len(known) == len(found) else []
 
 
-def _version(path: Path) -> Version | None:
+def _version(path: Path, seconds: float) -> Version | None:
     try:
         done = subprocess.run(
-            [str(path), "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False
+            [str(path), "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

@@ -6,12 +6,21 @@ Rule: prints what each agent declares of itself; a kind that is not in its list 
 from __future__ import annotations
 
 import json
+import time
 
 import click
 import msgspec
 
 from yourcall.agents.registry import GRADES
-from yourcall.cli.terminal.render import style, table
+from yourcall.cli.instance import Instance, pass_place
+from yourcall.cli.terminal.render import safe, style, table
+from yourcall.live_check.grades import read, summary
+
+# Said so that nobody looks for them in vain.
+UNTESTABLE = (
+    "Not known, because they can't be tested without an account or a program that is published elsewhere: Amp,\n"
+    "Crush, Cursor. In tmux, yourcall can still watch them: yourcall run --keep -- PROGRAM"
+)
 
 
 @click.command(
@@ -25,12 +34,18 @@ Examples:
 )
 @click.argument("name", required=False, type=click.Choice(sorted(GRADES)))
 @click.option("--json", "as_json", is_flag=True, help="One object, by agent.")
-def command(name: str | None, as_json: bool) -> None:
+@pass_place
+def command(place: Instance, name: str | None, as_json: bool) -> None:
     """For each agent: the versions it is tested with, and by what each kind of prompt is noticed, answered and
-    confirmed. A kind that is not listed is not handled; an empty place says that this is not done."""
+    confirmed. A kind that is not listed is not handled; an empty place says that this is not done. Below that
+    stands what `yourcall doctor --live` found on this machine."""
     chosen = {each: grade for each, grade in GRADES.items() if name in (None, each)}
+    tried = read(place.home).versions
     if as_json:
-        click.echo(json.dumps(msgspec.to_builtins(chosen), indent=2))
+        listed = {
+            each: {**msgspec.to_builtins(grade), "tried": tried.get(each, {})} for each, grade in chosen.items()
+        }
+        click.echo(json.dumps(msgspec.to_builtins(listed), indent=2))
         return
     for number, (each, grade) in enumerate(chosen.items()):
         tested = f", tested with {', '.join(grade.tested)}" if grade.tested else ""
@@ -42,3 +57,8 @@ def command(name: str | None, as_json: bool) -> None:
             for kind, reach in grade.kinds.items()
         ]
         click.echo(table(["KIND", "NOTICED BY", "ANSWERED BY", "CONFIRMED BY"], rows))
+        for version, found in sorted(tried.get(each, {}).items(), key=lambda each: each[1].at):
+            day = time.strftime("%Y-%m-%d", time.localtime(found.at))
+            click.echo(f"  {safe(version)}, tried here on {day}: {', '.join(summary(found.kinds))}")
+    if name is None:
+        click.echo(f"\n{UNTESTABLE}")

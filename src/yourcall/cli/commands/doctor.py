@@ -12,21 +12,29 @@ import socket
 import stat
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
 from yourcall import __version__
+from yourcall.agents.kit.setup import show_version
 from yourcall.agents.registry import AGENTS, USUAL
 from yourcall.agents.setup_spec import Health, note, well, wrong
+from yourcall.agents.spec import Agent
 from yourcall.cli.client import get
 from yourcall.cli.commands.daemon import standing
 from yourcall.cli.commands.uninstall import connected
 from yourcall.cli.instance import Instance, pass_place
 from yourcall.cli.terminal.render import style, wrapped
 from yourcall.hook.launcher import PROGRAMS, launcher_path
+from yourcall.live_check.grades import ungraded
+from yourcall.live_check.specs import checks
 from yourcall.model.prompts import Refused
+
+if TYPE_CHECKING:
+    from yourcall.cli.machine import ThisMachine
 
 Check = Callable[[Instance, dict[str, Any]], list[Health]]
 
@@ -39,12 +47,59 @@ MARKS = {"well": ("ok   ", "green"), "note": ("note ", "cyan"), "wrong": ("WRONG
 Examples:
   yourcall doctor
   yourcall doctor --json | jq '.[] | select(.level == "wrong")'
+  yourcall doctor --live claude             does every kind of prompt work with my version?
+  yourcall doctor --live claude --kind plan --kind question
 """,
 )
-@click.option("--json", "as_json", is_flag=True, help="An array of {check, level, says, do}.")
+@click.option(
+    "--live",
+    "agent",
+    type=click.Choice(sorted(checks())),
+    help="Prove this agent: your installed version, in a sandbox with a scripted model; never your account.",
+)
+@click.option(
+    "--cli",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="With --live: the agent's program, if it is not the one on PATH.",
+)
+@click.option("--kind", "kinds", multiple=True, help="With --live: only this kind; can be given several times.")
+@click.option(
+    "--patience",
+    type=click.FloatRange(1, 600),
+    default=45.0,
+    help="With --live: seconds that a step may take (45).",
+)
+@click.option(
+    "--screens",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="With --live: keep the screens that were seen in this folder.",
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="An array of {check, level, says, do}; with --live an object."
+)
 @pass_place
-def command(place: Instance, as_json: bool) -> None:
-    """Explain what is wrong, and what to do about it. Exits with 1 if anything is wrong."""
+def command(
+    place: Instance,
+    agent: str | None,
+    cli: Path | None,
+    kinds: tuple[str, ...],
+    patience: float,
+    screens: Path | None,
+    as_json: bool,
+) -> None:
+    """Explain what is wrong, and what to do about it. Exits with 1 if anything is wrong.
+
+    With --live AGENT it proves an agent instead: it starts your installed version in a fresh home, a private tmux
+    and a private yourcall, lets a scripted model on this machine raise each kind of prompt, and looks whether it
+    is noticed, shown exactly, answered, confirmed and withdrawn. It takes a minute or two. The grades are kept,
+    and `yourcall agents` shows them. The exit code is 0 if every kind was proved.
+    """
+    if agent is not None:
+        from yourcall.live_check.report import live
+
+        raise click.exceptions.Exit(live(place.home, agent, cli, kinds, patience, screens, as_json=as_json))
+    if cli or kinds or screens:
+        raise click.UsageError("--cli, --kind and --screens go with --live.")
     findings = examine(place)
     if as_json:
         click.echo(json.dumps([msgspec.to_builtins(finding) for finding in findings], indent=2))
@@ -68,18 +123,35 @@ def examine(place: Instance) -> list[Health]:
     except click.ClickException as error:
         told = {"running": False, "problem": error.format_message()}
     ours: list[Check] = [home, daemon, version, sockets, launcher, files, port, channels, tmux]
-    checks = [(check.__name__, partial(check, place, told)) for check in ours]
+    every = [(check.__name__, partial(check, place, told)) for check in ours]
+    provable = checks()
     for agent in AGENTS.values():
         machine = ThisMachine(place, agent, running=bool(told["running"]))
-        checks += [(check.__name__, partial(check, machine)) for check in agent.doctor]
+        every += [(check.__name__, partial(check, machine)) for check in agent.doctor]
+        if agent.name in provable:
+            every.append(("version", partial(untried, place, agent, machine)))
     found: list[Health] = []
-    for name, check in checks:
+    for name, check in every:
         try:
             found += check()
         except Exception as error:  # one check that stumbles must not hide what the others see
             says = f"The check `{name}` crashed ({error!r}), so this part is unchecked."
             found.append(wrong(name, says, "Run doctor again. If it happens again, please report it."))
     return found
+
+
+def untried(place: Instance, agent: Agent, machine: ThisMachine) -> list[Health]:
+    """A version that nobody has tried is no problem; but nobody knows."""
+    versions = [show_version(each.version) for each in machine.programs if each.version is not None]
+    new = [each for each in dict.fromkeys(versions) if ungraded(place.home, agent.name, each)]
+    return [
+        note(
+            "version",
+            f"{agent.title} {each} has no grade yet: nobody has tried this version.",
+            place.command(f"doctor --live {agent.name}"),
+        )
+        for each in new
+    ]
 
 
 def home(place: Instance, _told: dict[str, Any]) -> list[Health]:

@@ -7,11 +7,12 @@ import time
 
 import click
 
-from yourcall.agents.registry import USUAL
+from yourcall.agents.registry import AGENTS, USUAL
 from yourcall.cli.client import get
 from yourcall.cli.instance import Instance, pass_place
 from yourcall.cli.terminal.render import safe, short, span, table
 from yourcall.cli.views import Session, read
+from yourcall.live_check.grades import mention, ungraded
 
 # The modes in which the person is hardly asked, or not at all, and what that means.
 UNASKED = {
@@ -62,6 +63,10 @@ def command(place: Instance, everything: bool, as_json: bool) -> None:
     for session in sessions:
         if session.note:
             click.echo(f"\n{safe(session.id[:8])}: {safe(session.note)}")
+    for agent, version in dict.fromkeys((s.agent, s.version) for s in sessions if s.state != "ended"):
+        if agent in AGENTS and ungraded(place.home, agent, version) and mention(place.home, agent, version):
+            live = place.command(f"doctor --live {agent}")
+            click.echo(f"\nNobody has tried {safe(AGENTS[agent].title)} {safe(version)} yet. To find out: {live}")
     for mode, words in UNASKED.items():
         found = [s for s in sessions if s.permission_mode == mode and s.state != "ended"]
         if found:

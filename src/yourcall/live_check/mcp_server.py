@@ -1,6 +1,6 @@
 """A small MCP server on stdio: one plain tool, one that asks with a form, one that asks to open an address.
 
-Started by Claude itself (`--mcp-config`); what the person answered is the tool's result, so the model hears it.
+Started by the agent itself; what the person answered is the tool's result, so the model hears it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ASKS: dict[str, dict[str, Any]] = {
         "elicitationId": "abc",
     },
 }
-TOOLS = [
+TOOLS: list[dict[str, Any]] = [
     {"name": name, "description": name.replace("_", " "), "inputSchema": {"type": "object", "properties": {}}}
     for name in ("add_ticket", *ASKS)
 ]
@@ -58,7 +58,7 @@ def elicit(asked: dict[str, Any]) -> dict[str, Any]:
 
 def serve(message: dict[str, Any]) -> None:
     method, number = message.get("method"), message.get("id")
-    params = message.get("params") or {}
+    params: dict[str, Any] = message.get("params") or {}
     if number is None or method is None:
         return
     if method == "initialize":

@@ -16,7 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from typing import Any, Generic, Self, TypeVar
 
-from kit.poll import PATIENCE_S
+from yourcall.live_check.waiting import PATIENCE_S
 
 PICK = re.compile(r"\bDO ([a-z0-9_]+)\b")
 
@@ -35,6 +35,7 @@ class Scripted(Generic[S]):
         self._open: set[socket.socket] = set()
         self._changed = threading.Condition()
         self._closing = False
+        self.spoke_at = 0.0  # when the last answer was whole
         self._http = _Http(("127.0.0.1", 0), exchange)
         self._http.model = self
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), name=type(self).__name__)
@@ -113,7 +114,8 @@ class Exchange(BaseHTTPRequestHandler):
     """One connection; a subclass says what a POST means."""
 
     protocol_version = "HTTP/1.1"
-    server: _Http
+    streamed = False
+    server: _Http  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def setup(self) -> None:
         super().setup()
@@ -127,6 +129,8 @@ class Exchange(BaseHTTPRequestHandler):
 
     def finish(self) -> None:
         self.server.model.keep(self.connection, False)
+        if self.streamed:
+            self.server.model.spoke_at = time.time()
         try:
             super().finish()
         except OSError:
@@ -157,7 +161,7 @@ class Exchange(BaseHTTPRequestHandler):
             self.wfile.write(data)
 
     def begin_stream(self) -> None:
-        self.close_connection = True
+        self.close_connection = self.streamed = True
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("connection", "close")

@@ -1,0 +1,1 @@
+"""Scripted models on loopback, one for each API that agents speak."""
