@@ -1,4 +1,6 @@
-"""`lives(story)` runs an async story in a house of its own; `acts(story)` one with a Telegram bot."""
+"""`lives(story)` runs an async story in a house of its own; `acts(story)` one with a Telegram bot; `chats(story)`
+one on each chat platform.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ import pytest
 if str(Path(__file__).parent) not in sys.path:
     sys.path.insert(0, str(Path(__file__).parent))
 
+import chat_stage
 from channel_house import House, Lives, in_house
+from chat_stage import PLATFORMS, Chats
 from telegram_stage import Acts, Stage
 
 from kit.telegram_server import TelegramServer
@@ -33,6 +37,21 @@ def acts(lives: Lives, monkeypatch: pytest.MonkeyPatch) -> Acts:
             with TelegramServer() as server:
                 stage = Stage(house, server)
                 await story(stage)
+                await house.stop()
+
+        lives(inside)
+
+    return run
+
+
+@pytest.fixture(params=sorted(PLATFORMS))
+def chats(request: pytest.FixtureRequest, lives: Lives, monkeypatch: pytest.MonkeyPatch) -> Chats:
+    chat_stage.prepare(monkeypatch)
+
+    def run(story: Callable[[chat_stage.Stage], Awaitable[None]]) -> None:
+        async def inside(house: House) -> None:
+            with PLATFORMS[request.param]() as people:
+                await story(chat_stage.Stage(house, people))
                 await house.stop()
 
         lives(inside)

@@ -20,13 +20,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "channels"))
 from channel_house import QUESTION, House, in_house
 from services import NtfyService, PushService, Service, WebhookService
 
+from kit.slack_server import SlackServer
 from kit.telegram_server import TOKEN as BOT
 from kit.telegram_server import TelegramServer
 from yourcall.channels import ntfy, webhook
 from yourcall.channels.channel import Carried, Channel, Failed, Later, Notice, Sent, Unclear, World
+from yourcall.channels.chat.memory import Chat
 from yourcall.channels.notice import notice
 from yourcall.channels.push import channel as push
 from yourcall.channels.registry import KINDS, kind
+from yourcall.channels.slack import channel as slack
 from yourcall.channels.telegram import channel as telegram
 from yourcall.model.prompts import Prompt
 
@@ -75,11 +78,20 @@ async def _telegram(house: House) -> Stage:
     return service, channel, "7"
 
 
+async def _slack(house: House) -> Stage:
+    service = SlackServer()
+    service.__enter__()  # its address is needed
+    channel = slack.make("chat", slack.Settings(**service.settings()), house.world(service.secrets))
+    assert await channel.book.pair("abcd efgh", Chat("D0ADA"), "U0ADA", "Ada") == ""
+    return service, channel, "D0ADA"
+
+
 CASES: dict[str, Callable[[House], Awaitable[Stage]]] = {
     "ntfy": _ntfy,
     "webhook": _webhook,
     "push": _push,
     "telegram": _telegram,
+    "slack": _slack,
 }
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from yourcall.channels.channel import Carried, Failed, Gone, Later, Unclear, World
+from msgspec import Struct
+
+from yourcall.channels.channel import Carried, Failed, Gone, Later, Sent, Unclear, World
 
 if TYPE_CHECKING:
     import httpx
@@ -52,6 +54,17 @@ async def request(
         return Unclear(f"connection lost ({type(error).__name__})")
     except (httpx.InvalidURL, httpx.HTTPError, ValueError) as error:
         return Failed(f"the address cannot be used ({type(error).__name__}); correct it in config.toml")
+
+
+async def download(
+    world: World, url: str, *, headers: Mapping[str, str] | None = None, patience: float, most: int
+) -> bytes | Later | Unclear | Failed | Gone:
+    """A file that somebody sent."""
+    reply = await request(world, "GET", url, headers=headers, patience=patience, most=most)
+    if isinstance(reply, Struct):
+        return reply
+    wrong = trouble(reply)
+    return reply.content if wrong is None or isinstance(wrong, Sent) else wrong
 
 
 def trouble(response: httpx.Response, *, gone: tuple[int, ...] = ()) -> Carried | None:

@@ -19,6 +19,7 @@ KINDS: dict[str, str] = {
     "desktop": "yourcall.channels.desktop",
     "apprise": "yourcall.channels.apprise",
     "telegram": "yourcall.channels.telegram.channel",
+    "slack": "yourcall.channels.slack.channel",
 }
 
 

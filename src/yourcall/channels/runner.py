@@ -109,7 +109,8 @@ class Runner:
             # The receipts say where each of them stands.
             tasks += self._tasks.values()
             for task in tasks:
-                task.cancel()
+                if not task.cancelling():  # a second time would break off how it cleans up
+                    task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def wake(self) -> None:

@@ -21,8 +21,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from yourcall.channels.channel import Abilities, Carried, Failed, Gone, Later, Notice, Rung, Sent, Unclear, World
+from yourcall.channels.chat.commands import COMMANDS
 from yourcall.channels.chat.draft import Draft, Keys, Rows, Seal, keyboard, offer_key, stands_as
 from yourcall.channels.chat.memory import Chat, Memory, Placed
+from yourcall.channels.chat.progress import EVERY_S
 from yourcall.channels.chat.tap_timing import NEVER, Still
 from yourcall.channels.chat.text import LONGEST_TEXT, File, Message, Span, compose, told
 from yourcall.channels.chat.wire import Attached, ButtonTap, Id, News
@@ -39,6 +41,9 @@ MOVED = "the group has another id now: what was told before stays as it is"
 # More ways to answer than any prompt has: they are rows under a message, not keys on a lock screen.
 MOST_BUTTONS = 40
 
+# Whatever markup costs, this much has room everywhere.
+SHORTEST = 300
+
 # A deed has half a minute. Files that are not there before it is over stay out: the message is there, and its id
 # must not be lost with them, or it would keep its buttons for ever.
 SEND_S = 25.0
@@ -47,9 +52,7 @@ SEND_S = 25.0
 REPLY_TRIES = 6
 
 # Our commands as our own words name them. On platforms that keep `/` for themselves, they begin with another sign.
-_COMMAND = re.compile(
-    r"(?<![\w/])/(?=(?:list|start|resume|steer|interrupt|stop|mode|pause|invite|unpair|pair|help)\b)"
-)
+_COMMAND = re.compile(rf"(?<![\w/])/(?=(?:{'|'.join((*COMMANDS, 'pair'))})\b)")
 
 
 class _Drawn(Struct, frozen=True):
@@ -62,15 +65,18 @@ class _Drawn(Struct, frozen=True):
 
 class ChatChannel(ABC):
     """`account`: which bot this is, which is no secret; empty if there is none. `sign` begins a command.
-    `longest`: what one message holds, in UTF-16 units."""
+    `longest`: what one message holds, in UTF-16 units. `most_keys`: buttons under it, links included. `pace`: how
+    often a running turn may be edited, in seconds."""
 
     sign = "/"
     longest = LONGEST_TEXT
+    most_keys = MOST_BUTTONS
+    pace = EVERY_S
 
     def __init__(self, name: str, rung: Rung, world: World, *, account: str, progress: bool) -> None:
         self.name = name
         self.abilities = Abilities(
-            rung, buttons=MOST_BUTTONS, free_text=True, edit=True, knows_who=True, twice=True
+            rung, buttons=self.most_keys, free_text=True, edit=True, knows_who=True, twice=True
         )
         self.world = world
         self.account = account
@@ -118,9 +124,13 @@ class ChatChannel(ABC):
     async def note_forum(self, chat: Chat, forum: bool) -> None:  # noqa: B027 - most chats have no parts
         """What is known by now of whether it has parts."""
 
-    def parse_receipt(self, number: str) -> Id:
-        """A message's id, as the receipt has it."""
-        return number
+    def parse_receipt(self, receipt: str) -> tuple[str, Id]:
+        """The chat, if it is not the target's own any more, and the message."""
+        return "", receipt
+
+    def fits(self, message: Message) -> bool:
+        """Whether it has room in one message, with all markup that the platform needs."""
+        return True
 
     # --- who is there --------------------------------------------------------------------------------------------
 
@@ -205,12 +215,12 @@ class ChatChannel(ABC):
         chat = self.book.chat(target)
         if chat is None:
             return Gone("this chat is not paired any more")
-        where, _, number = receipt.rpartition(":")
-        if not number:
+        if not receipt:
             return Sent(receipt)
+        where, message_id = self.parse_receipt(receipt)
         if (where or target) != str(chat.id):
             return Failed(MOVED)  # there, another message may have its number
-        target, message_id = str(chat.id), self.parse_receipt(number)
+        target = str(chat.id)
         self._notices[target, message_id] = notice
         end = await self.show(chat, message_id)
         if end is None and notice.standing == "open":
@@ -298,14 +308,14 @@ class ChatChannel(ABC):
         now = int(self.world.clock() * 1000)
         seal = Seal(self.book.seal_key(), chat.id, now)
         message, files = self._told(bare, draft)
-        keys = keyboard(bare, draft, seal, message.text)
+        keys = keyboard(bare, draft, seal, message.text, self.most_keys)
         if keys.partly:
             message, files = self._told(replace(notice, partly=True), draft)
         face = stands_as(message.text, keys, notice.offer)
         known = self.still.face(chat.id, message_id)
         if known is not None and known.key == face and known.since != NEVER:
             seal = replace(seal, at=known.since)
-            keys = keyboard(bare, draft, seal, self._told(bare, draft)[0].text)
+            keys = keyboard(bare, draft, seal, self._told(bare, draft)[0].text, self.most_keys)
         return _Drawn(message, files, keys, face, seal.at)
 
     def seal(self, chat: Chat) -> Seal:
@@ -314,11 +324,20 @@ class ChatChannel(ABC):
     # --- messages ------------------------------------------------------------------------------------------------
 
     def compose(self, spans: Sequence[Span]) -> Message:
-        return self._ours(compose(spans, self.longest))
+        return self._fitted(lambda longest: (compose(spans, longest), []))[0]
 
     def _told(self, notice: Notice, draft: Draft | None = None) -> tuple[Message, list[File]]:
-        message, files = told(notice, draft, self.longest)
-        return self._ours(message), files
+        return self._fitted(lambda longest: told(notice, draft, longest))
+
+    def _fitted(self, made: Callable[[int], tuple[Message, list[File]]]) -> tuple[Message, list[File]]:
+        """Cut until it has room: what is cut here is known to be cut, and then offers no yes."""
+        longest = self.longest
+        while True:
+            message, files = made(longest)
+            message = self._ours(message)
+            if self.fits(message) or longest < SHORTEST:
+                return message, files
+            longest = longest * 4 // 5
 
     def _ours(self, message: Message) -> Message:
         """Our own words name commands as they are given here."""

@@ -35,6 +35,9 @@ _EMPTY = "☐○"
 # Half a label says something else than the whole; but a phone shows no more on one key.
 LONGEST_LABEL = 60
 
+# Keys beside the options: back, next, and the link.
+BESIDE = 3
+
 _ENDS = frozenset({"deny", "stop"})
 _MARKS: dict[str, str] = {
     "allow_once": "✅ ",
@@ -226,8 +229,8 @@ class Keys(Struct, frozen=True):
     partly: bool = False
 
 
-def keyboard(notice: Notice, draft: Draft, seal: Seal, text: str) -> Keys:
-    """The buttons under an open notice; `text`: the very message they will stand under."""
+def keyboard(notice: Notice, draft: Draft, seal: Seal, text: str, most: int) -> Keys:
+    """The buttons under an open notice; `text`: the very message they will stand under; `most`: so many fit."""
     if notice.standing != "open" or len(notice.prompts) != 1:
         return Keys([])
     prompt = notice.prompts[0]
@@ -242,17 +245,18 @@ def keyboard(notice: Notice, draft: Draft, seal: Seal, text: str) -> Keys:
     if not prompt.questions:  # titles only: a plain no is all that is offered
         plain = [button(_MARKS[b.effect] + b.label, "c", option_key(b.question, b.option)) for b in notice.buttons]
         return Keys(([plain] if plain else []) + link, partly=True)
-    if draft.sure_of and _sure_may(notice, prompt, draft.sure_of, text):
+    room = most - BESIDE
+    if draft.sure_of and _sure_may(notice, prompt, draft.sure_of, text, room):
         return Keys([[button("Yes, I am sure", "y", _sure_key(draft)), button("Not yet", "n")]])
     if not paged(prompt):
         question = prompt.questions[0]
-        kept = _offered(notice, question, text)
+        kept = _offered(notice, question, text, room)
         each = [
             button(_MARKS.get(option.effect, "") + option.label, "c", option_key(question, option))
             for option in kept
         ]
         return Keys([*_rows(each), *link], len(kept) < len(question.options))
-    page = _page(notice, prompt, draft, button, text)
+    page = _page(notice, prompt, draft, button, text, room)
     return Keys([*page.rows, *link], page.partly)
 
 
@@ -263,8 +267,10 @@ def stands_as(text: str, keys: Keys, offer: str) -> str:
     return _short_hash(msgspec.json.encode((text, labels, offer)).decode(), 16)
 
 
-def _offered(notice: Notice, question: Question, text: str) -> list[Option]:
+def _offered(notice: Notice, question: Question, text: str, room: int) -> list[Option]:
     """The options of a question that may stand under this text."""
+    if len(question.options) > room:
+        return [option for option in question.options if option.effect in _ENDS][:room]
     labels = [_label(option.label) for option in question.options]
     sent = "\n".join([text, *labels])
     kept = [o for o in question.options if offerable(notice.needed, question.id, o.id, o.effect, sent)]
@@ -273,17 +279,17 @@ def _offered(notice: Notice, question: Question, text: str) -> list[Option]:
     return [option for option in kept if option.effect != "choose"]  # half of them would read like all
 
 
-def _sure_may(notice: Notice, prompt: Prompt, sure_of: str, text: str) -> bool:
+def _sure_may(notice: Notice, prompt: Prompt, sure_of: str, text: str, room: int) -> bool:
     found = find_option(prompt, sure_of)
-    return found[1] in _offered(notice, found[0], text) if found else whole(notice.needed, text)
+    return found[1] in _offered(notice, found[0], text, room) if found else whole(notice.needed, text)
 
 
-def _page(notice: Notice, prompt: Prompt, draft: Draft, button: Callable[..., Key], text: str) -> Keys:
+def _page(notice: Notice, prompt: Prompt, draft: Draft, button: Callable[..., Key], text: str, room: int) -> Keys:
     page = min(draft.page, len(prompt.questions) - 1)
     question, last = prompt.questions[page], len(prompt.questions) - 1
     had = draft.choices.get(question.id, ())
     marks = ("☑ ", "☐ ") if question.multi_select else ("◉ ", "○ ")
-    kept = _offered(notice, question, text)
+    kept = _offered(notice, question, text, room)
     seen = len(kept) == len(question.options) and whole(notice.needed, text, (question.text,))
     rows = _rows(
         [

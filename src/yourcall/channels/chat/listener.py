@@ -34,7 +34,7 @@ from yourcall.channels.chat.memory import Chat, Placed, Undone
 from yourcall.channels.chat.progress import BEGINNING, Progress
 from yourcall.channels.chat.sessions import speak
 from yourcall.channels.chat.tap_timing import AWAY, CHANGED
-from yourcall.channels.chat.text import Span, clean
+from yourcall.channels.chat.text import SENDING, Span, clean
 from yourcall.channels.chat.wire import Attached, ButtonTap, Id, IncomingMessage, News, RepliedTo
 from yourcall.channels.context import ChannelContext
 from yourcall.core.prompt_version import digest_of
@@ -199,7 +199,7 @@ class Listener:
             await self._book.put_draft(chat.id, row.id, asked, press.offer)
             self._show(chat, message_id, row)
             return
-        self._toast(tapped, "Sending…")
+        self._toast(tapped, SENDING)
         if sure:  # said for this once: if it comes back, all is asked anew
             await self._book.put_draft(chat.id, row.id, replace(draft, sure_of=""), press.offer)
         await self._answer(number, chat, message_id, row, by, choices, texts, sure)
@@ -383,7 +383,8 @@ class Listener:
             await self._stranger(heard)
             return
         where = heard.place
-        chat = Chat(where.id, clean(where.title)[:80], where.private, where.forum)
+        person = str(heard.sender.id) if where.private else ""
+        chat = Chat(where.id, clean(where.title)[:80], where.private, where.forum, person=person)
         name = " ".join(clean(heard.sender.name).split())[:40] or "somebody"
         wrong = await self._book.pair(code, chat, heard.sender.id, name)
         words = wrong or "Paired. What waits for you is told here from now on. All commands: /help"

@@ -34,9 +34,13 @@ INVITE_S = 600.0
 MOST_MESSAGES = 1000
 TIDY_EVERY = 200
 
+# News by its number: more than a platform holds back, and tells again, for whoever was away a moment.
+MOST_SEEN = 300
+
 
 class Chat(Struct, frozen=True):
-    """`mode`: the permission mode of sessions started from here; `current`: the session that plain words go to."""
+    """`mode`: the permission mode of sessions started from here; `current`: the session that plain words go to.
+    `person`: whose private chat it is, where people and chats go by different ids."""
 
     id: Id
     title: str = ""
@@ -44,6 +48,11 @@ class Chat(Struct, frozen=True):
     forum: bool = False
     mode: str = ""
     current: str = ""
+    person: str = ""
+
+    @property
+    def owner(self) -> str:
+        return (self.person or str(self.id)) if self.private else ""
 
 
 class Placed(Struct, frozen=True):
@@ -132,8 +141,9 @@ class Memory:
         await self._write("invites", [])
         await self._write("senders", {one: name for one, name in self.people().items() if one != person})
         chats = self.chats()
-        if chats.pop(person, None) is not None:
-            await self._write("chats", chats)
+        kept = {target: chat for target, chat in chats.items() if chat.owner != person}
+        if len(kept) < len(chats):
+            await self._write("chats", kept)
 
     async def pair(self, code: str, chat: Chat, user_id: Id, name: str) -> str:
         """Empty if it worked; else why not."""
@@ -183,7 +193,7 @@ class Memory:
         await self._write("chats", chats)
         if gone is not None and gone.private and person:
             senders = self._read("senders", dict[str, str]) or {}
-            senders.pop(target, None)
+            senders.pop(gone.owner, None)
             await self._write("senders", senders)
 
     async def move_chat(self, target: str, to: Id) -> None:
@@ -257,6 +267,16 @@ class Memory:
         for name in names:
             await self._keep.put(name, None)
         return [each for each in found if each is not None]
+
+    def seen(self, number: Id) -> bool:
+        """Whether this piece of news was handled before: platforms that push tell some of it twice."""
+        return str(number) in self.all_seen()
+
+    def all_seen(self) -> list[str]:
+        return self._read("seen", list[str]) or []
+
+    async def put_seen(self, number: Id) -> None:
+        await self._write("seen", [*self.all_seen(), str(number)][-MOST_SEEN:])
 
     # --- small facts ---------------------------------------------------------------------------------------------
 

@@ -96,7 +96,7 @@ class Progress:
                     log.error("%s: a turn could not be shown: %s", self._channel.name, type(error).__name__)
                     with suppress(Exception):  # a busy disk, say; the other turns, and later ones, are still shown
                         await self._drop(each)
-            await self._channel.world.sleep(EVERY_S)
+            await self._channel.world.sleep(self._channel.pace)
 
     async def _look(self, follow: Follow) -> None:
         chat, session = self._channel.book.chat(follow.chat), run_of(self._desk, follow.session)
@@ -106,7 +106,7 @@ class Progress:
             return
         works = session.state == "working"
         over = session.state == "ended" or (follow.begun and session.state == "idle") or self._ready(session)
-        if over and not follow.begun and now - follow.at < EVERY_S:
+        if over and not follow.begun and now - follow.at < self._channel.pace:
             return  # what it waits for may be what was just answered
         if works and not follow.begun:
             follow = replace(follow, begun=True)

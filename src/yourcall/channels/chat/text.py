@@ -36,6 +36,10 @@ LONGEST_QUESTION = 400
 _WIDE = frozenset({"allow_session", "allow_always", "choose", "reply"})
 
 
+# The one word that whoever tapped may go without: the message itself says so in a moment.
+SENDING = "Sending…"
+
+
 class Span(Struct, frozen=True):
     text: str
     style: Style = ""

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from yourcall.channels.channel import Failed, Gone, Later, Sent, Unclear, World
-from yourcall.channels.http import LONGEST_WAIT_S, request, trouble
+from yourcall.channels.http import LONGEST_WAIT_S, download, request, trouble
 
 # What Telegram takes in one message, in UTF-16 units; and the bytes behind a button.
 LONGEST_TEXT = 4096
@@ -123,12 +123,7 @@ class Api:
             path = msgspec.json.decode(end.result, type=_File).file_path
         except msgspec.DecodeError:
             return Failed("it did not say where the file is")
-        place = f"{self._files}/{quote(path)}"
-        reply = await request(self._world, "GET", place, patience=FILE_S, most=most)
-        if isinstance(reply, Struct):
-            return reply
-        wrong = trouble(reply)
-        return reply.content if wrong is None or isinstance(wrong, Sent) else wrong
+        return await download(self._world, f"{self._files}/{quote(path)}", patience=FILE_S, most=most)
 
 
 def carried(end: Refusal | Trouble) -> Trouble:

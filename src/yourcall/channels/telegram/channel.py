@@ -87,8 +87,9 @@ class Telegram(ChatChannel):
         commands = [{"command": name, "description": words} for name, words in COMMANDS.items()]
         await self.api.call("setMyCommands", {"commands": commands})
 
-    def parse_receipt(self, number: str) -> Id:
-        return int(number) if number.isdecimal() else 0
+    def parse_receipt(self, receipt: str) -> tuple[str, Id]:
+        where, _, number = receipt.rpartition(":")
+        return where, int(number) if number.isdecimal() else 0
 
     async def toast(self, tapped: ButtonTap, words: str, alert: bool) -> None:
         fields: dict[str, Any] = {"callback_query_id": tapped.handle}

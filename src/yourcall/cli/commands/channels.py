@@ -6,14 +6,12 @@ it is touched. Secrets go into `secrets.toml` and are never printed.
 
 from __future__ import annotations
 
-import base64
 import fcntl
 import json
 import os
 import re
-import secrets
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -22,75 +20,11 @@ import msgspec
 from msgspec import Struct
 
 from yourcall.cli.client import NotRunning, call, get, may, refusal
+from yourcall.cli.commands.channel_guides import GUIDES, Ask, lacks
 from yourcall.cli.instance import Instance, Problem, pass_place
 from yourcall.cli.terminal.render import safe, span, style, table
 from yourcall.cli.views import read
 from yourcall.system import private_files
-
-
-class Ask(Struct, frozen=True):
-    """One thing to know for a new channel. Without a `usual` value it has to be said."""
-
-    key: str
-    words: str
-    usual: Callable[[], str] | None = None
-    secret: bool = False
-
-
-class Guide(Struct, frozen=True):
-    """What to ask, and what to say when it is set up; `{key}` stands for a setting."""
-
-    asks: tuple[Ask, ...]
-    then: str
-
-
-def _nothing() -> str:
-    return ""
-
-
-def _topic() -> str:
-    return "yourcall-" + secrets.token_hex(12)
-
-
-def _pairing_code() -> str:
-    from yourcall.channels.chat.memory import new_code
-
-    return new_code()
-
-
-def _signing_secret() -> str:
-    return "whsec_" + base64.b64encode(secrets.token_bytes(24)).decode()
-
-
-GUIDES: dict[str, Guide] = {
-    "ntfy": Guide(
-        (
-            Ask("server", "The ntfy server", lambda: "https://ntfy.sh"),
-            Ask("topic", "The topic; who knows it can read and answer", _topic),
-            Ask("token", "An access token, if the server asks for one", _nothing, secret=True),
-        ),
-        "Install the ntfy app on the phone, and subscribe to the topic {topic} on {server}.",
-    ),
-    "telegram": Guide(
-        (
-            Ask("token", "The bot's token, from @BotFather in Telegram (/newbot)", secret=True),
-            Ask("code", "A pairing code; Enter makes one", _pairing_code, secret=True),
-        ),
-        "Open your bot in Telegram, in private or in a group, and send it: /pair {code} (it works once).",
-    ),
-    "webhook": Guide(
-        (
-            Ask("url", "The address to call"),
-            Ask("secret", "The secret to sign with", _signing_secret, secret=True),
-        ),
-        "The secret for the receiver is in secrets.toml.",
-    ),
-    "desktop": Guide((), "Notifications appear on this machine's desktop."),
-    "apprise": Guide(
-        (Ask("urls", "Apprise addresses, with spaces between them", secret=True),),
-        "It needs the extra: pip install 'yourcall[apprise]'",
-    ),
-}
 
 
 class Channel(Struct, frozen=True):
@@ -163,6 +97,7 @@ def _does(channel: Channel) -> str:
     epilog="""\b
 Examples:
   yourcall channels add ntfy
+  yourcall channels add slack
   yourcall channels add webhook --name ci --set url=https://ci.example/hook
   yourcall channels add desktop
 """,
@@ -177,6 +112,8 @@ def add(place: Instance, kind: str, name: str, given: tuple[str, ...], yes: bool
     may(place.home, "channels")
     guide, name = GUIDES[kind], name or kind
     said = dict(_pair(one) for one in given)
+    if guide.before and not yes:
+        click.echo(guide.before)
     values: dict[str, str] = {}
     for ask in guide.asks:
         values[ask.key] = said.pop(ask.key, None) or _asked(ask, yes)
@@ -184,6 +121,8 @@ def add(place: Instance, kind: str, name: str, given: tuple[str, ...], yes: bool
     put_channel(place.home, name, kind, {**values, **said}, hidden)
     click.echo(f"Added {name}.")
     click.echo(safe(guide.then.format(**{**values, **hidden})))
+    if missing := lacks(guide):
+        click.echo(missing)
     _reload(place)
     click.echo(f"Try it with: {place.command(f'channels test {name}')}")
 

@@ -1,0 +1,123 @@
+"""What `yourcall channels add` asks for each kind of channel, and what it teaches before and after.
+
+Rule: whatever a person has to do somewhere else is said step by step, and no secret is repeated.
+"""
+
+from __future__ import annotations
+
+import base64
+import secrets
+from collections.abc import Callable
+from importlib.util import find_spec
+
+from msgspec import Struct
+
+
+class Ask(Struct, frozen=True):
+    """One thing to know for a new channel. Without a `usual` value it has to be said."""
+
+    key: str
+    words: str
+    usual: Callable[[], str] | None = None
+    secret: bool = False
+
+
+class Guide(Struct, frozen=True):
+    """What to say first, what to ask, and what to say when it is set up; `{key}` stands for a setting. `library`:
+    a module it needs, from `extra`."""
+
+    asks: tuple[Ask, ...]
+    then: str
+    before: str = ""
+    library: str = ""
+    extra: str = ""
+
+
+def lacks(guide: Guide) -> str:
+    """What has to be installed yet."""
+    if not guide.library or find_spec(guide.library) is not None:
+        return ""
+    return f"It needs the extra, and a restart then: pip install 'yourcall[{guide.extra}]'"
+
+
+def _nothing() -> str:
+    return ""
+
+
+def _topic() -> str:
+    return "yourcall-" + secrets.token_hex(12)
+
+
+def _pairing_code() -> str:
+    from yourcall.channels.chat.memory import new_code
+
+    return new_code()
+
+
+def _signing_secret() -> str:
+    return "whsec_" + base64.b64encode(secrets.token_bytes(24)).decode()
+
+
+_CODE = Ask("code", "A pairing code; Enter makes one", _pairing_code, secret=True)
+
+# What Slack calls a manifest: everything the app may do, and nothing else.
+SLACK = """\
+Make the app once:
+1. https://api.slack.com/apps -> Create New App -> From a manifest, and give it this (JSON):
+
+{"display_information": {"name": "yourcall"},
+ "features": {"bot_user": {"display_name": "yourcall", "always_online": false},
+  "app_home": {"messages_tab_enabled": true, "messages_tab_read_only_enabled": false}},
+ "oauth_config": {"scopes": {"bot": ["chat:write", "files:read", "files:write", "users:read",
+  "im:history", "channels:history", "groups:history", "mpim:history"]}},
+ "settings": {"event_subscriptions": {"bot_events": ["message.im", "message.channels",
+  "message.groups", "message.mpim"]},
+  "interactivity": {"is_enabled": true}, "socket_mode_enabled": true}}
+
+2. Install App -> Install to Workspace. The bot token is there then.
+3. Basic Information -> App-Level Tokens -> Generate, with the scope connections:write.
+Nothing has to be reachable from outside: yourcall opens the connection.
+"""
+
+GUIDES: dict[str, Guide] = {
+    "ntfy": Guide(
+        (
+            Ask("server", "The ntfy server", lambda: "https://ntfy.sh"),
+            Ask("topic", "The topic; who knows it can read and answer", _topic),
+            Ask("token", "An access token, if the server asks for one", _nothing, secret=True),
+        ),
+        "Install the ntfy app on the phone, and subscribe to the topic {topic} on {server}.",
+    ),
+    "telegram": Guide(
+        (
+            Ask("token", "The bot's token, from @BotFather in Telegram (/newbot)", secret=True),
+            _CODE,
+        ),
+        "Open your bot in Telegram, in private or in a group, and send it: /pair {code} (it works once).",
+    ),
+    "webhook": Guide(
+        (
+            Ask("url", "The address to call"),
+            Ask("secret", "The secret to sign with", _signing_secret, secret=True),
+        ),
+        "The secret for the receiver is in secrets.toml.",
+    ),
+    "desktop": Guide((), "Notifications appear on this machine's desktop."),
+    "apprise": Guide(
+        (Ask("urls", "Apprise addresses, with spaces between them", secret=True),),
+        "Whoever reads there is told from now on.",
+        library="apprise",
+        extra="apprise",
+    ),
+    "slack": Guide(
+        (
+            Ask("token", "The bot token (xoxb-…), from OAuth & Permissions", secret=True),
+            Ask("app_token", "The app-level token (xapp-…), from Basic Information", secret=True),
+            _CODE,
+        ),
+        "Open the app in Slack under Apps, and send it: !pair {code} (it works once).",
+        before=SLACK,
+        library="slack_sdk",
+        extra="slack",
+    ),
+}
