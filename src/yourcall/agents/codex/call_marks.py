@@ -10,6 +10,7 @@ import hashlib
 import msgspec
 from msgspec import Struct
 
+from yourcall.agents.kit.composer import squeezed
 from yourcall.agents.kit.wire import decoded
 from yourcall.model.screen import Reading
 
@@ -55,11 +56,6 @@ def of_dialog(reading: Reading) -> str:
     whole = reading.kind == "permission" and "run the following command" in asked and not reading.clipped
     command = squeezed(reading.target or "") if whole else ""
     return _mark(SHELL, command.encode("utf-8", "replace")) if command else ""
-
-
-def squeezed(text: str) -> str:
-    """Without white space, which wraps change."""
-    return "".join(text.split())
 
 
 def _mark(tool: str, text: bytes) -> str:

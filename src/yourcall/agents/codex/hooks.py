@@ -12,9 +12,11 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from yourcall.agents.codex.call_marks import about, mark, squeezed
-from yourcall.agents.codex.screen.offer import LONGEST_TITLE, offer
+from yourcall.agents.codex.call_marks import about, mark
+from yourcall.agents.codex.screen.offer import offer
 from yourcall.agents.kit import hooks
+from yourcall.agents.kit.composer import squeezed
+from yourcall.agents.kit.dialogs import LONGEST_TITLE
 from yourcall.agents.kit.prompts import LONGEST_BODY, READY, derived_id
 from yourcall.agents.screen_spec import MatchedCall, Snapshot
 from yourcall.agents.sightings import AnnouncedCall, Ending, HookCall, HookResult

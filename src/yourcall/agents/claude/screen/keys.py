@@ -10,18 +10,14 @@ import re
 import unicodedata
 
 from yourcall.agents.claude.screen.fill import fill
-from yourcall.agents.claude.screen.offer import KEY_BAR, TELL, TEXT_ROW, offer, rows, shows, trouble
+from yourcall.agents.claude.screen.offer import TELL, TEXT_ROW, offer, rows, shows, trouble
 from yourcall.agents.claude.screen.read import read_screen
 from yourcall.agents.claude.screen.rows import is_rule
+from yourcall.agents.kit.composer import sendable
+from yourcall.agents.kit.dialogs import ASTRAY, NO_KEY, other_reading, pressed_key
 from yourcall.agents.kit.text import clean, styled
 from yourcall.agents.screen_spec import PreparedText, Press, ScreenSpec, Snapshot
-from yourcall.core.safety import LONGEST_TEXT
 from yourcall.model.prompts import Refused
-
-_GONE = "The dialog is no longer on the screen; nothing was pressed."
-_CHANGED = "The screen shows another dialog than the one you saw; nothing was pressed."
-_CLIPPED = "Only a part of the dialog is on the screen now; nothing was pressed. Answer it at the desk."
-_ASTRAY = "No row is highlighted, so a key could go astray; nothing was pressed. Answer it at the desk."
 
 
 def read(screen: str) -> Snapshot:
@@ -38,15 +34,15 @@ def next_key(seen: Snapshot, now: Snapshot, option: str) -> Press | Refused:
     if wrong is not None:
         return wrong
     if seen.reading.kind == "unknown":
-        return Press(option, decides=True) if option in KEY_BAR else Refused(f"There is no key {option!r} here.")
+        return pressed_key(option)
     if option == TELL:
         return Refused("Write what Claude shall be told; nothing was pressed.")
     row = next((place for place, each in rows(seen.reading) if each.id == option), None)
     at = now.reading.selected
     if row is None:
-        return Refused("This option cannot be picked with a key; answer it at the desk.")
+        return Refused(NO_KEY)
     if at is None or not 0 <= at < len(now.reading.options):
-        return Refused(_ASTRAY)
+        return Refused(ASTRAY)
     # In a start-up dialog digits do nothing; in a row that takes text they would be text.
     digit = now.reading.options[row].key or ""
     confirmed = seen.reading.kind in ("trust", "startup")
@@ -59,17 +55,7 @@ def next_key(seen: Snapshot, now: Snapshot, option: str) -> Press | Refused:
 
 def changed(seen: Snapshot, now: Snapshot) -> Refused | None:
     """Why this is not the dialog that was seen, whole. Only the highlight may have moved."""
-    was, new = seen.reading, now.reading
-    if new.state != "waiting":
-        return Refused(_GONE)
-    if new.clipped:
-        return Refused(_CLIPPED)
-    same = (was.kind, was.title, was.question, was.target, was.options, was.multi_select, was.text_input) == (
-        new.kind, new.title, new.question, new.target, new.options, new.multi_select, new.text_input
-    )  # fmt: skip
-    if not same or (was.kind == "unknown" and seen.text != now.text):
-        return Refused(_CHANGED)
-    return None
+    return other_reading(seen, now, clipped=now.reading.clipped, name=lambda reading: reading.title)
 
 
 # --- the input box ------------------------------------------------------------------------------------------
@@ -107,13 +93,10 @@ def draft(screen: str) -> str | None:
 
 def typed(text: str, as_command: bool) -> PreparedText | Refused:
     """The text as it has to be pasted so that Claude takes it for a message, word by word."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if not text.strip():
-        return Refused("There is nothing to send.")
-    if len(text) > LONGEST_TEXT:
-        return Refused(f"The text is longer than {LONGEST_TEXT:,} characters; put it into a file of the project.")
-    if any(unicodedata.category(char) in ("Cc", "Cs") and char not in "\n\t" for char in text):
-        return Refused("The text has control characters in it; take them out.")
+    checked = sendable(text)
+    if isinstance(checked, Refused):
+        return checked
+    text = checked
     notes: list[str] = []
     visible = "".join(c for c in text if unicodedata.category(c) != "Cf" or c == _ZERO_WIDTH_JOINER)
     if visible != text:

@@ -7,16 +7,27 @@ that want a text, and dialogs that show only a part of themselves, are left to t
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from yourcall.agents.claude import pauses
 from yourcall.agents.claude.screen import form
+from yourcall.agents.kit.dialogs import (
+    BEING_WRITTEN,
+    DECISION,
+    KEY_BAR,
+    NO_HIGHLIGHT,
+    NOTHING_TO_PICK,
+    ONLY_A_PERSON,
+    first_word,
+    numbered,
+    plainly,
+    row_option,
+    title,
+    unknown_title,
+)
 from yourcall.agents.screen_spec import Offer, Snapshot, key_options
 from yourcall.model.prompts import Effect, Kind, Option, Prompt, Question
 from yourcall.model.screen import Reading, ScreenOption
-
-DECISION = "decision"
-LONGEST_TITLE = 200
-LONGEST_LABEL = 300
 
 TEXT_ROW = re.compile(r"Type (?:here|something)\b|Tell Claude\b", re.I)
 _LASTING = re.compile(r"\b(?:always|don['’]t ask)\b", re.I)
@@ -24,7 +35,6 @@ _AUTO = re.compile(r"\bauto(?: mode|-accept)\b", re.I)
 _SESSION = re.compile(r"\bsession\b", re.I)
 _BYPASS = re.compile(r"\bbypass\b", re.I)
 _STOPS = "Refuses this and stops the turn; Claude waits for you."
-_ONLY_A_PERSON = "Only a person decides this; no rule ever does."
 
 REVISE = "revise"
 TELL = "tell"
@@ -33,8 +43,6 @@ CHAT = "Chat about this"
 
 # At the left edge, where the model cannot write; what it counts down is left out.
 _RETRIES = re.compile(r"[·✢✳✶✻✽∗*] (.*?) · Retrying in \d")
-
-KEY_BAR = ("enter", "escape", "up", "down", "tab", "space", *"123456789")
 
 
 def offer(shot: Snapshot) -> Offer:
@@ -102,11 +110,7 @@ def own_words(reading: Reading, asked: Question) -> int:
 
 def rows(reading: Reading) -> list[tuple[int, Option]]:
     """The rows that one person can pick with keys, each with its place on the screen."""
-    found: list[tuple[int, Option]] = []
-    for place, choice in enumerate(reading.options):
-        if not TEXT_ROW.match(choice.label):
-            found.append((place, _option(reading, place, choice, {option.id for _, option in found})))
-    return found
+    return numbered(reading, partial(_option, reading), lambda _, choice: not TEXT_ROW.match(choice.label))
 
 
 def _only_at_the_desk(shot: Snapshot) -> str:
@@ -118,10 +122,10 @@ def _only_at_the_desk(shot: Snapshot) -> str:
     if reading.kind == "elicitation":
         return form.only_at_the_desk(shot)
     if reading.selected is None:
-        return "No row is highlighted, so a key could go astray: answer it at the desk."
+        return NO_HIGHLIGHT
     if reading.text_input and reading.kind == "permission":
-        return "Somebody is writing into this dialog at the desk."
-    return "" if rows(reading) else "There is nothing to pick here: answer it at the desk."
+        return BEING_WRITTEN
+    return "" if rows(reading) else NOTHING_TO_PICK
 
 
 def _title(reading: Reading, kind: Kind) -> str:
@@ -134,11 +138,10 @@ def _title(reading: Reading, kind: Kind) -> str:
         case "question" | "plan":
             words = reading.question or heading
         case "unknown":
-            words = f"A dialog that yourcall does not know{': ' + heading if heading else ''}"
+            words = unknown_title(heading)
         case _:
             words = heading or reading.question or ""
-    words = " ".join(words.split()) or "A dialog on the screen"
-    return words if len(words) <= LONGEST_TITLE else words[: LONGEST_TITLE - 1] + "…"
+    return title(words)
 
 
 def _option(reading: Reading, place: int, choice: ScreenOption, taken: set[str]) -> Option:
@@ -146,15 +149,14 @@ def _option(reading: Reading, place: int, choice: ScreenOption, taken: set[str])
     wish = {"allow_once": "allow", "stop": "deny"}.get(effect, effect)
     if reading.kind in ("trust", "startup"):
         # `allow` means this once, and these are for good: they are called by what is on the screen.
-        wish = re.split(r"\W", choice.label.lower(), maxsplit=1)[0]
-    ident = wish if effect != "choose" and wish.isascii() and wish and wish not in taken else f"o{place + 1}"
-    said = " ".join(part for part in (choice.description or "", says) if part)
-    return Option(ident, choice.label[:LONGEST_LABEL], effect, said, digit=choice.key or "")
+        wish = first_word(choice.label)
+    unnamed = effect == "choose" or not wish.isascii()
+    return row_option(place, choice, taken, "" if unnamed else wish, effect, says)
 
 
 def _effect(reading: Reading, label: str) -> tuple[Effect, str]:
     """What a row does in Claude, told by its first word and a few others; `choose` where that says nothing."""
-    first = re.split(r"\W", label.lower(), maxsplit=1)[0]
+    first = first_word(label)
     match reading.kind:
         case "trust" | "startup":
             return _at_the_start(reading, label, first)
@@ -171,10 +173,7 @@ def _effect(reading: Reading, label: str) -> tuple[Effect, str]:
                 return "allow_session", "Allows this, and the like until this session ends."
             if _LASTING.search(label):
                 return "allow_always", "Allows this, and Claude no longer asks for the like."
-            plain = label.lower() == "yes"
-            return (
-                ("allow_once", "Allows this once.") if plain else ("allow_always", "Allows more than this once.")
-            )
+            return plainly(label, "yes")
         case _:
             return "choose", ""
 
@@ -184,7 +183,7 @@ def _at_the_start(reading: Reading, label: str, first: str) -> tuple[Effect, str
         leaves = "exit" in label.lower()
         return ("stop", "Claude leaves.") if leaves else ("deny", "Claude goes on without it.")
     if first != "yes":
-        return "choose", _ONLY_A_PERSON
+        return "choose", ONLY_A_PERSON
     if reading.kind == "trust":
         says = "Claude may read, change and run what is in this folder, now and later."
     elif _BYPASS.search(f"{reading.title} {reading.question}"):
@@ -193,7 +192,7 @@ def _at_the_start(reading: Reading, label: str, first: str) -> tuple[Effect, str
         says = "In every project, from now on, Claude decides by itself; you are hardly asked any more."
     else:
         says = "Claude remembers this."
-    return "allow_always", f"{says} {_ONLY_A_PERSON}"
+    return "allow_always", f"{says} {ONLY_A_PERSON}"
 
 
 SHORTEST = 3  # a name shorter than this stands in any text

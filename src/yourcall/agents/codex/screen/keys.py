@@ -8,7 +8,6 @@ to be highlighted, and never follows a digit: it would confirm the dialog behind
 from __future__ import annotations
 
 import re
-import unicodedata
 
 import msgspec
 from msgspec.structs import replace
@@ -16,18 +15,15 @@ from msgspec.structs import replace
 from yourcall.agents.codex.call_marks import of_dialog
 from yourcall.agents.codex.hooks import explain
 from yourcall.agents.codex.screen.dialog import field_open
-from yourcall.agents.codex.screen.offer import KEY_BAR, by_highlight, offer, rows
+from yourcall.agents.codex.screen.offer import by_highlight, offer, rows
 from yourcall.agents.codex.screen.read import find_composer, read_screen
+from yourcall.agents.kit.composer import sendable, shows_all
+from yourcall.agents.kit.dialogs import ASTRAY, NO_KEY, other_reading, pressed_key
 from yourcall.agents.kit.text import clean, styled, titled
 from yourcall.agents.screen_spec import PreparedText, Press, ScreenSpec, Snapshot
-from yourcall.core.safety import LONGEST_TEXT
 from yourcall.model.prompts import Refused
 from yourcall.model.screen import Reading
 
-_GONE = "The dialog is no longer on the screen; nothing was pressed."
-_CHANGED = "The screen shows another dialog than the one you saw; nothing was pressed."
-_CLIPPED = "Only a part of the dialog is on the screen now; nothing was pressed. Answer it at the desk."
-_ASTRAY = "No row is highlighted, so a key could go astray; nothing was pressed. Answer it at the desk."
 _WRITING = "Somebody is writing into this dialog at the desk; nothing was pressed."
 
 
@@ -63,13 +59,13 @@ def next_key(seen: Snapshot, now: Snapshot, option: str) -> Press | Refused:
     if wrong is not None:
         return wrong
     if seen.reading.kind == "unknown":
-        return Press(option, decides=True) if option in KEY_BAR else Refused(f"There is no key {option!r} here.")
+        return pressed_key(option)
     row = next((place for place, each in rows(seen.reading) if each.id == option), None)
     at = now.reading.selected
     if row is None:
-        return Refused("This option cannot be picked with a key; answer it at the desk.")
+        return Refused(NO_KEY)
     if at is None or not 0 <= at < len(now.reading.options):
-        return Refused(_ASTRAY)
+        return Refused(ASTRAY)
     digit = now.reading.options[row].key or ""
     if re.fullmatch("[1-9]", digit) and not by_highlight(now.reading):
         return Refused(_WRITING) if field_open(now.text) else Press(digit, decides=True)
@@ -80,17 +76,8 @@ def next_key(seen: Snapshot, now: Snapshot, option: str) -> Press | Refused:
 
 def changed(seen: Snapshot, now: Snapshot) -> Refused | None:
     """Why this is not the dialog that was seen. Only the highlight may have moved."""
-    was, new = seen.reading, now.reading
-    if new.state != "waiting":
-        return Refused(_GONE)
-    if new.clipped and not was.clipped:
-        return Refused(_CLIPPED)
-    same = (was.kind, _name(was), was.question, was.target, was.options, was.multi_select, was.text_input) == (
-        new.kind, _name(new), new.question, new.target, new.options, new.multi_select, new.text_input
-    )  # fmt: skip
-    if not same or (was.kind == "unknown" and seen.text != now.text):
-        return Refused(_CHANGED)
-    return None
+    clipped = now.reading.clipped and not seen.reading.clipped
+    return other_reading(seen, now, clipped=clipped, name=_name)
 
 
 # --- the input box ------------------------------------------------------------------------------------------
@@ -117,13 +104,10 @@ def draft(screen: str) -> str | None:
 
 def typed(text: str, as_command: bool) -> PreparedText | Refused:
     """The text as it has to be pasted so that Codex takes it for a message, word by word."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if not text.strip():
-        return Refused("There is nothing to send.")
-    if len(text) > LONGEST_TEXT:
-        return Refused(f"The text is longer than {LONGEST_TEXT:,} characters; put it into a file of the project.")
-    if any(unicodedata.category(char) in ("Cc", "Cs") and char not in "\n\t" for char in text):
-        return Refused("The text has control characters in it; take them out.")
+    checked = sendable(text)
+    if isinstance(checked, Refused):
+        return checked
+    text = checked
     if as_command:
         return PreparedText(text)
     begins = text.lstrip()[:1]
@@ -141,14 +125,7 @@ def arrived(draft: str, sent: PreparedText) -> bool:
     piece = _FOLDED.fullmatch(draft)
     if piece is not None:
         return int(piece[1]) == len(sent.paste)
-    shown, meant = _letters(draft), _letters(sent.paste)
-    # In a small window the input box shows only a part of a long text.
-    return shown == meant or (len(shown) >= ENOUGH_SEEN and shown in meant)
-
-
-def _letters(text: str) -> str:
-    """What can be seen of a text, without what wraps change."""
-    return "".join(char for char in text if not char.isspace() and unicodedata.category(char) != "Cf")
+    return shows_all(draft, sent)
 
 
 CODEX_SCREEN = ScreenSpec(

@@ -7,15 +7,25 @@ shows only a part of itself is not allowed from afar; signing in, and forms, are
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from yourcall.agents.codex.screen.dialog import field_open
+from yourcall.agents.kit.dialogs import (
+    BEING_WRITTEN,
+    DECISION,
+    KEY_BAR,
+    NO_HIGHLIGHT,
+    NOTHING_TO_PICK,
+    ONLY_A_PERSON,
+    first_word,
+    numbered,
+    row_option,
+    title,
+    unknown_title,
+)
 from yourcall.agents.screen_spec import Offer, Snapshot, key_options
 from yourcall.model.prompts import Effect, Kind, Option, Question
 from yourcall.model.screen import Reading, ScreenOption
-
-DECISION = "decision"
-LONGEST_TITLE = 200
-LONGEST_LABEL = 300
 
 # A page of a form, or of an MCP server's request; `1/1` has nothing behind it.
 _PAGE = re.compile(r"Field (\d+)/(\d+)\b")
@@ -25,9 +35,6 @@ _RULE = re.compile(r"\bdon['’]t ask again for commands that start with\b", re.
 _SESSION = re.compile(r"\bsession\b|\bthese files\b", re.I)
 _LASTING = re.compile(r"\balways\b|\bdon['’]t ask\b", re.I)
 _STOPS = "Refuses this and stops the turn; Codex waits for you."
-_ONLY_A_PERSON = "Only a person decides this; no rule ever does."
-
-KEY_BAR = ("enter", "escape", "up", "down", "tab", "space", *"123456789")
 
 
 def offer(shot: Snapshot, whole: bool = False) -> Offer:
@@ -46,10 +53,7 @@ def offer(shot: Snapshot, whole: bool = False) -> Offer:
 
 def rows(reading: Reading) -> list[tuple[int, Option]]:
     """The rows that one person can pick with keys, each with its place on the screen."""
-    found: list[tuple[int, Option]] = []
-    for place, choice in enumerate(reading.options):
-        found.append((place, _option(reading, place, choice, {each.id for _, each in found})))
-    return found
+    return numbered(reading, partial(_option, reading))
 
 
 def by_highlight(reading: Reading) -> bool:
@@ -74,10 +78,10 @@ def _only_at_the_desk(shot: Snapshot, whole: bool) -> str:
     if reading.multi_select:
         return "Several boxes can be ticked here: answer it at the desk."
     if reading.selected is None:
-        return "No row is highlighted, so a key could go astray: answer it at the desk."
+        return NO_HIGHLIGHT
     if reading.kind == "question" and field_open(shot.text):
-        return "Somebody is writing into this dialog at the desk."
-    return "" if rows(reading) else "There is nothing to pick here: answer it at the desk."
+        return BEING_WRITTEN
+    return "" if rows(reading) else NOTHING_TO_PICK
 
 
 def _single(reading: Reading) -> bool:
@@ -97,11 +101,10 @@ def _title(reading: Reading, kind: Kind) -> str:
         case "permission" | "question" | "plan" | "elicitation":
             words = asked
         case "unknown":
-            words = f"A dialog that yourcall does not know{': ' + heading if heading else ''}"
+            words = unknown_title(heading)
         case _:
             words = heading or asked
-    words = " ".join(words.split()) or "A dialog on the screen"
-    return words if len(words) <= LONGEST_TITLE else words[: LONGEST_TITLE - 1] + "…"
+    return title(words)
 
 
 def _subject(asked: str) -> str:
@@ -122,16 +125,15 @@ def _option(reading: Reading, place: int, choice: ScreenOption, taken: set[str])
     wish = {"allow_once": "allow", "stop": "deny"}.get(effect, effect)
     if reading.kind in ("trust", "startup"):
         # `allow` means this once, and these are for good: they are called by what is on the screen.
-        wish = re.split(r"\W", choice.label.lower(), maxsplit=1)[0]
+        wish = first_word(choice.label)
     named = effect != "choose" or reading.kind in ("trust", "startup")
-    ident = wish if named and wish.isascii() and wish and wish not in taken else f"o{place + 1}"
-    said = " ".join(part for part in (choice.description or "", says) if part)
-    return Option(ident, choice.label[:LONGEST_LABEL], effect, said, digit=choice.key or "")
+    unnamed = not named or not wish.isascii()
+    return row_option(place, choice, taken, "" if unnamed else wish, effect, says)
 
 
 def _effect(reading: Reading, label: str) -> tuple[Effect, str]:
     """What a row does in Codex, told by its first word and a few others; `choose` where that says nothing."""
-    first = re.split(r"\W", label.lower(), maxsplit=1)[0]
+    first = first_word(label)
     match reading.kind:
         case "trust" | "startup":
             return _at_the_start(reading, first)
@@ -176,13 +178,13 @@ def _allowing(label: str) -> tuple[Effect, str]:
 def _at_the_start(reading: Reading, first: str) -> tuple[Effect, str]:
     if reading.kind == "trust" and first in ("trust", "yes"):
         says = "Codex may read, change and run what is in this folder, now and later."
-        return "allow_always", f"{says} {_ONLY_A_PERSON}"
+        return "allow_always", f"{says} {ONLY_A_PERSON}"
     if first == "trust":
-        return "allow_always", f"Codex runs these hooks from now on, outside its sandbox. {_ONLY_A_PERSON}"
+        return "allow_always", f"Codex runs these hooks from now on, outside its sandbox. {ONLY_A_PERSON}"
     if first in ("quit", "exit") or (reading.kind == "trust" and first == "no"):
         return "stop", "Codex leaves."
     if first == "back":
         return "deny", "The folder is not trusted; Codex goes back to its list of agents."
     if first == "continue":
         return "deny", "Codex goes on without it."
-    return "choose", _ONLY_A_PERSON
+    return "choose", ONLY_A_PERSON

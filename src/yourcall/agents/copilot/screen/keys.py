@@ -11,20 +11,17 @@ import re
 
 from yourcall.agents.copilot.screen.read import read_screen
 from yourcall.agents.kit import prompts
+from yourcall.agents.kit.dialogs import CHANGED, DECISION, GONE, ONLY_A_PERSON
 from yourcall.agents.kit.text import clean, flat, titled
 from yourcall.agents.screen_spec import Offer, PreparedText, Press, ScreenSpec, Snapshot
 from yourcall.model.prompts import Effect, Option, Question, Refused
 from yourcall.model.screen import Reading
 
-DECISION = "decision"
-GONE = "The dialog is no longer on the screen; nothing was pressed."
-CHANGED = "The screen shows another dialog than the one you saw; nothing was pressed."
 AT_THE_DESK = "Answer it at the desk: yourcall presses no keys in this dialog of Copilot's."
 CONSENT = (
     "Copilot asks you whether yourcall's extension may handle permission requests in this repository. Only you can"
     " say so, at the desk; until then permissions are shown here, and answered at the desk."
 )
-UNTRUSTED = "Only a person decides this; no rule ever does."
 UNTOLD = "Copilot's extension of yourcall is not connected. Answer it at the desk; `yourcall doctor` says why."
 
 # The rows of the trust dialog, word by word: what is not one of these gets no key.
@@ -86,7 +83,7 @@ def _strange(reading: Reading) -> bool:
 
 def _trust(label: str, digit: str) -> Option:
     ident, effect, says = TRUST[label]
-    return Option(ident, label, effect, f"{says} {UNTRUSTED}", digit=digit)
+    return Option(ident, label, effect, f"{says} {ONLY_A_PERSON}", digit=digit)
 
 
 def next_key(seen: Snapshot, now: Snapshot, option: str) -> Press | Refused:

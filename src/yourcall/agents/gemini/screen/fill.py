@@ -7,16 +7,17 @@ in its field, and only then sent. What does not look as it should ends the filli
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 
 from yourcall.agents.gemini.screen.match import PLAN_FEEDBACK
-from yourcall.agents.gemini.screen.offer import DECISION, OWN_WORDS, own_row
+from yourcall.agents.gemini.screen.offer import OWN_WORDS, own_row
+from yourcall.agents.kit.composer import squeezed
+from yourcall.agents.kit.dialogs import DECISION, looked
 from yourcall.agents.screen_spec import Paste, Press, Snapshot
 from yourcall.core.safety import chosen
 from yourcall.model.prompts import Answer, Prompt, Question, Refused
 
 MOST_MOVES = 24  # rows of a list, twice around
-MOST_LOOKS = 100  # a busy machine draws a page in pieces, for a second or two; nothing is pressed meanwhile
 MOST_LETTERS = 80  # longer words than this are not taken out one by one
 _GONE = "The dialog is no longer on the screen; nothing more was pressed."
 _CHANGED = "The dialog does not look as it should; nothing more was pressed. See to it at the desk."
@@ -34,27 +35,18 @@ def fill(prompt: Prompt, answer: Answer) -> Generator[Press | Paste | None, Snap
         return (yield from _plan(prompt, answer, now))
     several = len(prompt.questions) > 1
     for question in prompt.questions:
-        now = yield from _seen(now, lambda shot, asked=question: _is_up(shot, asked))
+        now = yield from looked(now, lambda shot, asked=question: _is_up(shot, asked))
         if not _is_up(now, question):
             return Refused(_CHANGED if now.reading.state == "waiting" else _GONE)
         now = yield from _question(question, answer, now, last=not several)
         if isinstance(now, Refused):
             return now
     if several:
-        now = yield from _seen(now, _is_whole)
+        now = yield from looked(now, _is_whole)
         if not _is_whole(now):
             return Refused(_CHANGED)
         yield Press("enter", decides=True)
     return None
-
-
-def _seen(now: Snapshot, holds: Callable[[Snapshot], bool]) -> Generator[Press | Paste | None, Snapshot, Snapshot]:
-    """The first screen for which this holds, or the last one that was looked at."""
-    for _ in range(MOST_LOOKS):
-        if holds(now):
-            break
-        now = yield None
-    return now
 
 
 def _is_whole(now: Snapshot) -> bool:
@@ -63,7 +55,7 @@ def _is_whole(now: Snapshot) -> bool:
 
 
 def _is_up(now: Snapshot, question: Question) -> bool:
-    shown, asked = _squeezed(now.reading.question or ""), _squeezed(question.text)
+    shown, asked = squeezed(now.reading.question or ""), squeezed(question.text)
     return now.reading.kind == "question" and bool(shown) and (shown in asked or asked in shown)
 
 
@@ -86,7 +78,7 @@ def _question(
         if isinstance(found, Refused):
             return found
         now = found
-    if _squeezed(_row(now, picked[0]) or "") != _squeezed(question.options[picked[0] - 1].label):
+    if squeezed(_row(now, picked[0]) or "") != squeezed(question.options[picked[0] - 1].label):
         return Refused(_CHANGED)
     return (yield Press(str(picked[0]), decides=last))
 
@@ -110,12 +102,12 @@ def _several(
         if isinstance(found, Refused):
             return found
         now = found
-        if _squeezed(_row(now, number) or "") != _squeezed(option.label):
+        if squeezed(_row(now, number) or "") != squeezed(option.label):
             return Refused(_CHANGED)
         if _ticked(now, number) != (number in picked):
             wanted = number in picked
             now = yield Press(str(number), decides=False)
-            now = yield from _seen(now, lambda shot, row=number, on=wanted: _ticked(shot, row) == on)
+            now = yield from looked(now, lambda shot, row=number, on=wanted: _ticked(shot, row) == on)
             if _ticked(now, number) != wanted:
                 return Refused(_CHANGED)
     if text:
@@ -124,8 +116,8 @@ def _several(
         if isinstance(found, Refused):
             return found
         now = yield Paste(text)
-        now = yield from _seen(now, lambda shot: _squeezed(_row(shot, own) or "") == _squeezed(text))
-        if _squeezed(_row(now, own) or "") != _squeezed(text):
+        now = yield from looked(now, lambda shot: squeezed(_row(shot, own) or "") == squeezed(text))
+        if squeezed(_row(now, own) or "") != squeezed(text):
             return Refused(_NO_TEXT)
     for _ in range(MOST_MOVES):
         at = now.reading.selected
@@ -150,12 +142,12 @@ def _to_row(now: Snapshot, key: str) -> Generator[Press | Paste | None, Snapshot
 def _write(
     now: Snapshot, text: str, *, last: bool
 ) -> Generator[Press | Paste | None, Snapshot, Snapshot | Refused]:
-    now = yield from _seen(now, lambda shot: bool(shot.reading.text_input))
+    now = yield from looked(now, lambda shot: bool(shot.reading.text_input))
     if not now.reading.text_input:
         return Refused(_CHANGED)
     now = yield Paste(text)
-    now = yield from _seen(now, lambda shot: _squeezed(text) in _squeezed(shot.text))
-    if _squeezed(text) not in _squeezed(now.text):
+    now = yield from looked(now, lambda shot: squeezed(text) in squeezed(shot.text))
+    if squeezed(text) not in squeezed(now.text):
         return Refused(_NO_TEXT)
     return (yield Press("enter", decides=last))
 
@@ -182,8 +174,8 @@ def _plan(
     now = yield Press(key, decides=False)
     now = yield from _emptied(now, own)
     now = yield Paste(text)
-    now = yield from _seen(now, lambda shot: _squeezed(_own_words(shot, own)) == _squeezed(text))
-    if _squeezed(_own_words(now, own)) != _squeezed(text):
+    now = yield from looked(now, lambda shot: squeezed(_own_words(shot, own)) == squeezed(text))
+    if squeezed(_own_words(now, own)) != squeezed(text):
         return Refused(_NO_TEXT)
     yield Press("enter", decides=True)
     return None
@@ -213,7 +205,3 @@ def _row(now: Snapshot, number: int) -> str | None:
 def _ticked(now: Snapshot, number: int) -> bool | None:
     place = next((n for n, each in enumerate(now.reading.options) if each.key == str(number)), None)
     return None if place is None or now.reading.checked is None else place in now.reading.checked
-
-
-def _squeezed(text: str) -> str:
-    return "".join(text.split())

@@ -7,16 +7,16 @@ label, never assumed. Never Enter: the highlight stays where the last dialog lef
 from __future__ import annotations
 
 import re
-import unicodedata
 
 from yourcall.agents.gemini.screen.box import find_box
 from yourcall.agents.gemini.screen.fill import fill
 from yourcall.agents.gemini.screen.match import explain, offered
-from yourcall.agents.gemini.screen.offer import KEY_BAR, MOST_ROWS, OWN_WORDS, rows
+from yourcall.agents.gemini.screen.offer import OWN_WORDS, rows
 from yourcall.agents.gemini.screen.read import read_screen, stopped
+from yourcall.agents.kit.composer import sendable, shows_all, unescaped
+from yourcall.agents.kit.dialogs import ASTRAY, MOST_ROWS, NO_KEY, digit_of, other_dialog, pressed_key
 from yourcall.agents.kit.text import clean, flat, titled
 from yourcall.agents.screen_spec import PreparedText, Press, ScreenSpec, Snapshot
-from yourcall.core.safety import LONGEST_TEXT
 from yourcall.model.prompts import Refused
 from yourcall.model.screen import Reading
 
@@ -52,20 +52,16 @@ def draft(screen: str) -> str | None:
 
 def typed(text: str, as_command: bool) -> PreparedText | Refused:
     """The text as it has to be pasted so that Gemini CLI takes it for a message, word by word."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if not text.strip():
-        return Refused("There is nothing to send.")
-    if len(text) > LONGEST_TEXT:
-        return Refused(f"The text is longer than {LONGEST_TEXT:,} characters; put it into a file of the project.")
-    if any(unicodedata.category(char) in ("Cc", "Cs") and char not in "\n\t" for char in text):
-        return Refused("The text has control characters in it; take them out.")
+    checked = sendable(text)
+    if isinstance(checked, Refused):
+        return checked
+    text = checked
     if text.lstrip().startswith("/") and not as_command:
         return Refused(
             "Gemini CLI takes what begins with / for a command. Put a word in front, or mean it: --command"
         )
     note = "tabs arrive as four spaces" if "\t" in text else ""
-    # A backslash before Enter would mean a new line, and nothing would be sent.
-    return PreparedText(text + " " if text.endswith("\\") else text, note=note)
+    return PreparedText(unescaped(text), note=note)
 
 
 def arrived(draft: str, sent: PreparedText) -> bool:
@@ -74,14 +70,9 @@ def arrived(draft: str, sent: PreparedText) -> bool:
     if piece is not None:
         count = sent.paste.count("\n") + 1 if piece[2] == "lines" else len(sent.paste)
         return int(piece[1]) == count
-    shown, meant = "".join(draft.split()), "".join(sent.paste.split())
-    # In a small window the input box shows only a part of a long text.
-    return shown == meant or (len(shown) >= ENOUGH_SEEN and shown in meant)
+    return shows_all(draft, sent)
 
 
-GONE = "The dialog is no longer on the screen; nothing was pressed."
-CHANGED = "The screen shows another dialog than the one you saw; nothing was pressed."
-ASTRAY = "No row is highlighted, so a key could go astray; nothing was pressed. Answer it at the desk."
 IN_TEXT = "Somebody is writing into this dialog at the desk; nothing was pressed."
 
 _HIGHLIGHT = re.compile(r"^( *)[●❯›](?= )", re.M)
@@ -122,25 +113,19 @@ def _identity(reading: Reading, text: str) -> str:
 
 def next_key(seen: Snapshot, now: Snapshot, option: str) -> Press | Refused:
     """The one digit that picks this option, or why none is pressed."""
-    if now.reading.state != "waiting":
-        return Refused(GONE)
-    if seen.mark != now.mark or (seen.reading.kind, seen.reading.options) != (
-        now.reading.kind,
-        now.reading.options,
-    ):
-        return Refused(CHANGED)
+    if changed := other_dialog(seen, now):
+        return changed
     if seen.reading.kind == "unknown":
-        return Press(option, decides=True) if option in KEY_BAR else Refused(f"There is no key {option!r} here.")
+        return pressed_key(option)
     row = next((place for place, each in rows(seen.reading) if each.id == option), None)
     at = now.reading.selected
     if row is None:
-        return Refused("This option cannot be picked with a key; answer it at the desk.")
+        return Refused(NO_KEY)
     if at is None or not 0 <= at < len(now.reading.options) or len(now.reading.options) > MOST_ROWS:
         return Refused(ASTRAY)
     if OWN_WORDS.match(now.reading.options[at].label):
         return Press("up", decides=False)  # in a row that takes text a digit would be text
-    digit = now.reading.options[row].key or ""
-    return Press(digit, decides=True) if re.fullmatch("[1-9]", digit) else Refused(ASTRAY)
+    return digit_of(now.reading, row)
 
 
 # An Enter within 40 ms of a paste is taken for a new line in it [0.61.0]; a busy machine delays that clock.

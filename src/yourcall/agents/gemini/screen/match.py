@@ -12,8 +12,10 @@ from collections.abc import Sequence
 import msgspec
 
 from yourcall.agents.gemini import tools
-from yourcall.agents.gemini.screen.offer import CUT, DECISION, offer, only_at_the_desk, rows
+from yourcall.agents.gemini.screen.offer import offer, only_at_the_desk, rows
 from yourcall.agents.gemini.wire import Details
+from yourcall.agents.kit.composer import squeezed
+from yourcall.agents.kit.dialogs import CUT, DECISION
 from yourcall.agents.kit.wire import fields_of, text_of
 from yourcall.agents.screen_spec import MatchedCall, Offer, Snapshot
 from yourcall.agents.sightings import AnnouncedCall
@@ -105,11 +107,11 @@ def _shows(reading: Reading, shot: Snapshot, details: Details, call: AnnouncedCa
             return call is None or _arguments(shot, call)
         case "info" if reading.kind == "permission":
             urls = details.urls or []
-            shown = _squeezed(target)
-            return all(_squeezed(url) in shown for url in urls) if urls else _squeezed(details.title) in shown
+            shown = squeezed(target)
+            return all(squeezed(url) in shown for url in urls) if urls else squeezed(details.title) in shown
         case "ask_user" if reading.kind == "question" and call is not None:
-            asked = [_squeezed(question.text) for question in tools.questions_of(call.input)]
-            shown = _squeezed(reading.question or "")
+            asked = [squeezed(question.text) for question in tools.questions_of(call.input)]
+            shown = squeezed(reading.question or "")
             return bool(shown) and any(shown in each or each in shown for each in asked)
         case "exit_plan_mode":
             return reading.kind == "plan"
@@ -119,7 +121,7 @@ def _shows(reading: Reading, shot: Snapshot, details: Details, call: AnnouncedCa
 
 def _tail(shown: str, command: str, *, cut: bool) -> bool:
     """A tall command is cut at its top: what is left must be its end."""
-    seen, whole = _squeezed(shown), _squeezed(command)
+    seen, whole = squeezed(shown), squeezed(command)
     return seen == whole or (cut and bool(seen) and whole.endswith(seen))
 
 
@@ -129,15 +131,10 @@ def _arguments(shot: Snapshot, call: AnnouncedCall) -> bool:
     shown = _HEAD_JSON.search(heading)
     if shown is None:
         return True
-    said = _squeezed(shown[0].rstrip("… "))
-    return said in _squeezed(msgspec.json.encode(fields_of(call.input)).decode()) or said in _squeezed(
+    said = squeezed(shown[0].rstrip("… "))
+    return said in squeezed(msgspec.json.encode(fields_of(call.input)).decode()) or said in squeezed(
         call.input.decode("utf-8", "replace")
     )
-
-
-def _squeezed(text: str) -> str:
-    """Without white space, which wraps and frames change."""
-    return "".join(text.split())
 
 
 def _offer(shot: Snapshot, fit: _Fit) -> Offer | None:

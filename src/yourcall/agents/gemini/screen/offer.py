@@ -7,15 +7,25 @@ could not be seen whole: where the screen cuts it and no hook told it, only a no
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from yourcall.agents.gemini.tools import shortened
+from yourcall.agents.kit.dialogs import (
+    CUT,
+    DECISION,
+    KEY_BAR,
+    NOTHING_TO_PICK,
+    ONLY_A_PERSON,
+    no_digit,
+    numbered,
+    plainly,
+    row_option,
+    trust_id,
+    unknown_title,
+)
 from yourcall.agents.screen_spec import Offer, Snapshot, key_options
 from yourcall.model.prompts import Effect, Kind, Option, Question
 from yourcall.model.screen import Reading, ScreenOption
-
-DECISION = "decision"
-LONGEST_LABEL = 300
-MOST_ROWS = 9  # beyond that a digit may be the first of two
 
 # Rows that open something at the desk: an editor, a text field.
 AT_THE_DESK = re.compile(r"Modify with\b|Enter a custom value|Type your\b", re.I)
@@ -25,10 +35,6 @@ _REFUSES = re.compile(r"(?:No|Cancel|Don['’]t|Stop|Decline|Reject)\b", re.I)
 _ALLOWS = re.compile(r"(?:Allow|Yes|Trust|Proceed|Approve)\b", re.I)
 _SESSION = re.compile(r"\bsession\b|\bautomatically\b", re.I)
 _LASTING = re.compile(r"\b(?:always|future|all sessions|permanent)", re.I)
-_ONLY_A_PERSON = "Only a person decides this; no rule ever does."
-
-CUT = "The screen shows only a part of it, so it can be refused from here, not allowed: see it at the desk."
-KEY_BAR = ("enter", "escape", "up", "down", "tab", "space", *"123456789")
 
 
 def offer(shot: Snapshot) -> Offer:
@@ -49,13 +55,12 @@ def offer(shot: Snapshot) -> Offer:
 
 def rows(reading: Reading) -> list[tuple[int, Option]]:
     """The rows that one digit picks, each with its place on the screen."""
-    found: list[tuple[int, Option]] = []
-    for place, choice in enumerate(reading.options):
-        own = place == own_row(reading)
-        if choice.key is None or own or AT_THE_DESK.match(choice.label):
-            continue
-        found.append((place, _option(reading, place, choice, {option.id for _, option in found})))
-    return found
+    own = own_row(reading)
+
+    def offered(place: int, choice: ScreenOption) -> bool:
+        return choice.key is not None and place != own and not AT_THE_DESK.match(choice.label)
+
+    return numbered(reading, partial(_option, reading), offered)
 
 
 def own_row(reading: Reading) -> int | None:
@@ -77,11 +82,9 @@ def only_at_the_desk(reading: Reading) -> str:
         return ""
     if reading.multi_select:
         return "Several boxes can be ticked here, and no hook told which: answer it at the desk."
-    if reading.selected is None:
-        return "No row is highlighted, so a key could go astray: answer it at the desk."
-    if len(reading.options) > MOST_ROWS:
-        return "There are too many rows for one digit: answer it at the desk."
-    return "" if rows(reading) else "There is nothing to pick here: answer it at the desk."
+    if why := no_digit(reading):
+        return why
+    return "" if rows(reading) else NOTHING_TO_PICK
 
 
 def _title(reading: Reading, kind: Kind) -> str:
@@ -92,7 +95,7 @@ def _title(reading: Reading, kind: Kind) -> str:
         case "question" | "plan":
             words = reading.question or heading
         case "unknown":
-            words = f"A dialog that yourcall does not know{': ' + heading if heading else ''}"
+            words = unknown_title(heading)
         case _:
             words = heading or reading.question or ""
     return shortened(words) or "A dialog on the screen"
@@ -102,11 +105,8 @@ def _option(reading: Reading, place: int, choice: ScreenOption, taken: set[str])
     effect, says = _effect(reading, choice.label)
     wish = {"allow_once": "allow", "choose": ""}.get(effect, effect)
     if reading.kind == "trust":
-        # `allow` means this once, and these are for good: they are called by what is on the screen.
-        wish = "no" if effect == "deny" else "parent" if "parent" in choice.label.lower() else "trust"
-    ident = wish if wish and wish not in taken else f"o{place + 1}"
-    said = " ".join(part for part in (choice.description or "", says) if part)
-    return Option(ident, choice.label[:LONGEST_LABEL], effect, said, digit=choice.key or "")
+        wish = trust_id(choice.label, effect)
+    return row_option(place, choice, taken, wish, effect, says)
 
 
 def _effect(reading: Reading, label: str) -> tuple[Effect, str]:
@@ -114,9 +114,9 @@ def _effect(reading: Reading, label: str) -> tuple[Effect, str]:
     match reading.kind:
         case "trust":
             if _REFUSES.match(label):
-                return "deny", f"Gemini works here, in a restricted mode. {_ONLY_A_PERSON}"
+                return "deny", f"Gemini works here, in a restricted mode. {ONLY_A_PERSON}"
             where = "the folder above, with all in it," if "parent" in label.lower() else "this folder"
-            return "allow_always", f"Gemini trusts {where} now and later: its settings and tools. {_ONLY_A_PERSON}"
+            return "allow_always", f"Gemini trusts {where} now and later: its settings and tools. {ONLY_A_PERSON}"
         case "permission" if _REFUSES.match(label):
             return "deny", "Refuses this one. If nothing else of the turn is allowed, the turn stops."
         case "permission" if _ALLOWS.match(label):
@@ -124,15 +124,12 @@ def _effect(reading: Reading, label: str) -> tuple[Effect, str]:
                 return "allow_always", "Allows this, and the like from now on, in later sessions too."
             if _SESSION.search(label):
                 return "allow_session", "Allows this, and the like until this session ends."
-            plain = label.lower() == "allow once"
-            return (
-                ("allow_once", "Allows this once.") if plain else ("allow_always", "Allows more than this once.")
-            )
+            return plainly(label, "allow once")
         case "plan" if _ALLOWS.match(label):
             if _SESSION.search(label):
                 return "allow_session", "Approves the plan; edits that follow are no longer asked for."
             return "allow_once", "Approves the plan; each edit is still asked for."
         case "startup":
-            return "choose", _ONLY_A_PERSON
+            return "choose", ONLY_A_PERSON
         case _:
             return "choose", ""

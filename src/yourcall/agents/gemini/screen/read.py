@@ -10,10 +10,9 @@ import re
 
 from yourcall.agents.gemini.screen.box import find_box
 from yourcall.agents.gemini.screen.dialog import read_box
-from yourcall.agents.kit.prompts import NEXT
+from yourcall.agents.kit.dialogs import TURN_STOPPED
 from yourcall.agents.kit.text import clean
 from yourcall.agents.screen_spec import Offer, Snapshot
-from yourcall.model.prompts import Question
 from yourcall.model.screen import Reading
 
 _TITLE = re.compile(r"\S+ +(Ready|Working|Action Required)\b")
@@ -57,13 +56,6 @@ def _ends_in_error(above: list[str]) -> bool:
 _SAID = re.compile(r" > \S")
 _CANCELLED = re.compile(r"ℹ Request cancelled\.\s*$")
 
-READY = Offer(
-    "ready",
-    "Ready for the next instruction",
-    "The turn was stopped.",
-    (Question(NEXT, "What next?", free_text=True),),
-)
-
 
 def stopped(shot: Snapshot) -> Offer | None:
     if shot.reading.state != "idle":
@@ -71,4 +63,4 @@ def stopped(shot: Snapshot) -> Offer | None:
     lines = clean(shot.text)
     rule = next((n for n in range(len(lines) - 1, -1, -1) if _RULE.match(lines[n])), 0)
     last = next((line for line in reversed(lines[:rule]) if _SAID.match(line) or _CANCELLED.match(line)), "")
-    return READY if _CANCELLED.match(last) else None
+    return TURN_STOPPED if _CANCELLED.match(last) else None

@@ -6,15 +6,15 @@ in its field, and only then sent. What does not look as it should ends the filli
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 
+from yourcall.agents.kit.composer import squeezed
+from yourcall.agents.kit.dialogs import MOST_ROWS, looked
 from yourcall.agents.qwen.screen.dialog import REVIEW
-from yourcall.agents.qwen.screen.offer import MOST_ROWS
 from yourcall.agents.screen_spec import Paste, Press, Snapshot
 from yourcall.core.safety import chosen
 from yourcall.model.prompts import Answer, Prompt, Question, Refused
 
-MOST_LOOKS = 100  # a busy machine draws a page in pieces, for a second or two; nothing is pressed meanwhile
 _GONE = "The dialog is no longer on the screen; nothing more was pressed."
 _CHANGED = "The dialog does not look as it should; nothing more was pressed. See to it at the desk."
 _NO_ROW = "The row could not be found in the list; nothing more was pressed. Answer it at the desk."
@@ -31,7 +31,7 @@ def fill(prompt: Prompt, answer: Answer) -> Generator[Press | Paste | None, Snap
         return (yield from _one_row(prompt, answer, now))
     several = len(prompt.questions) > 1
     for question in prompt.questions:
-        now = yield from _seen(now, lambda shot, asked=question: _is_up(shot, asked))
+        now = yield from looked(now, lambda shot, asked=question: _is_up(shot, asked))
         if not _is_up(now, question):
             return Refused(_CHANGED if now.reading.state == "waiting" else _GONE)
         done = yield from _question(question, answer, now, last=not several)
@@ -39,7 +39,7 @@ def fill(prompt: Prompt, answer: Answer) -> Generator[Press | Paste | None, Snap
             return done
         now = done
     if several:
-        now = yield from _seen(now, _is_review)
+        now = yield from looked(now, _is_review)
         if not _is_review(now):
             return Refused(_CHANGED)
         yield Press("enter", decides=True)  # a digit does nothing here [0.24.4]
@@ -59,15 +59,6 @@ def _one_row(
     return None
 
 
-def _seen(now: Snapshot, holds: Callable[[Snapshot], bool]) -> Generator[Press | Paste | None, Snapshot, Snapshot]:
-    """The first screen for which this holds, or the last one that was looked at."""
-    for _ in range(MOST_LOOKS):
-        if holds(now):
-            break
-        now = yield None
-    return now
-
-
 def _is_review(now: Snapshot) -> bool:
     first = now.reading.options[0].label if now.reading.options else ""
     asks = REVIEW.search(now.reading.question or "") is not None
@@ -75,14 +66,12 @@ def _is_review(now: Snapshot) -> bool:
 
 
 def _is_up(now: Snapshot, question: Question) -> bool:
-    shown, asked = _squeezed(now.reading.question or ""), _squeezed(question.text)
-    rows = [_squeezed(f"{each.label}{each.description or ''}") for each in now.reading.options]
+    shown, asked = squeezed(now.reading.question or ""), squeezed(question.text)
+    rows = [squeezed(f"{each.label}{each.description or ''}") for each in now.reading.options]
     if now.reading.kind != "question" or not shown or shown != asked or len(rows) <= len(question.options):
         return False
     # The rest of a long label stands where a description would.
-    return all(
-        row.startswith(_squeezed(option.label)) for row, option in zip(rows, question.options, strict=False)
-    )
+    return all(row.startswith(squeezed(option.label)) for row, option in zip(rows, question.options, strict=False))
 
 
 def _question(question: Question, answer: Answer, now: Snapshot, *, last: bool) -> Steps:
@@ -111,11 +100,11 @@ def _several(question: Question, picked: list[int], text: str, own: int, now: Sn
             continue
         if not _is_at(now, number):
             now = yield Press(str(number), decides=False)
-            now = yield from _seen(now, lambda shot, row=number: _is_at(shot, row))
+            now = yield from looked(now, lambda shot, row=number: _is_at(shot, row))
         if not _is_at(now, number):
             return Refused(_NO_ROW)
         now = yield Press("space", decides=False)
-        now = yield from _seen(now, lambda shot, row=number, on=wanted: _ticked(shot, row) == on)
+        now = yield from looked(now, lambda shot, row=number, on=wanted: _ticked(shot, row) == on)
         if _ticked(now, number) != wanted:
             return Refused(_CHANGED)
     if text:
@@ -132,12 +121,12 @@ def _write(now: Snapshot, own: int, text: str) -> Steps:
     """The person's own words, in the row below the others."""
     if not _is_at(now, own):
         now = yield Press(str(own), decides=False)
-        now = yield from _seen(now, lambda shot: _is_at(shot, own) and _in_text(shot))
+        now = yield from looked(now, lambda shot: _is_at(shot, own) and _in_text(shot))
     if not (_is_at(now, own) and _in_text(now)) or _own_words(now, own):
         return Refused(_CHANGED)
     now = yield Paste(text)
-    now = yield from _seen(now, lambda shot: _squeezed(_own_words(shot, own)) == _squeezed(text))
-    if _squeezed(_own_words(now, own)) != _squeezed(text):
+    now = yield from looked(now, lambda shot: squeezed(_own_words(shot, own)) == squeezed(text))
+    if squeezed(_own_words(now, own)) != squeezed(text):
         return Refused(_NO_TEXT)
     return now
 
@@ -164,7 +153,3 @@ def _is_at(now: Snapshot, number: int) -> bool:
 def _ticked(now: Snapshot, number: int) -> bool:
     place = next((n for n, each in enumerate(now.reading.options) if each.key == str(number)), None)
     return place is not None and now.reading.checked is not None and place in now.reading.checked
-
-
-def _squeezed(text: str) -> str:
-    return "".join(text.split())

@@ -7,17 +7,25 @@ label, never assumed. Never Enter, and never a second key: one that comes late w
 from __future__ import annotations
 
 import re
-import unicodedata
 
+from yourcall.agents.kit.composer import sendable, shows_all, squeezed, unescaped
+from yourcall.agents.kit.dialogs import (
+    ASTRAY,
+    MOST_ROWS,
+    NO_KEY,
+    TURN_STOPPED,
+    digit_of,
+    other_dialog,
+    pressed_key,
+)
 from yourcall.agents.kit.text import clean, flat, titled
 from yourcall.agents.qwen.screen.block import Block, find_block
 from yourcall.agents.qwen.screen.dialog import TABS, read_block
 from yourcall.agents.qwen.screen.fill import fill
-from yourcall.agents.qwen.screen.offer import KEY_BAR, MOST_ROWS, WRAPPED, offer, rows
+from yourcall.agents.qwen.screen.offer import WRAPPED, offer, rows
 from yourcall.agents.qwen.screen.read import composer_at, read_screen, title_sign
 from yourcall.agents.screen_spec import Offer, PreparedText, Press, ScreenSpec, Snapshot
-from yourcall.core.safety import LONGEST_TEXT
-from yourcall.model.prompts import Prompt, Question, Refused
+from yourcall.model.prompts import Prompt, Refused
 from yourcall.model.screen import Reading
 
 _BOX = re.compile(r"([>!*]) ?(.*)$")
@@ -52,13 +60,10 @@ def draft(screen: str) -> str | None:
 
 def typed(text: str, as_command: bool) -> PreparedText | Refused:
     """The text as it has to be pasted so that Qwen Code takes it for a message, word by word."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if not text.strip():
-        return Refused("There is nothing to send.")
-    if len(text) > LONGEST_TEXT:
-        return Refused(f"The text is longer than {LONGEST_TEXT:,} characters; put it into a file of the project.")
-    if any(unicodedata.category(char) in ("Cc", "Cs") and char not in "\n\t" for char in text):
-        return Refused("The text has control characters in it; take them out.")
+    checked = sendable(text)
+    if isinstance(checked, Refused):
+        return checked
+    text = checked
     if text.lstrip().startswith(("/", "!", "?")) and not as_command:
         return Refused(
             "Qwen Code takes what begins with /, ! or ? for a command. Put a word in front, or mean it: --command"
@@ -67,8 +72,7 @@ def typed(text: str, as_command: bool) -> PreparedText | Refused:
         return Refused(
             f"Qwen Code takes {text.strip()!r} for its end. Say it in other words, or mean it: --command"
         )
-    # A backslash before Enter would mean a new line, and nothing would be sent.
-    return PreparedText(text + " " if text.endswith("\\") else text)
+    return PreparedText(unescaped(text))
 
 
 def arrived(draft: str, sent: PreparedText) -> bool:
@@ -76,23 +80,11 @@ def arrived(draft: str, sent: PreparedText) -> bool:
     piece = _FOLDED.fullmatch(draft)
     if piece is not None:
         return int(piece[1]) == len(sent.paste)
-    shown, meant = "".join(draft.split()), "".join(sent.paste.split())
-    # In a small window the input box shows only a part of a long text.
-    return shown == meant or (len(shown) >= ENOUGH_SEEN and shown in meant)
+    return shows_all(draft, sent)
 
-
-GONE = "The dialog is no longer on the screen; nothing was pressed."
-CHANGED = "The screen shows another dialog than the one you saw; nothing was pressed."
-ASTRAY = "No row is highlighted, so a key could go astray; nothing was pressed. Answer it at the desk."
 
 _CANCELLED = re.compile(r" {2}- \S")
 _HEAD = re.compile(r" {2}(?:[✕◆●✓x?-]\ufe0e? |> \S)")
-READY = Offer(
-    "ready",
-    "Ready for the next instruction",
-    "The turn was stopped.",
-    (Question("next", "What next?", free_text=True),),
-)
 
 
 def read(screen: str) -> Snapshot:
@@ -130,23 +122,17 @@ def _identity(block: Block, reading: Reading, text: str) -> str:
 
 def next_key(seen: Snapshot, now: Snapshot, option: str) -> Press | Refused:
     """The one digit that picks this option, or why none is pressed."""
-    if now.reading.state != "waiting":
-        return Refused(GONE)
-    if seen.mark != now.mark or (seen.reading.kind, seen.reading.options) != (
-        now.reading.kind,
-        now.reading.options,
-    ):
-        return Refused(CHANGED)
+    if changed := other_dialog(seen, now):
+        return changed
     if seen.reading.kind == "unknown":
-        return Press(option, decides=True) if option in KEY_BAR else Refused(f"There is no key {option!r} here.")
+        return pressed_key(option)
     row = next((place for place, each in rows(seen.reading) if each.id == option), None)
     at = now.reading.selected
     if row is None or seen.reading.kind == "question":
-        return Refused("This option cannot be picked with a key; answer it at the desk.")
+        return Refused(NO_KEY)
     if at is None or len(now.reading.options) > MOST_ROWS:
         return Refused(ASTRAY)
-    digit = now.reading.options[row].key or ""
-    return Press(digit, decides=True) if re.fullmatch("[1-9]", digit) else Refused(ASTRAY)
+    return digit_of(now.reading, row)
 
 
 def shows(prompt: Prompt, shot: Snapshot) -> bool:
@@ -156,8 +142,8 @@ def shows(prompt: Prompt, shot: Snapshot) -> bool:
         return False
     if prompt.kind == "plan":
         return True
-    shown = "".join((reading.question or "").split())
-    return prompt.kind == "question" and any("".join(each.text.split()) == shown for each in prompt.questions)
+    shown = squeezed(reading.question or "")
+    return prompt.kind == "question" and any(squeezed(each.text) == shown for each in prompt.questions)
 
 
 def stopped(shot: Snapshot) -> Offer | None:
@@ -167,7 +153,7 @@ def stopped(shot: Snapshot) -> Offer | None:
     lines = clean(shot.text)
     rule = composer_at(lines)
     last = next((line for line in reversed(lines[:rule] if rule is not None else []) if _HEAD.match(line)), "")
-    return READY if _CANCELLED.match(last) else None
+    return TURN_STOPPED if _CANCELLED.match(last) else None
 
 
 QWEN_SCREEN = ScreenSpec(

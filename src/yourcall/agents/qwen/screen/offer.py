@@ -7,14 +7,24 @@ could not be seen whole: of what the screen cuts or wraps, only a no is offered.
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from yourcall.agents.kit import prompts
-from yourcall.agents.qwen.requests import DECISION, LONGEST_LABEL
+from yourcall.agents.kit.dialogs import (
+    CUT,
+    KEY_BAR,
+    NOTHING_TO_PICK,
+    ONLY_A_PERSON,
+    no_digit,
+    numbered,
+    row_option,
+    trust_id,
+    unknown_title,
+)
+from yourcall.agents.qwen.requests import DECISION
 from yourcall.agents.screen_spec import Offer, Snapshot, key_options
 from yourcall.model.prompts import Effect, Kind, Option, Question
 from yourcall.model.screen import Reading, ScreenOption
-
-MOST_ROWS = 9  # beyond that a digit may be the first of two
 
 OWN_WORDS = re.compile(r"(?:> )?Type something\.\.\.$|> ")
 _REFUSES = re.compile(r"(?:No|Don['’]t|Cancel|Reject)\b", re.I)
@@ -22,11 +32,8 @@ _LASTING = re.compile(r"\balways\b.*\b(?:project|user)\b", re.I)
 _SESSION = re.compile(r"\balways\b|auto-accept|\bSwitch to\b", re.I)
 _ALLOWS = re.compile(r"(?:Yes|Always allow|Allow|Switch to)\b", re.I)
 _SEVERAL = re.compile(r"Switch tabs \|")
-_ONLY_A_PERSON = "Only a person decides this; no rule ever does."
 
-CUT = "The screen shows only a part of it, so it can be refused from here, not allowed: see it at the desk."
 UNTOLD = "Nothing but the screen tells of these questions, so they are answered at the desk."
-KEY_BAR = ("enter", "escape", "up", "down", "tab", "space", *"123456789")
 
 
 def offer(shot: Snapshot) -> Offer:
@@ -53,12 +60,11 @@ WRAPPED = "\u200b"
 
 def rows(reading: Reading) -> list[tuple[int, Option]]:
     """The rows that one digit picks, each with its place on the screen."""
-    found: list[tuple[int, Option]] = []
-    for place, choice in enumerate(reading.options):
-        if choice.key is None or OWN_WORDS.match(choice.label):
-            continue
-        found.append((place, _option(reading, place, choice, {option.id for _, option in found})))
-    return found
+
+    def offered(_place: int, choice: ScreenOption) -> bool:
+        return choice.key is not None and not OWN_WORDS.match(choice.label)
+
+    return numbered(reading, partial(_option, reading), offered)
 
 
 def only_at_the_desk(reading: Reading, text: str = "") -> str:
@@ -69,11 +75,9 @@ def only_at_the_desk(reading: Reading, text: str = "") -> str:
         return UNTOLD
     if reading.kind == "unknown":
         return ""
-    if reading.selected is None:
-        return "No row is highlighted, so a key could go astray: answer it at the desk."
-    if len(reading.options) > MOST_ROWS:
-        return "There are too many rows for one digit: answer it at the desk."
-    return "" if rows(reading) else "There is nothing to pick here: answer it at the desk."
+    if why := no_digit(reading):
+        return why
+    return "" if rows(reading) else NOTHING_TO_PICK
 
 
 def _title(reading: Reading, kind: Kind) -> str:
@@ -83,7 +87,7 @@ def _title(reading: Reading, kind: Kind) -> str:
         case "plan":
             words = "A plan is ready"
         case "unknown":
-            words = f"A dialog that yourcall does not know{': ' + reading.title if reading.title else ''}"
+            words = unknown_title(reading.title or "")
         case _:
             words = reading.question or reading.title or ""
     return prompts.line(words, "A dialog on the screen")
@@ -93,11 +97,8 @@ def _option(reading: Reading, place: int, choice: ScreenOption, taken: set[str])
     effect, says = _effect(reading, choice.label)
     wish = {"allow_once": "allow", "choose": ""}.get(effect, effect)
     if reading.kind == "trust":
-        # `allow` means this once, and these are for good: they are called by what is on the screen.
-        wish = "no" if effect == "deny" else "parent" if "parent" in choice.label.lower() else "trust"
-    ident = wish if wish and wish not in taken else f"o{place + 1}"
-    said = " ".join(part for part in (choice.description or "", says) if part)
-    return Option(ident, choice.label[:LONGEST_LABEL], effect, said, digit=choice.key or "")
+        wish = trust_id(choice.label, effect)
+    return row_option(place, choice, taken, wish, effect, says)
 
 
 def _effect(reading: Reading, label: str) -> tuple[Effect, str]:
@@ -105,9 +106,9 @@ def _effect(reading: Reading, label: str) -> tuple[Effect, str]:
     match reading.kind:
         case "trust":
             if _REFUSES.match(label):
-                return "deny", f"Qwen Code works here without this folder's settings. {_ONLY_A_PERSON}"
+                return "deny", f"Qwen Code works here without this folder's settings. {ONLY_A_PERSON}"
             where = "the folder above, with all in it," if "parent" in label.lower() else "this folder"
-            return "allow_always", f"Qwen Code trusts {where} now and later. {_ONLY_A_PERSON}"
+            return "allow_always", f"Qwen Code trusts {where} now and later. {ONLY_A_PERSON}"
         case "permission" if _REFUSES.match(label):
             return "deny", "Refuses it, and stops the turn."
         case "permission" if _ALLOWS.match(label):
