@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from yourcall.agents import jsonrpc
 from yourcall.cli.client import connect
 from yourcall.cli.instance import Problem
 from yourcall.model.prompts import Refused
@@ -29,7 +30,7 @@ def _ask(home: Path, folder: Path) -> None:
     from websockets.exceptions import WebSocketException
     from websockets.sync.client import connect as websocket
 
-    request = {"jsonrpc": "2.0", "id": 1, "method": "workspace/add", "params": {"path": str(folder)}}
+    request = jsonrpc.stamped(jsonrpc.request(1, "workspace/add", {"path": str(folder)}))
     try:
         with websocket("ws://localhost/api/rpc", sock=connect(home), proxy=None, compression=None) as talk:
             talk.send(json.dumps(request))

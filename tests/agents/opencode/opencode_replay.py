@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from kit.poll import PATIENCE_S, until
+from yourcall.agents.kit.own_record import read_entry
 from yourcall.agents.opencode.app import OPENCODE, App
 from yourcall.agents.opencode.live.connection import PluginConversation
 from yourcall.agents.opencode.setup import source
-from yourcall.agents.opencode.transcript import read_entry
 from yourcall.agents.session_spec import PluginGreeting
 from yourcall.agents.sightings import Caller
 from yourcall.core.state import State

@@ -10,7 +10,8 @@ from functools import partial
 from yourcall.agents.acp.live.session import headless
 from yourcall.agents.acp.requests import TOOLS, action_of
 from yourcall.agents.acp.table import OTHER, ROWS, Row
-from yourcall.agents.acp.transcript import conversation_of, read_entry
+from yourcall.agents.acp.transcript import conversation_of
+from yourcall.agents.kit.own_record import read_entry
 from yourcall.agents.spec import Agent, Grade, HookReply, Reach
 from yourcall.model.prompts import Answer, Kind, Prompt, Refused
 

@@ -36,23 +36,9 @@ KINDS: dict[str, ActionKind] = {
 }
 MARKS = {"completed": "[x]", "in_progress": "[>]"}
 
-_entry = msgspec.json.Decoder(AnyEntry)
-
 
 def conversation_of(session: Session, subagent: str) -> str:
     return "" if subagent else session.transcript
-
-
-def read_entry(line: bytes) -> list[AnyEntry]:
-    """The record's lines are entries already."""
-    try:
-        return [_entry.decode(line)]
-    except (ValueError, RecursionError):
-        return []
-
-
-def written(entry: AnyEntry) -> bytes:
-    return msgspec.json.encode(entry) + b"\n"
 
 
 class Transcript:

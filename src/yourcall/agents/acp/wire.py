@@ -12,42 +12,20 @@ from typing import TypeVar
 import msgspec
 from msgspec import Raw, Struct, field
 
-from yourcall.agents.kit.wire import decoded
+from yourcall.agents import jsonrpc
+from yourcall.agents.jsonrpc import Id, Problem
+from yourcall.agents.kit.wire import decoded, null
 
 T = TypeVar("T")
-Id = int | str
 
 VERSION = 1
 AUTH_REQUIRED = -32000
-NOT_FOUND = -32601
-
-
-def _none() -> Raw:
-    return Raw(b"null")
-
-
-class Problem(Struct, frozen=True):
-    """`data` is anything; most agents put a sentence or `{"details": …}` there."""
-
-    code: int | float | str | None = 0
-    message: str | None = ""
-    data: Raw = field(default_factory=_none)
 
 
 class Failed(Struct, frozen=True):
     """How the services of most models say what went wrong."""
 
     error: Problem = Problem()
-
-
-class Message(Struct, frozen=True):
-    """A request (id and method), a notification (method) or a reply (id, and a result or an error)."""
-
-    id: Id | None = None
-    method: str = ""
-    params: Raw = field(default_factory=_none)
-    result: Raw = field(default_factory=_none)
-    error: Problem | None = None
 
 
 class Info(Struct, frozen=True):
@@ -74,7 +52,7 @@ class Capabilities(Struct, frozen=True):
 
 
 class Initialized(Struct, frozen=True):
-    protocolVersion: Raw = field(default_factory=_none)
+    protocolVersion: Raw = field(default_factory=null)
     agentInfo: Info | None = None
     agentCapabilities: Capabilities = Capabilities()
     authMethods: list[AuthMethod] | None = None
@@ -107,8 +85,8 @@ class ConfigOption(Struct, frozen=True):
 
     id: str = ""
     category: str | None = ""
-    currentValue: Raw = field(default_factory=_none)
-    options: Raw = field(default_factory=_none)
+    currentValue: Raw = field(default_factory=null)
+    options: Raw = field(default_factory=null)
 
 
 class Begun(Struct, frozen=True):
@@ -155,8 +133,8 @@ class Call(Struct, frozen=True):
     status: str | None = None
     content: list[Part] | None = None
     locations: list[Location] | None = None
-    rawInput: Raw = field(default_factory=_none)  # not `Raw | None`: msgspec then takes nothing but null
-    rawOutput: Raw = field(default_factory=_none)
+    rawInput: Raw = field(default_factory=null)  # not `Raw | None`: msgspec then takes nothing but null
+    rawOutput: Raw = field(default_factory=null)
 
 
 class Step(Struct, frozen=True):
@@ -168,7 +146,7 @@ class Update(Struct, frozen=True):
     """What `session/update` tells; a tool call is read from the same bytes as a `Call`."""
 
     sessionUpdate: str = ""
-    content: Raw = field(default_factory=_none)
+    content: Raw = field(default_factory=null)
     messageId: str | None = ""
     entries: list[Step] | None = None
     currentModeId: str | None = ""
@@ -177,7 +155,7 @@ class Update(Struct, frozen=True):
 
 class Updated(Struct, frozen=True):
     sessionId: str = ""
-    update: Raw = field(default_factory=_none)
+    update: Raw = field(default_factory=null)
 
 
 class Choice(Struct, frozen=True):
@@ -232,20 +210,20 @@ def whole(line: bytes) -> bytes:
 
 
 def request(number: int, method: str, params: object) -> bytes:
-    return _line({"id": number, "method": method, "params": params})
+    return _line(jsonrpc.request(number, method, params))
 
 
 def notification(method: str, params: object) -> bytes:
-    return _line({"method": method, "params": params})
+    return _line(jsonrpc.notification(method, params))
 
 
 def reply(number: Id, result: object) -> bytes:
-    return _line({"id": number, "result": result})
+    return _line(jsonrpc.reply(number, result))
 
 
 def refusal(number: Id, message: str) -> bytes:
-    return _line({"id": number, "error": {"code": NOT_FOUND, "message": message}})
+    return _line(jsonrpc.refusal(number, message))
 
 
 def _line(message: dict[str, object]) -> bytes:
-    return msgspec.json.encode({"jsonrpc": "2.0", **message}) + b"\n"
+    return msgspec.json.encode(jsonrpc.stamped(message)) + b"\n"

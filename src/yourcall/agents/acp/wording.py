@@ -14,6 +14,7 @@ import msgspec
 
 from yourcall.agents.acp import wire
 from yourcall.agents.acp.wire import Call, Part
+from yourcall.agents.jsonrpc import Problem
 from yourcall.agents.kit.wire import decoded, fields_of, text_of
 from yourcall.core import line_diff
 
@@ -87,7 +88,7 @@ def name_of(call: Call, ends: str) -> str:
     return name[:100] if found and name.isidentifier() else ""
 
 
-def reason(problem: wire.Problem | None) -> str:
+def reason(problem: Problem | None) -> str:
     """An error in its own words; the plain `Internal error` hides them in its data."""
     if problem is None:
         return ""

@@ -16,23 +16,14 @@ from yourcall.agents.codex.screen.keys import CODEX_SCREEN
 from yourcall.agents.codex.transcript import conversation_of, read_entry, read_turn
 from yourcall.agents.session_spec import ServerSpec
 from yourcall.agents.setup_spec import CONNECTED, Setup
-from yourcall.agents.sightings import AgentStatus
 from yourcall.agents.spec import Agent, Environment, Grade, HookReply, OwnServer, Reach
 from yourcall.model.prompts import Answer, Prompt, Refused
 from yourcall.model.sessions import Session
 
 
-def read_status(_text: bytes) -> AgentStatus | None:
-    return None
-
-
 def transcript_of(session: Session, prompt: Prompt) -> str:
     """Where the call behind a prompt is written; a sub-agent has a rollout of its own, whose name is not known."""
     return "" if prompt.subagent else conversation_of(session, "")
-
-
-def status_file_of(_session: Session) -> str:
-    return ""
 
 
 def plan(_prompt: Prompt, _answer: Answer, _request: bytes) -> HookReply | Refused:
@@ -95,15 +86,13 @@ CODEX = Agent(
     "codex",
     read_hook,
     read_line,
-    read_status,
-    transcript_of,
-    status_file_of,
-    settled,
-    plan,
-    read_entry,
-    conversation_of,
-    FINDER,
-    HEADLESS,
+    transcript_of=transcript_of,
+    settled=settled,
+    reply=plan,
+    read_entry=read_entry,
+    conversation_of=conversation_of,
+    finder=FINDER,
+    headless=HEADLESS,
     action=action_of,
     tools=TOOLS,
     title="Codex",

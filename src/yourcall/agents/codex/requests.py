@@ -14,7 +14,8 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from yourcall.agents.codex import wording
-from yourcall.agents.codex.wire import Change, Id, Item, Thread
+from yourcall.agents.codex.wire import Change, Item, Thread
+from yourcall.agents.jsonrpc import Id
 from yourcall.agents.kit import forms, prompts
 from yourcall.agents.kit.prompts import RequestView, derived_id
 from yourcall.agents.kit.wire import decoded

@@ -10,28 +10,13 @@ from typing import TypeVar
 import msgspec
 from msgspec import Raw, Struct, field
 
+from yourcall.agents import jsonrpc
+from yourcall.agents.jsonrpc import Id, Problem
+from yourcall.agents.kit.wire import null
+
 T = TypeVar("T")
-Id = int | str
 
 CLIENT = {"name": "yourcall", "title": "yourcall"}
-
-
-def _none() -> Raw:
-    return Raw(b"null")
-
-
-class Problem(Struct, frozen=True):
-    message: str = ""
-
-
-class Message(Struct, frozen=True):
-    """A request (id and method), a notification (method) or a reply (id, and a result or an error)."""
-
-    id: Id | None = None
-    method: str = ""
-    params: Raw = field(default_factory=_none)
-    result: Raw = field(default_factory=_none)
-    error: Problem | None = None
 
 
 class Status(Struct, frozen=True):
@@ -98,7 +83,7 @@ class Turn(Struct, frozen=True):
 
 class Failure(Struct, frozen=True):
     message: str = ""
-    codexErrorInfo: Raw = field(default_factory=_none)
+    codexErrorInfo: Raw = field(default_factory=null)
 
 
 class Page(Struct, frozen=True):
@@ -110,7 +95,7 @@ class Resumed(Struct, frozen=True):
 
     thread: Thread
     initialTurnsPage: Page | None = None
-    approvalPolicy: Raw = field(default_factory=_none)
+    approvalPolicy: Raw = field(default_factory=null)
 
 
 class Begun(Struct, frozen=True):
@@ -158,19 +143,19 @@ class NewThread(Struct, frozen=True):
 
 
 def request(number: int, method: str, params: object) -> bytes:
-    return msgspec.json.encode({"id": number, "method": method, "params": params})
+    return msgspec.json.encode(jsonrpc.request(number, method, params))
 
 
 def notification(method: str) -> bytes:
-    return msgspec.json.encode({"method": method})
+    return msgspec.json.encode(jsonrpc.notification(method))
 
 
 def reply(number: Id, result: object) -> bytes:
-    return msgspec.json.encode({"id": number, "result": result})
+    return msgspec.json.encode(jsonrpc.reply(number, result))
 
 
 def refusal(number: Id, message: str) -> bytes:
-    return msgspec.json.encode({"id": number, "error": {"code": -32601, "message": message}})
+    return msgspec.json.encode(jsonrpc.refusal(number, message))
 
 
 def said(text: str) -> list[dict[str, str]]:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from functools import partial
 
+from yourcall.agents.kit.own_record import read_entry
 from yourcall.agents.opencode import doctor
 from yourcall.agents.opencode.app import APPS, App
 from yourcall.agents.opencode.live.connection import PluginConversation
 from yourcall.agents.opencode.requests import TOOLS, action_of
 from yourcall.agents.opencode.setup import setup
-from yourcall.agents.opencode.transcript import conversation_of, read_entry
+from yourcall.agents.opencode.transcript import conversation_of
 from yourcall.agents.session_spec import PluginSpec
 from yourcall.agents.setup_spec import show_version
 from yourcall.agents.spec import Agent, Grade, Reach

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import msgspec
-
 from yourcall.agents.kit import prompts
 from yourcall.agents.kit.wire import fields_of
 from yourcall.agents.opencode.wire import SAFE_ID, CallState, Part, PastMessage
@@ -37,8 +35,6 @@ KINDS: dict[str, ActionKind] = {
     "question": "question",
 }
 
-_entry = msgspec.json.Decoder(AnyEntry)
-
 
 def conversation_of(session: Session, subagent: str) -> str:
     """The record; a sub-agent has one of its own beside it, named by its id."""
@@ -46,18 +42,6 @@ def conversation_of(session: Session, subagent: str) -> str:
         return session.transcript
     id = subagent.rsplit(" ", 1)[-1]
     return f"{session.transcript.rpartition('/')[0]}/{id}.jsonl" if SAFE_ID.fullmatch(id) else ""
-
-
-def read_entry(line: bytes) -> list[AnyEntry]:
-    """The record's lines are entries already."""
-    try:
-        return [_entry.decode(line)]
-    except (ValueError, RecursionError):
-        return []
-
-
-def written(entry: AnyEntry) -> bytes:
-    return msgspec.json.encode(entry) + b"\n"
 
 
 def entries(role: str, part: Part, at: float) -> list[AnyEntry]:

@@ -16,6 +16,7 @@ import click
 from msgspec import Struct, ValidationError, convert, field
 
 from yourcall import __version__
+from yourcall.agents import jsonrpc
 from yourcall.cli.instance import Instance, pass_place
 from yourcall.client import Answered, Interrupted, NotRunning, Yourcall, YourcallError
 from yourcall.client.blocking import AGAIN
@@ -182,7 +183,7 @@ class Server:
             if token is not None and time.monotonic() - began > PROGRESS_S * (count + 1):
                 count += 1
                 told = {"progressToken": token, "progress": count, "message": "waiting for the person"}
-                self._send({"method": "notifications/progress", "params": told})
+                self._send(jsonrpc.notification("notifications/progress", told))
         self._client.withdraw(str(wish["id"]))
         return None
 
@@ -190,13 +191,13 @@ class Server:
         self._result(id, {"content": [{"type": "text", "text": words}], "isError": wrong})
 
     def _result(self, id: Any, result: object) -> None:
-        self._send({"id": id, "result": result})
+        self._send(jsonrpc.reply(id, result))
 
     def _error(self, id: Any, code: int, why: str) -> None:
-        self._send({"id": id, "error": {"code": code, "message": why}})
+        self._send(jsonrpc.refusal(id, why, code))
 
     def _send(self, message: dict[str, Any]) -> None:
-        line = json.dumps({"jsonrpc": "2.0", **message}) + "\n"
+        line = json.dumps(jsonrpc.stamped(message)) + "\n"
         with self._writing:
             try:
                 sys.stdout.write(line)

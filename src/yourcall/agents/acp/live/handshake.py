@@ -16,7 +16,7 @@ from yourcall.agents.acp import table, wire, wording
 from yourcall.agents.acp.live.peer import NOTHING, Peer, Reply
 from yourcall.agents.acp.live.settings import Settings
 from yourcall.agents.acp.table import Row
-from yourcall.agents.acp.wire import Message
+from yourcall.agents.jsonrpc import Message, Problem
 from yourcall.agents.kit import prompts
 from yourcall.agents.kit.wire import decoded
 from yourcall.agents.session_spec import Output, StartOptions
@@ -104,7 +104,7 @@ class Handshake:
         self._settings.told(told)
         return NOTHING if self._awaits_replay else self._arranged(at)
 
-    def _sign_in(self, problem: wire.Problem) -> Output:
+    def _sign_in(self, problem: Problem) -> Output:
         """What it wants may be in its environment already."""
         why = wording.reason(problem)
         if problem.code != wire.AUTH_REQUIRED:
@@ -117,7 +117,7 @@ class Handshake:
         how = self.row.sign_in or "Sign in with its own command first."
         return Output(gives_up=f"it is not signed in ({why or 'authentication required'}). {how}")
 
-    def _signed_in(self, problem: wire.Problem) -> Reply:
+    def _signed_in(self, problem: Problem) -> Reply:
         return lambda message, at: self._sign_in(problem) if message.error is not None else self._begin()
 
     def _arranged(self, at: float) -> Output:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from yourcall.agents.acp import wire
-from yourcall.agents.acp.wire import Message
+from yourcall.agents.jsonrpc import Message
 from yourcall.agents.session_spec import Output
 
 NOTHING = Output()

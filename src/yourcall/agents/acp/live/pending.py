@@ -10,7 +10,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from yourcall.agents.acp.transcript import OVER
-from yourcall.agents.acp.wire import Call, Id, Withdrawn
+from yourcall.agents.acp.wire import Call, Withdrawn
+from yourcall.agents.jsonrpc import Id
 from yourcall.model.events import AnyEvent, CallSettled, DialogClosed, PromptWithdrawn, TraceLost
 from yourcall.model.prompts import Kind, Outcome, Prompt
 

@@ -19,8 +19,10 @@ from yourcall.agents.acp.live.pending import Pending, Requests
 from yourcall.agents.acp.live.settings import Settings
 from yourcall.agents.acp.requests import ELICITATION, LINK, PERMISSION
 from yourcall.agents.acp.table import Row
-from yourcall.agents.acp.transcript import Transcript, written
-from yourcall.agents.acp.wire import Call, Id, Message, Update
+from yourcall.agents.acp.transcript import Transcript
+from yourcall.agents.acp.wire import Call, Update
+from yourcall.agents.jsonrpc import Id, Message
+from yourcall.agents.kit.own_record import written
 from yourcall.agents.kit.prompts import NEXT
 from yourcall.agents.kit.wire import decoded
 from yourcall.agents.session_spec import Child, Headless, Output, RequestDone, Speaking, StartOptions

@@ -122,8 +122,25 @@ def pause(session: Session, line: Line, result: Result, error: str, tasks: list[
     assert now is not None
     if result.is_error and not stopped:
         now = replace(pauses.problem(payload), questions=now.questions)
+    return _prompt(session, ("pause", line.uuid or str(at)), now, at, answerable=True, stopped=stopped)
+
+
+def trouble(session: Session, error: str, key: str, at: float) -> Prompt:
+    """The service does not answer, and Claude tries again."""
+    return _prompt(session, ("trouble", key), pauses.retrying(error), at, answerable=False)
+
+
+def _prompt(
+    session: Session,
+    key: tuple[str, str],
+    now: pauses.Pause,
+    at: float,
+    *,
+    answerable: bool,
+    stopped: bool = False,
+) -> Prompt:
     return Prompt(
-        id=derived_id(session.id, "pause", line.uuid or str(at)),
+        id=derived_id(session.id, *key),
         kind=now.kind,
         agent=AGENT,
         session_id=session.id,
@@ -135,26 +152,8 @@ def pause(session: Session, line: Line, result: Result, error: str, tasks: list[
         fingerprint=now.mark,
         permission_mode=session.permission_mode,
         link=LINK,
-        answerable=True,
+        answerable=answerable,
         stopped=stopped,
-    )
-
-
-def trouble(session: Session, error: str, key: str, at: float) -> Prompt:
-    """The service does not answer, and Claude tries again."""
-    now = pauses.retrying(error)
-    return Prompt(
-        id=derived_id(session.id, "trouble", key),
-        kind=now.kind,
-        agent=AGENT,
-        session_id=session.id,
-        cwd=session.cwd,
-        title=now.title,
-        opened_at=at,
-        body=now.body,
-        fingerprint=now.mark,
-        permission_mode=session.permission_mode,
-        link=LINK,
     )
 
 

@@ -9,11 +9,12 @@ from collections.abc import Callable
 
 from yourcall.agents.codex import wire
 from yourcall.agents.codex.wire import Thread
+from yourcall.agents.jsonrpc import Message
 from yourcall.agents.session_spec import Output, RequestDone
 
 NOTHING = Output()
 
-Reply = Callable[[wire.Message, float], Output]
+Reply = Callable[[Message, float], Output]
 
 
 class Calls:
@@ -41,7 +42,7 @@ class Calls:
     def wish_turn(self, thread: Thread, text: str) -> tuple[str, bytes]:
         return self.wish("turn/start", _turn(thread, text, ""))
 
-    def replied(self, message: wire.Message, at: float) -> Output:
+    def replied(self, message: Message, at: float) -> Output:
         then = self._replies.pop(message.id, None) if isinstance(message.id, int) else None
         return then(message, at) if then else NOTHING
 
@@ -55,5 +56,5 @@ def _turn(thread: Thread, text: str, mode: str) -> dict[str, object]:
     return params
 
 
-def _granted(message: wire.Message, at: float) -> Output:
-    return Output(done=RequestDone(str(message.id), message.error.message if message.error else ""))
+def _granted(message: Message, at: float) -> Output:
+    return Output(done=RequestDone(str(message.id), (message.error.message or "") if message.error else ""))

@@ -20,7 +20,8 @@ from yourcall.agents.codex.live.calls import NOTHING, Calls, Reply
 from yourcall.agents.codex.live.proof import EarlierPrompts, Requests
 from yourcall.agents.codex.live.threads import SAFE_ID, STATES, Known
 from yourcall.agents.codex.reply import plan
-from yourcall.agents.codex.wire import Id, Item, Note, Thread, Turn, Whose
+from yourcall.agents.codex.wire import Item, Note, Thread, Turn, Whose
+from yourcall.agents.jsonrpc import Id, Message
 from yourcall.agents.kit.prompts import NEXT
 from yourcall.agents.kit.wire import decoded
 from yourcall.agents.session_spec import Child, Output, Speaking
@@ -105,7 +106,7 @@ class ServerConnection:
         if not text:
             return Refused("Write what Codex shall do.")
 
-        def begun(message: wire.Message, at: float) -> Output:
+        def begun(message: Message, at: float) -> Output:
             known.instructing = False
             if message.error is not None:
                 return Output((DialogStillOpen(at, prompt.id), HolderConnected(at, prompt.id)))
@@ -175,7 +176,7 @@ class ServerConnection:
             data.decode()  # a Raw is not looked into when it is decoded: what is no text is noticed here
         except UnicodeDecodeError:
             return NOTHING
-        message = decoded(wire.Message, data)
+        message = decoded(Message, data)
         if message is None:
             return NOTHING
         if message.method and message.id is not None:
@@ -184,14 +185,14 @@ class ServerConnection:
             return self._noted(message, at)
         return self._calls.replied(message, at)
 
-    def _initialized(self, message: wire.Message, at: float) -> Output:
+    def _initialized(self, message: Message, at: float) -> Output:
         self.ready = True
         first = [wire.notification("initialized")]
         if not self._alone:
             first.append(self.call("thread/loaded/list", {}, self._loaded))
         return Output(lines=tuple(first))
 
-    def _loaded(self, message: wire.Message, at: float) -> Output:
+    def _loaded(self, message: Message, at: float) -> Output:
         listed = decoded(wire.Loaded, message.result)
         if listed is None:
             return NOTHING
@@ -202,7 +203,7 @@ class ServerConnection:
             lines.append(self.call("thread/items/read", params, self._on_record(prompt_id)))
         return Output(lines=tuple(lines))
 
-    def _read(self, message: wire.Message, at: float) -> Output:
+    def _read(self, message: Message, at: float) -> Output:
         told = decoded(wire.Resumed, message.result)
         return self._met(told.thread, at) if told else NOTHING
 
@@ -219,7 +220,7 @@ class ServerConnection:
         return self._status(known, thread.status, at)
 
     def _on_record(self, prompt_id: str) -> Reply:
-        def found(message: wire.Message, at: float) -> Output:
+        def found(message: Message, at: float) -> Output:
             told = decoded(wire.Items, message.result)
             return Output(self.before.found(prompt_id, [placed.item for placed in told.data] if told else [], at))
 
@@ -246,7 +247,7 @@ class ServerConnection:
         return threads.seen(known.thread, link, self._child, at, state)
 
     def _resumed(self, thread_id: str) -> Reply:
-        def resumed(message: wire.Message, at: float) -> Output:
+        def resumed(message: Message, at: float) -> Output:
             told = decoded(wire.Resumed, message.result)
             known = self._threads.get(thread_id)
             if known is None:
@@ -269,7 +270,7 @@ class ServerConnection:
 
         return resumed
 
-    def _noted(self, message: wire.Message, at: float) -> Output:
+    def _noted(self, message: Message, at: float) -> Output:
         if message.method == "thread/started":
             new = decoded(wire.NewThread, message.params)
             return self._met(new.thread, at) if new else NOTHING
@@ -356,7 +357,7 @@ class ServerConnection:
 
     # --- requests -------------------------------------------------------------------------------------------
 
-    def _requested(self, message: wire.Message, number: Id, at: float) -> Output:
+    def _requested(self, message: Message, number: Id, at: float) -> Output:
         whose = decoded(Whose, message.params)
         known = self._threads.get(whose.threadId) if whose else None
         raised = None

@@ -17,7 +17,8 @@ from msgspec import Struct
 
 from yourcall.agents.codex import requests
 from yourcall.agents.codex.requests import TYPING
-from yourcall.agents.codex.wire import Id, Item
+from yourcall.agents.codex.wire import Item
+from yourcall.agents.jsonrpc import Id
 from yourcall.agents.kit.wire import decoded
 from yourcall.core.step import PAUSES
 from yourcall.model.events import AnyEvent, CallSettled, DialogClosed, PromptWithdrawn, SessionEnded, TraceLost
@@ -155,7 +156,7 @@ def outcome_of(item: Item) -> Outcome | None:
     """How the call was decided, as its end shows it; None where it does not."""
     if item.status == "declined":
         return "denied"
-    if item.type == "mcpToolCall" and item.error is not None and "rejected" in item.error.message:
+    if item.type == "mcpToolCall" and item.error is not None and "rejected" in (item.error.message or ""):
         return "denied"
     if item.status == "completed":
         return "allowed"

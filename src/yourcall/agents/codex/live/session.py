@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from yourcall.agents.codex import wire
 from yourcall.agents.codex.live.calls import NOTHING
 from yourcall.agents.codex.live.connection import ServerConnection
+from yourcall.agents.jsonrpc import Message
 from yourcall.agents.kit.wire import decoded
 from yourcall.agents.session_spec import Child, Headless, Output, Speaking, StartOptions
 from yourcall.model.prompts import Answer, Prompt, Refused
@@ -72,7 +73,7 @@ class CodexSession:
         params |= {"threadId": wish.resume, "excludeTurns": True}
         return self._server.call("thread/resume", params, self._started)
 
-    def _started(self, message: wire.Message, at: float) -> Output:
+    def _started(self, message: Message, at: float) -> Output:
         told = decoded(wire.Resumed, message.result)
         if told is None:
             return _failed(message)
@@ -111,7 +112,7 @@ class CodexSession:
         return number, message + b"\n"
 
 
-def _failed(message: wire.Message) -> Output:
+def _failed(message: Message) -> Output:
     return Output(gives_up=(message.error.message if message.error else "") or "Codex gave no reason")
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from yourcall.agents.kit.own_record import written
 from yourcall.agents.kit.prompts import NEXT
 from yourcall.agents.kit.wire import decoded
 from yourcall.agents.opencode import pauses, transcript
@@ -188,7 +189,7 @@ class PluginConversation:
     def _history(self, known: _Known, told: History) -> Output:
         found, known.recorded = transcript.past(told.messages)
         waiting, known.buffered = known.buffered, []
-        lines = [transcript.written(entry) for entry in found]
+        lines = [written(entry) for entry in found]
         for part in waiting:
             lines += self._new(known, part, 0.0)
         return Output(record=tuple(lines), record_of=told.session, record_anew=True)
@@ -207,7 +208,7 @@ class PluginConversation:
         known.recorded |= new
         if not new:
             return []
-        return [transcript.written(entry) for entry in transcript.entries(told.role, told.part, at)]
+        return [written(entry) for entry in transcript.entries(told.role, told.part, at)]
 
     # --- sessions -----------------------------------------------------------------------------------------------
 

@@ -16,11 +16,13 @@ import msgspec
 from msgspec import Struct
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from yourcall.agents import jsonrpc
+from yourcall.agents.jsonrpc import INVALID_REQUEST, METHOD_NOT_FOUND
 from yourcall.model.prompts import Refused
 from yourcall.server import scopes
 from yourcall.server.auth import CALLER
 from yourcall.server.contracts.rpc.connection import Connection, Tools
-from yourcall.server.contracts.rpc.method import REFUSED, Method, Wrong
+from yourcall.server.contracts.rpc.method import BAD_PARAMS, REFUSED, Method, Wrong
 from yourcall.server.contracts.rpc.methods import METHODS
 from yourcall.server.devices import Devices
 from yourcall.server.docs.openrpc import openrpc
@@ -29,7 +31,7 @@ from yourcall.server.peers import author_of
 
 log = logging.getLogger(__name__)
 
-PARSE, INVALID, UNKNOWN, BAD_PARAMS, OUR_FAULT = -32700, -32600, -32601, -32602, -32603
+PARSE, OUR_FAULT = -32700, -32603
 BUSY = -32005
 # One starts a session, which takes a minute at worst; more than this at once is not a person.
 MOST_AT_ONCE = 32
@@ -157,7 +159,7 @@ async def _take(line: Connection, data: str | bytes) -> None:
         return
     batch = cast("list[Any]", told)
     if not 0 < len(batch) <= MOST_IN_BATCH:
-        line.send(_error(None, INVALID, f"A batch holds 1 to {MOST_IN_BATCH} requests."))
+        line.send(_error(None, INVALID_REQUEST, f"A batch holds 1 to {MOST_IN_BATCH} requests."))
         return
     replies = [reply for each in batch if (reply := await _one(line, each)) is not None]
     if replies:
@@ -171,13 +173,15 @@ async def _one(line: Connection, told: Any) -> _Reply | None:
     name: Any = request.get("method")
     whole = _whole(id)
     if request.get("jsonrpc") != "2.0" or not isinstance(name, str) or not whole:
-        return _error(id if whole else None, INVALID, 'A request is {"jsonrpc": "2.0", "method": …, "id": …}.')
+        return _error(
+            id if whole else None, INVALID_REQUEST, 'A request is {"jsonrpc": "2.0", "method": …, "id": …}.'
+        )
     done = await _run(line, name, request.get("params"))
     if "id" not in request:
         return None
     if isinstance(done, Wrong):
         return _error(id, done.code, done.message, done.result)
-    return {"jsonrpc": "2.0", "id": id, "result": done}
+    return jsonrpc.stamped(jsonrpc.reply(id, done))
 
 
 def _whole(id: Any) -> bool:
@@ -189,7 +193,7 @@ async def _run(line: Connection, name: str, given: Any) -> object | Wrong:
         return openrpc()
     method = _methods.get(name)
     if method is None:
-        return Wrong(UNKNOWN, f"There is no method {name[:80]!r}. What there is: rpc.discover")
+        return Wrong(METHOD_NOT_FOUND, f"There is no method {name[:80]!r}. What there is: rpc.discover")
     if not line.caller.may(method.scope):
         return Wrong(REFUSED, scopes.refusal(line.caller.by, line.caller.scopes, method.scope), "refused")
     params = _params(method, given)
@@ -233,7 +237,5 @@ def _params(method: Method, given: Any) -> Struct | Wrong:
 
 
 def _error(id: Any, code: int, message: str, result: str = "") -> _Reply:
-    error: dict[str, object] = {"code": code, "message": message}
-    if result:
-        error["data"] = {"result": result}
-    return {"jsonrpc": "2.0", "id": id, "error": error}
+    data = {"result": result} if result else None
+    return jsonrpc.stamped(jsonrpc.refusal(id, message, code, data))
