@@ -61,7 +61,7 @@ bench: .venv/.made ## every speed and size we claim, side by side, in one table
 	$(BIN)/python -m bench
 
 soak: .venv/.made ## the long races and the wide version matrix (half an hour)
-	@tools/need.sh $(TEST_PROGRAMS) caddy sshd certutil
+	@tools/need.sh $(TEST_PROGRAMS) caddy sshd certutil pebble
 	@$(BIN)/python tools/fetch_clis.py claude codex gemini copilot claude-agent-acp codex-acp opencode qwen kilo
 	YOURCALL_SOAK=1 YOURCALL_REQUIRE_REAL=1 $(BIN)/pytest -m soak
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -53,6 +54,17 @@ def test_the_container_definition_is_clean_and_without_root() -> None:
     assert "HEALTHCHECK" in last
     for place in re.findall(r"^COPY (?!--from)(.+) \S+$", text, re.MULTILINE):
         assert all((ROOT / each).exists() for each in place.split()), place
+
+
+def test_the_relay_s_service_is_well_formed_and_without_root(tmp_path: Path) -> None:
+    text = (PACKAGING / "relay" / "yourcall-relay.service").read_text()
+    assert re.search(r"^User=(?!root)", text, re.MULTILINE)
+    assert re.findall(r"^ExecStart=/usr/local/bin/yourcall (.+)$", text, re.MULTILINE) == ["relay"]
+    unit = tmp_path / "yourcall-relay.service"
+    unit.write_text(text.replace("/usr/local/bin/yourcall", sys.executable))
+    if analyze := shutil.which("systemd-analyze"):
+        done = subprocess.run([analyze, "verify", unit], check=False, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_list_of_what_is_in_it_holds_every_package_with_its_hashes() -> None:

@@ -76,6 +76,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "up": ("daemon", "up", "Start yourcall."),
         "down": ("daemon", "down", "Stop it."),
         "status": ("daemon", "status", "Is it running, where, and what waits?"),
+        "relay": ("relay", "command", "On a server of yours: pass phones on to machines, without reading along."),
         "service": ("service", "command", "Start it with your session: install or remove."),
         "uninstall": ("uninstall", "command", "Undo everything yourcall ever changed."),
     },

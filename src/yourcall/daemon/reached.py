@@ -14,9 +14,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from yourcall.daemon.relayed import Relayed
 from yourcall.reach import certificates, tunnel
 from yourcall.reach.way import Way
 from yourcall.server.listen import Listener, bind_tcp, listener
+from yourcall.system import private_files
 
 log = logging.getLogger(__name__)
 
@@ -27,8 +29,11 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0  # between two starts of a tunnel tha
 
 def open_way(
     home: Path, way: Way, app: Any, port: int
-) -> tuple[list[tuple[Listener, socket.socket]], list[Coroutine[Any, Any, None]]]:
+) -> tuple[list[tuple[Listener, list[socket.socket]]], list[Coroutine[Any, Any, None]]]:
     """What else to serve, and what to do beside it. `port`: where the daemon listens, for a tunnel to lead to."""
+    if way.relay is not None:
+        through = listener(app)
+        return [(through, [])], [Relayed(home, way, way.relay, through).run()]
     work: list[Coroutine[Any, Any, None]] = [_keep_up(home, way.tunnel(port))] if way.keep_up else []
     if not way.tls_port:
         return [], work
@@ -38,7 +43,7 @@ def open_way(
     except OSError as error:  # ssl.SSLError too
         log.warning("phones can't reach port %d: %s", way.tls_port, error)
         return [], work
-    return [(listener(app, context), at)], [*work, _keep_certificate(home, context)]
+    return [(listener(app, context), [at])], [*work, _keep_certificate(home, context)]
 
 
 def _tls_context(home: Path) -> ssl.SSLContext:
@@ -54,7 +59,7 @@ async def _keep_certificate(home: Path, context: ssl.SSLContext) -> None:
     """Renew it before it ends, and take one that somebody else put there. New connections get the new one; open
     ones stay as they are."""
     paths = certificates.files(home)
-    served = _version(paths.certificate)
+    served = private_files.version(paths.certificate)
     renewal = 0.0
     while True:
         now = asyncio.get_running_loop().time()
@@ -63,7 +68,7 @@ async def _keep_certificate(home: Path, context: ssl.SSLContext) -> None:
                 renewal = now + DAY_S
                 if await asyncio.to_thread(certificates.renew, home):
                     log.info("renewed the certificate of this machine")
-            current = _version(paths.certificate)
+            current = private_files.version(paths.certificate)
             if current != served:
                 context.load_cert_chain(paths.certificate, paths.key)
                 served = current
@@ -71,14 +76,6 @@ async def _keep_certificate(home: Path, context: ssl.SSLContext) -> None:
         except Exception as error:  # such as a key that is gone; phones get the old certificate until it ends
             log.warning("the certificate of this machine can't be renewed: %s: %s", type(error).__name__, error)
         await asyncio.sleep(LOOK_S)
-
-
-def _version(certificate: Path) -> tuple[int, int]:
-    try:
-        info = certificate.stat()
-    except OSError:
-        return 0, 0
-    return info.st_mtime_ns, info.st_ino
 
 
 async def _keep_up(home: Path, argv: tuple[str, ...]) -> None:

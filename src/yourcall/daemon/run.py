@@ -214,7 +214,7 @@ async def _serve(
         talk_search=ConversationSearch(home / "search-conversations.db", store, talks),
     )
     remote, local = app(local=False), app(local=True, stop=stop.set)
-    listeners = [(listener(remote), tcp), (listener(local), unix)]
+    listeners = [(listener(remote), [tcp]), (listener(local), [unix])]
     reaching: list[Coroutine[Any, Any, None]] = []
     if way:
         from yourcall.daemon.reached import open_way  # loads what makes certificates; most starts don't need it
@@ -230,7 +230,7 @@ async def _serve(
     hooks = await daemon.hooks.serve(home)
     plugins = await daemon.plugins.serve(home)
     async with asyncio.TaskGroup() as tasks:
-        serving = [tasks.create_task(each.serve([sock])) for each, sock in listeners]
+        serving = [tasks.create_task(each.serve(socks)) for each, socks in listeners]
         await daemon.upkeep.recover()
         daemon.plugins.let_go_of_absent()
         finding = config.discovery

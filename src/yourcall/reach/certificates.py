@@ -66,6 +66,25 @@ def fingerprint(certificate: Path) -> str:
     return ":".join(digest[i : i + 2] for i in range(0, len(digest), 2))
 
 
+def self_signed(name: str, extension: x509.ExtensionType | None = None) -> bytes:
+    """A key and a certificate that nobody vouches for, as PEM: others know it by its digest, or by `extension`."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    names = x509.SubjectAlternativeName([_name(name.replace(" ", "-"))])
+    builder = (
+        _builder(_subject(name), _subject(name), key.public_key(), AUTHORITY_DAYS)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(names, critical=False)
+    )
+    if extension is not None:
+        builder = builder.add_extension(extension, critical=True)
+    return _key_pem(key) + builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+
+
+def leaf(file: Path) -> x509.Certificate:
+    """The first certificate in the file, which may hold others and a key besides."""
+    return _read(file)
+
+
 def _vouches(paths: Files, names: tuple[str, ...]) -> bool:
     """Is there an authority that may vouch for all these names?"""
     try:
@@ -175,8 +194,12 @@ def _read_key(path: Path) -> ec.EllipticCurvePrivateKey:
 
 
 def _write_key(path: Path, key: ec.EllipticCurvePrivateKey) -> None:
+    private_files.write(path, _key_pem(key))
+
+
+def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
     form, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    private_files.write(path, key.private_bytes(serialization.Encoding.PEM, form, plain))
+    return key.private_bytes(serialization.Encoding.PEM, form, plain)
 
 
 def _write_certificate(path: Path, certificate: x509.Certificate) -> None:

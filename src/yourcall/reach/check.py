@@ -26,13 +26,16 @@ class Step(NamedTuple):
     detail: str
 
 
-def check(url: str, authority: Path | None = None, *, push_key: bool = True) -> list[Step]:
+def check(
+    url: str, authority: Path | None = None, *, push_key: bool = True, shown: bytes | None = None
+) -> list[Step]:
     """From the outside in; the last step is the first that failed, or all are fine. `push_key`: has the daemon a
-    key for notifications? That is asked of the daemon itself, for strangers are not told."""
-    return list(_steps(url, authority, push_key))
+    key for notifications? That is asked of the daemon itself, for strangers are not told. `shown`: the certificate
+    that must be shown there (DER), if TLS ends on this machine."""
+    return list(_steps(url, authority, push_key, shown))
 
 
-def _steps(url: str, authority: Path | None, push_key: bool) -> Iterator[Step]:
+def _steps(url: str, authority: Path | None, push_key: bool, shown: bytes | None) -> Iterator[Step]:
     parts = urlsplit(url)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
     try:
@@ -48,16 +51,21 @@ def _steps(url: str, authority: Path | None, push_key: bool) -> Iterator[Step]:
         trust = ssl.create_default_context(cafile=str(authority) if authority else None)
         with (
             socket.create_connection((host, port), PATIENCE_S) as raw,
-            trust.wrap_socket(raw, server_hostname=host),
+            trust.wrap_socket(raw, server_hostname=host) as tls,
         ):
-            pass
+            is_ours = shown is None or tls.getpeercert(binary_form=True) == shown
     except ssl.SSLCertVerificationError as error:
         yield Step("certificate", False, f"No browser accepts it: {error.verify_message}.")
         return
     except OSError as error:
         yield Step("certificate", False, f"Nothing answers at {host}:{port} ({error.strerror or error}).")
         return
-    yield Step("certificate", True, "valid for this name")
+    if not is_ours:
+        yield Step(
+            "certificate", False, "It is not this machine's: somebody on the way ends the TLS and can read."
+        )
+        return
+    yield Step("certificate", True, "valid for this name" if shown is None else "valid, and this machine's own")
     try:
         yield from _through(url, host, port, trust, push_key)
     except (OSError, HTTPException) as error:

@@ -35,6 +35,10 @@ class Wish(NamedTuple):
     site_file: str | None = None
     certificate: str | None = None
     key: str | None = None
+    invitation: str | None = None
+    acme: str | None = None
+    acme_ca: str | None = None
+    email: str | None = None
 
 
 class Plan(NamedTuple):

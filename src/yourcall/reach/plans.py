@@ -9,10 +9,18 @@ import re
 from pathlib import Path
 
 from yourcall.reach import certificates, cloudflared, lan, ssh, tailscale, tunnel
+from yourcall.reach.check import Step
 from yourcall.reach.plan import CannotReach, Plan, Wish, works
+from yourcall.reach.relay import plan as relay
 from yourcall.reach.way import Undo, Way
 
-_PLANS = {"lan": lan.plan, "tailscale": tailscale.plan, "cloudflared": cloudflared.plan, "ssh": ssh.plan}
+_PLANS = {
+    "lan": lan.plan,
+    "tailscale": tailscale.plan,
+    "cloudflared": cloudflared.plan,
+    "ssh": ssh.plan,
+    "relay": relay.plan,
+}
 # Which way takes which option; the others refuse it, so that nothing that was asked for is left undone in silence.
 _TAKEN_BY = {
     "target": ("the server", {"ssh"}),
@@ -20,8 +28,11 @@ _TAKEN_BY = {
     "funnel": ("--funnel", {"tailscale"}),
     "site": ("--site", {"ssh"}),
     "site_file": ("--site-file", {"ssh"}),
-    "certificate": ("--certificate", {"ssh"}),
-    "key": ("--key", {"ssh"}),
+    "certificate": ("--certificate", {"ssh", "relay"}),
+    "key": ("--key", {"ssh", "relay"}),
+    "acme": ("--acme", {"relay"}),
+    "acme_ca": ("--acme-ca", {"relay"}),
+    "email": ("--email", {"relay"}),
     "name": ("--name", {"lan", "cloudflared", "ssh", "proxy"}),
 }
 
@@ -44,7 +55,26 @@ def take_down(home: Path, way: Way) -> list[Undo]:
     start the tunnel again."""
     ended = tunnel.end_left_over(home)
     left = [] if ended else [Undo((), f"end the process that is noted in {home / 'reach.pid'}")]
-    return left + [undo for undo in way.undo if not works(undo.argv)]
+    return left + [undo for undo in way.undo if not _undone(home, way, undo)]
+
+
+def own_steps(home: Path, way: Way) -> list[Step]:
+    """What can be told without asking at its address."""
+    return relay.steps(home, way, way.relay) if way.relay else []
+
+
+def advice(home: Path, way: Way) -> str:
+    """What is left to do for the person, once the way stands."""
+    return relay.advice(home, way) if way.relay else ""
+
+
+def shown_certificate(home: Path, way: Way) -> bytes | None:
+    """What a phone must be shown at its address, in DER, if TLS ends on this machine."""
+    return relay.shown_certificate(home, way.relay) if way.relay else None
+
+
+def _undone(home: Path, way: Way, undo: Undo) -> bool:
+    return works(undo.argv) if undo.argv else relay.leave(home, way)
 
 
 def _proxy(wish: Wish) -> Plan:

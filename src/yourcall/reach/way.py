@@ -13,7 +13,7 @@ import msgspec
 
 from yourcall.system import private_files
 
-Name = Literal["lan", "tailscale", "cloudflared", "ssh", "proxy"]
+Name = Literal["lan", "tailscale", "cloudflared", "ssh", "relay", "proxy"]
 
 DEFAULT_TLS_PORT = 7718  # beside the daemon's usual 7717
 DAEMON_PORT = "{port}"  # stands in `keep_up` for the port that the daemon has once it listens
@@ -30,11 +30,26 @@ class Undo(msgspec.Struct, frozen=True):
         return self.says or " ".join(self.argv)
 
 
+class Relay(msgspec.Struct, frozen=True):
+    """A relay, and how the name gets its certificate. `pin`: the SHA-256 of the relay's own certificate; whoever
+    shows another one is not it. `directory` is that of a certificate authority (ACME); `authority` names a file
+    with whom to trust to be it, if it is a private one. Or `certificate` and `key` are the person's files."""
+
+    host: str
+    port: int
+    pin: bytes
+    directory: str = ""
+    authority: str = ""
+    email: str = ""
+    certificate: str = ""
+    key: str = ""
+
+
 class Way(msgspec.Struct, frozen=True):
     """`url` is what the phone opens, and `names` are what else this machine is called there. `tls_port` is where
     the daemon itself speaks TLS (`lan`). `port` is the daemon's port that others were told, so it must stay that
     one; 0 if nobody was. `keep_up` is the program of a tunnel, which the daemon starts and restarts. `undo` takes
-    the way down; `stays` says what it can't take away."""
+    the way down; `stays` says what it can't take away. `relay`: where the daemon dials out to."""
 
     way: Name
     url: str
@@ -44,6 +59,7 @@ class Way(msgspec.Struct, frozen=True):
     names: tuple[str, ...] = ()
     port: int = 0
     stays: str = ""
+    relay: Relay | None = None
 
     @property
     def listen_on(self) -> str:

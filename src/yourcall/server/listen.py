@@ -70,6 +70,11 @@ class Listener(uvicorn.Server):
         for task in state.tasks:
             task.cancel()
 
+    def connection(self) -> asyncio.Protocol:
+        """For a connection that comes another way than by a socket of its own, once it listens."""
+        kind: Any = self.config.http_protocol_class
+        return kind(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
+
     def leave(self) -> None:
         self.should_exit = True
         self._leaving.set()

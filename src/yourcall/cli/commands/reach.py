@@ -27,6 +27,7 @@ WAYS: dict[str, str] = {
     "tailscale": "phones in your tailnet; from anywhere with --funnel",
     "cloudflared": "from anywhere, by a named tunnel of Cloudflare's",
     "ssh": "from anywhere, by a web server of yours (Caddy or nginx)",
+    "relay": "from anywhere, by a relay of yours, which can't read along",
     "proxy": "your own reverse proxy: checked, nothing is changed",
 }
 
@@ -43,6 +44,7 @@ Examples:
   yourcall reach lan                     at home, without anybody else
   yourcall reach tailscale --yes
   yourcall reach ssh me@server.example.net --name c.example.net --site caddy
+  yourcall reach relay                   asks for the invitation: yourcall relay invite NAME
   yourcall reach proxy --name desk.example.net
   yourcall reach --status --json
   yourcall reach --undo
@@ -59,8 +61,17 @@ Examples:
     "--site", type=click.Choice(["caddy", "nginx"]), help="ssh: add a site to this web server on the server."
 )
 @click.option("--site-file", metavar="PATH", help="ssh: the file on the server that gets the site.")
-@click.option("--certificate", metavar="PATH", help="ssh: the site's certificate; Caddy gets one by itself.")
-@click.option("--key", metavar="PATH", help="ssh: the certificate's key, on the server.")
+@click.option(
+    "--certificate",
+    metavar="PATH",
+    help="ssh: the site's certificate, on the server; Caddy gets one by itself. relay: one of yours, here.",
+)
+@click.option("--key", metavar="PATH", help="ssh, relay: the certificate's key.")
+@click.option(
+    "--acme", metavar="URL", help="relay: the certificate authority's directory; Let's Encrypt if not said."
+)
+@click.option("--acme-ca", metavar="PATH", help="relay: whom to trust to be a private certificate authority.")
+@click.option("--email", help="relay: where the certificate authority can write to you.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 @click.option(
     "--status", is_flag=True, help="Check the way that is set up. Exits with 1 if phones don't get through."
@@ -82,6 +93,9 @@ def command(
     site_file: str | None,
     certificate: str | None,
     key: str | None,
+    acme: str | None,
+    acme_ca: str | None,
+    email: str | None,
     yes: bool,
     status: bool,
     undo: bool,
@@ -100,8 +114,21 @@ def command(
     else:
         may(place.home, "reach")
         daemon_port = _daemon_port(place)
-        wish = Wish(place.home, daemon_port, target, name, port, funnel, site, site_file, certificate, key)
+        wish = Wish(
+            place.home, daemon_port, target, name, port, funnel, site, site_file, certificate, key,
+            _invitation(place, as_json) if chosen == "relay" and target is None else None, acme, acme_ca, email,
+        )  # fmt: skip
         _set_up(place, ctx, chosen, wish, yes=yes, as_json=as_json)
+
+
+def _invitation(place: Instance, as_json: bool) -> str:
+    """What the relay printed; nothing if this machine has redeemed one already and no other is given."""
+    current = way.read(place.home)
+    if current is not None and current.way == "relay":
+        return ""
+    if not sys.stdin.isatty():
+        return sys.stdin.readline().strip()
+    return click.prompt("Invitation", err=as_json).strip()
 
 
 def _daemon_port(place: Instance) -> int:
@@ -148,6 +175,8 @@ def _set_up(place: Instance, ctx: click.Context, chosen: str, wish: Wish, *, yes
     _tell(place, plan.way, steps, as_json=as_json)
     if as_json:
         return
+    if advice := plans.advice(place.home, plan.way):
+        click.echo(f"\n{safe(advice, lines=True)}")
     if plan.way.tls_port:
         click.echo(f"\nOn the phone, trust the certificate once: {place.command('reach lan --trust')}")
     if plan.way.tls_port or not sys.stdout.isatty():
@@ -179,11 +208,15 @@ def _steps(place: Instance, current: way.Way) -> list[Step]:
     if current.port not in (0, port):
         detail = f"The way leads to port {current.port}, which another program has; yourcall is on {port}."
         return [Step("yourcall", False, f"{detail} End that program, or: {place.command('reach --undo')}")]
+    steps = plans.own_steps(place.home, current)
+    if not all(step.ok for step in steps):
+        return steps
     try:
         push_key = bool(get(place.home, "/api/push").get("key"))
     except Problem:
         push_key = False
-    return check(current.url, plans.authority(place.home, current), push_key=push_key)
+    authority, shown = plans.authority(place.home, current), plans.shown_certificate(place.home, current)
+    return steps + check(current.url, authority, push_key=push_key, shown=shown)
 
 
 def _status(place: Instance, *, as_json: bool, needed: bool) -> None:

@@ -29,6 +29,7 @@ from yourcall.hook.launcher import launcher_path
 from yourcall.links.private_tmux import server
 from yourcall.model.prompts import Refused
 from yourcall.reach import plans, way
+from yourcall.reach.relay import book as relay
 from yourcall.system.settings_file import read
 from yourcall.system.sockets import short_folder
 
@@ -73,6 +74,7 @@ OURS = (
     "workspaces.json",
     "reach.json",
     "reach.pid",
+    "relay",
     "tls",
     "cloudflared.yml",
     "open.html",
@@ -116,6 +118,8 @@ def command(place: Instance, ctx: click.Context, yes: bool, keep_home: bool) -> 
     if not running and (holder := _holder(home)):
         raise Problem(f"yourcall runs (process {holder}), but nothing reaches it. End it first: kill {holder}")
     files, foreign = ([], []) if keep_home else contents(home)
+    if relay.state(home) is not None:
+        raise Problem("A relay runs from this home, for other machines. End it first.")
     reached = way.read(home)
     plan = [f"take our hooks out of {path}" for _, _, path in settings]
     plan += [f"take our block out of {path}" for path in blocks]
