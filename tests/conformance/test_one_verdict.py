@@ -109,7 +109,8 @@ def test_a_yes_needs_the_whole_below_the_verdict() -> None:
         told = notice("n", [case.prompt], url="https://desk.example.net", body=case.body)
         text = "\n".join([told.title, told.text, *(button.label for button in told.buttons)])
         offers = {button.option for button in fair(told, text).buttons}
-        assert "allow" not in offers or case.prompt.body in told.text
+        blank = not case.prompt.body.strip()  # a command of blanks: there is nothing to be seen of it
+        assert "allow" not in offers or blank or case.prompt.body in told.text
 
 
 def test_the_two_contracts_say_it() -> None:

@@ -13,6 +13,7 @@ from yourcall.rules.effects.commands import parts_of
 from yourcall.rules.effects.known_files import reserved_path
 from yourcall.rules.effects.parts import Effect, Effects, Part
 from yourcall.rules.effects.table import HOW, READERS, TARGETED, WRITERS
+from yourcall.rules.effects.table import words as programs
 from yourcall.rules.shell.items import Unread
 
 
@@ -187,10 +188,14 @@ _FAR = re.compile(
 
 
 # Some hand words on in a text for a shell: npm, up to 8.12, and pnpm put them in double quotes there; what `make`
-# is to make, and what `just` is told, may stand in their recipes as it is.
+# is to make, what `just` is told, and what `ssh` runs elsewhere, stands in that text as it is.
 _EXPANDED = re.compile(r"`|\$[({]|\n")
 _PASTED = re.compile(r"[^\w./:%+,@=-]")
-_PASTERS = frozenset({"make", "gmake", "just"})
+_PASTERS = programs(
+    "make gmake just task go-task ssh slogin autossh mosh adb watch watchexec entr reflex nodemon concurrently "
+    "onchange parallel su script screen tmux expect vagrant heroku fly flyctl gcloud wsl fab invoke inv rake doit "
+    "hatch poe pdm mise bun lerna nx turbo run-s run-p npm-run-all"
+)
 
 
 def contains(pattern: str, part: Part) -> bool:

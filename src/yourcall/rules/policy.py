@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,7 +20,7 @@ from yourcall.rules.effects.table import SHELLS
 from yourcall.rules.match import words
 from yourcall.rules.rule import Do, RequestContext, Rule, active, covers, lies_in, razes, specific, touches
 from yourcall.rules.shell.items import Unread
-from yourcall.rules.shell.tokens import LONGEST
+from yourcall.rules.spelled import may_be_about, may_touch
 
 
 class PartRuling(Struct, frozen=True):
@@ -66,6 +65,8 @@ def decide(
     near = rules if hidden else indexed(rules).near(asked, whole, scene)
     here = [rule for rule in near if active(rule, scene)]
     ruling = _judged(here, asked, scene, whole)
+    if ruling.do == "ask" and not ruling.insists:
+        ruling = _insisted(ruling, rules, asked, scene)
     if guard.paused and ruling.do in ("allow", "deny"):
         why = "Rules are paused: everything waits for a person."
         return Ruling("ask", why, parts=ruling.parts, insists=ruling.do == "deny")
@@ -80,6 +81,7 @@ class Indexed:
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.of = rules
+        self.restricting = [rule for rule in rules if rule.do != "allow"]
         self._rest: list[Rule] = []
         self._mcp: list[Rule] = []
         self._hosts: list[Rule] = []
@@ -123,6 +125,22 @@ def indexed(rules: Sequence[Rule]) -> Indexed:
     return _last
 
 
+def _insisted(ruling: Ruling, rules: Sequence[Rule], asked: Action, scene: RequestContext) -> Ruling:
+    """The same, insisting where a rule may be about what nobody knows of it."""
+    obscure = [each.part for each in ruling.parts if each.do != "allow" and _obscure(each.part)]
+    here = (rule for rule in indexed(rules).restricting if active(rule, scene)) if obscure else ()
+    may = may_be_about(here, asked, obscure, scene)
+    return ruling if may is None else replace(ruling, why=ruling.why + _unsure(may), insists=True)
+
+
+def _unsure(rule: Rule) -> str:
+    return f" What it runs is not known for sure, and rule {rule.name} may be about it."
+
+
+def _obscure(part: Part) -> bool:
+    return part.kind == "command" and "unknown" in part.effects
+
+
 def _shown(found: list[Part]) -> list[Part]:
     """Where nothing does anything (`echo`), it is reading at most: a rule must still say yes."""
     if any(part.effects for part in found):
@@ -164,11 +182,11 @@ def _judged(rules: list[Rule], asked: Action, scene: RequestContext, found: list
         if near is not None and near.do == "allow":
             why += f" Rule {near.rule} holds only in the folder the session was started in."
         closed = [each.part for each in judged if each.do != "allow" and _closed(each.part)]
-        may = next((r for r in rules for part in closed if _may_touch(r, asked, part.text, scene)), None)
+        may = next((r for r in rules for part in closed if may_touch(r, asked, part.text, scene)), None)
         if may is None and any(each.do != "allow" and _untold(each.part) for each in judged):
-            may = next((r for r in rules if r.command and _may_touch(r, asked, asked.command, scene)), None)
+            may = next((r for r in rules if r.command and may_touch(r, asked, asked.command, scene)), None)
         if may is not None:
-            why += f" What it runs is not known for sure, and rule {may.name} may be about it."
+            why += _unsure(may)
         return Ruling("ask", why, parts=judged, insists=may is not None)
     return Ruling("allow", f"Allowed by rule {', '.join(names)}.", names, parts=judged)
 
@@ -198,7 +216,7 @@ def _unread(rules: list[Rule], asked: Action, scene: RequestContext, found: Unre
     hold = next((r for r in said if r.do == "hold"), None)
     if hold is not None:
         return Ruling("hold", f"{why} Rule {hold.name} asks twice.", (hold.name,), unread=found.why, insists=True)
-    may = next((r for r in (*said, *rules) if r in denies or _may_touch(r, asked, asked.command, scene)), None)
+    may = next((r for r in (*said, *rules) if r in denies or may_touch(r, asked, asked.command, scene)), None)
     if may is not None:
         return Ruling("ask", f"{why} Rule {may.name} may be about it.", unread=found.why, insists=True)
     return Ruling("ask", why, unread=found.why)
@@ -217,26 +235,6 @@ _INLINE = SHELLS | {"eval"}
 def _untold(part: Part) -> bool:
     """`$x push`: what runs, or with which words, only running it tells."""
     return part.kind == "command" and None in part.argv and "unknown" in part.effects
-
-
-def _may_touch(rule: Rule, asked: Action, text: str, scene: RequestContext) -> bool:
-    """Could this deny, ask or hold concern a text that cannot be taken apart? Nobody can tell what it does, where
-    and with whom; but a command that a rule names is at least spelled out in it. What is longer than any command
-    that is read is not searched either: then it could."""
-    if rule.do == "allow" or rule.text or rule.mcp:
-        return False
-    blank = Part("command", text, effects=frozenset(rule.effect))
-    if not touches(replace(rule, command=(), path=(), host=()), blank, asked, scene):
-        return False
-    if not rule.command or len(text) > LONGEST or "$'" in text:
-        return True
-    spelled = _without_quotes(text)
-    return any(all(word == "*" or word in spelled for word in words(pattern)) for pattern in rule.command)
-
-
-@lru_cache(maxsize=4)  # every rule asks about the same text
-def _without_quotes(text: str) -> str:
-    return re.sub(r"[\\'\"\n]", "", text)
 
 
 def _short(text: str) -> str:

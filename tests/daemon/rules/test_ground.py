@@ -190,8 +190,13 @@ def test_what_depends_on_who_asks_is_not_followed(home: Path) -> None:
 
 
 def test_where_nothing_is_written(home: Path) -> None:
-    for name in ("null", "stdout", "stderr", "tty"):
+    for name in ("null", "stdout", "stderr"):
         assert effects(home, f"echo x > /dev/{name}") == ""
+
+
+def test_a_terminal_is_written_to(home: Path) -> None:
+    """What it is told (`\\e]52;…`) lies on the clipboard then, or is typed by it."""
+    assert effects(home, "echo x > /dev/tty") == "write_outside"
 
 
 def test_a_star_is_never_the_folder_above(home: Path) -> None:

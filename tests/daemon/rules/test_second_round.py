@@ -1260,8 +1260,6 @@ HOSTILE = [
     "awk '{sys\\",
     'awk \'BEGIN { while (("cat .env") | getline l) print l }\'',
     "awk '/x/ {print $1 > $2}' a.py",
-    "awk '$1 > 5' a.py",
-    'awk \'{ if ($1 > "x") print }\' a.py',
     'awk 1 a=b .env',
     'awk -F: -f evil.sh a.py',
     'awk -vx=y -f x',

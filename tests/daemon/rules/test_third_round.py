@@ -43,7 +43,7 @@ class _Empty:
 class Project:
     """A repository with a `.env` that git ignores, and a key in the home around it."""
 
-    def __init__(self, at: Path) -> None:
+    def __init__(self, at: Path, rules: str = START) -> None:
         self.home, self.shop = at / "home", at / "home" / "shop"
         for folder in ("src/deep", "lib", "out", "t", "d1/dev", "git", "u/.env"):
             (self.shop / folder).mkdir(parents=True)
@@ -57,7 +57,7 @@ class Project:
         (self.shop / ".gitignore").write_text(".env\n!.env.example\n")
         book = at / "rules"
         book.mkdir()
-        (book / "rules.toml").write_text(START)
+        (book / "rules.toml").write_text(rules)
         self._book = Rulebook(book, _Empty(), {"claude": CLAUDE}.get, lambda: 0, lambda _: str(self.shop))
 
     def trapped(self) -> Project:

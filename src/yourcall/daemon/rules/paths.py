@@ -15,10 +15,11 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from yourcall.daemon.rules.patterns import Looks, matching, name_pattern
-from yourcall.daemon.rules.searched_files import MOST_SEARCHED, secrets_below, text_of
+from yourcall.daemon.rules.searched_files import MOST_SEARCHED, repository_of, secrets_below, text_of
 from yourcall.model.prompts import Prompt
 from yourcall.rules.effects.known_files import LONGEST, reserved_path, secrets_in
 from yourcall.rules.effects.parts import NOWHERE, Facts, Part, Ref, inside
+from yourcall.rules.effects.searches import FROM_TOP
 from yourcall.rules.rule import RequestContext, exactly, is_project
 
 # To follow one takes 20 µs, and an agent waits: a command that names more is for a person to read.
@@ -71,7 +72,9 @@ def _around(folder: str, home: str) -> bool:
 
 def facts_of(parts: Iterable[Part], cwd: str, root: str, home: str) -> Facts:
     """Every path that is named, followed to its end."""
+    parts = tuple(parts)
     refs = {ref for part in parts for ref in part.refs if ref.path is not None}
+    made = [ref.path or "" for part in parts if part.argv[:1] == ("mkdir",) for ref in part.refs]
     resolved: dict[Ref, tuple[str, ...]] = {}
     named: dict[Ref, tuple[str, ...]] = {}
     starts = _starts(cwd)
@@ -80,12 +83,20 @@ def facts_of(parts: Iterable[Part], cwd: str, root: str, home: str) -> Facts:
         refs, key=lambda ref: (ref.path or "", ref.use, ref.glob)
     ):  # always the same ones, if not all
         found = _followed(ref, cwd, home, looks) if left > 0 else ()
+        if ref.use == "enter" and not any(map(os.path.isdir, found)) and not _made(ref.path or "", made):
+            found = ()  # what is no folder here, a shell may look for elsewhere (CDPATH, cdable_vars)
         left -= len(found)
         if found:
             resolved[ref] = found
         named[ref] = tuple(_called(ref, each, home) for each in starts)
     away = not (cwd.startswith("/") and starts and inside(starts[0], root))
     return Facts(root, home, resolved, named, away)
+
+
+def _made(folder: str, made: list[str]) -> bool:
+    """Does the same command make this folder?"""
+    plain = os.path.normpath(folder)
+    return any(f"{os.path.normpath(path)}/".startswith(f"{plain}/") for path in made if path)
 
 
 def _starts(cwd: str) -> tuple[str, ...]:
@@ -116,7 +127,7 @@ def _followed(ref: Ref, cwd: str, home: str, looks: Looks) -> tuple[str, ...]:
         return ()
     plain = os.path.normpath(whole)
     if plain in NOWHERE or plain == "/dev/stdin":
-        return (plain,)  # where our own output goes is not where a command's does
+        return (plain,) if ref.use != "listed" else ()  # where our own output goes is not where a command's does
     if _OURS.match(os.path.normpath(whole)):
         return ()
     try:
@@ -127,6 +138,10 @@ def _followed(ref: Ref, cwd: str, home: str, looks: Looks) -> tuple[str, ...]:
             ends.append(os.path.realpath(os.path.normpath(whole)))
         if ref.use == "repo" and any(_odd_repository(end) for end in ends):
             return ()
+        if ref.use == "listed":
+            listed = files_summed(ends[0])
+            folder = os.path.join(cwd, *ref.names)
+            return () if listed is None else (*ends, *(os.path.realpath(os.path.join(folder, f)) for f in listed))
         if ref.use == "tools" and any(_chooses(end, ref.names, home) for end in ends):
             return ()
         if ref.glob and ref.use in ("search", "found"):
@@ -136,10 +151,11 @@ def _followed(ref: Ref, cwd: str, home: str, looks: Looks) -> tuple[str, ...]:
             # A shell that leaves out what finds nothing has the folder itself searched.
             ends = [os.path.realpath(each) for each in found] or [os.path.realpath(cwd)]
         if ref.use == "search":
+            ends = [repository_of(each) for each in ends] if FROM_TOP in ref.names else ends
             secrets = secrets_below(ends, ref.names, looks)
             return () if secrets is None else (*ends, *secrets)
         if ref.use in ("found", "split"):
-            below = [_files_below(end, ref.names, ref.use == "split", looks) for end in ends]
+            below = [_files_below(end, ref, looks) for end in ends]
             known = [each for each in below if each is not None] if len(ends) == 1 or ref.glob else []
             return (*ends, *(path for each in known for path in each)) if len(known) == len(ends) else ()
         if ref.glob:
@@ -177,16 +193,19 @@ def _holds(folder: str, such: Callable[[os.DirEntry[str]], bool], looks: Looks) 
     return False
 
 
-def _files_below(folder: str, names: tuple[str, ...], plain: bool, looks: Looks) -> tuple[str, ...] | None:
+def _files_below(folder: str, ref: Ref, looks: Looks) -> tuple[str, ...] | None:
     """Of the files below that are called so: where the links among them lead, and those that hold secrets. None if
-    there are too many, or one would be cut into several words on its way (`plain`)."""
-    called = [name_pattern(each) for each in names]
+    there are too many, or one would be cut into several words on its way (`split`)."""
+    called = [name_pattern(each) for each in ref.names]
+    plain = ref.use == "split"
+    itself = {".", os.path.basename(folder), os.path.basename((ref.path or "").rstrip("/"))}
     found: list[str] = []
-    todo = [folder]
+    # With each folder, whether everything in it counts, as it is handed on itself.
+    todo = [(folder, ref.deep and all(any(map(each.fullmatch, itself)) for each in called))]
     if plain and _CUT.search(folder):
         return None
     while todo:
-        here = todo.pop()
+        here, whole = todo.pop()
         try:
             entries = os.scandir(here)
         except (FileNotFoundError, NotADirectoryError):
@@ -197,17 +216,40 @@ def _files_below(folder: str, names: tuple[str, ...], plain: bool, looks: Looks)
                 looks.left -= 1
                 if looks.left < 0 or (plain and _CUT.search(entry.name)):
                     return None
+                matches = all(pattern.fullmatch(entry.name) for pattern in called)
                 if entry.is_dir(follow_symlinks=False):
-                    todo.append(entry.path)
-                if any(not pattern.fullmatch(entry.name) for pattern in called):
+                    todo.append((entry.path, whole or (ref.deep and matches)))
+                if not (whole or matches):
                     continue
-                if entry.is_symlink():
-                    found.append(os.path.realpath(entry.path))
+                if entry.is_symlink():  # one that is not handed on itself is not followed
+                    found += [os.path.realpath(entry.path)] if matches else []
                 elif secret(entry.name):
                     found.append(entry.path)
                 if len(found) > MOST_PATHS:
                     return None
     return tuple(found)
+
+
+# `abc…  file`, `abc… *file`, `abc… file`; `SHA256 (file) = abc…`.
+_SUM = re.compile(
+    r"(?:[0-9a-fA-F]{32,128}|[0-9]+ [0-9]+)[ \t](?P<a>[^\\]+)|[A-Z][A-Za-z0-9/-]* \((?P<b>[^\\]+)\) = [^\\]+"
+)
+
+
+def files_summed(path: str) -> tuple[str, ...] | None:
+    """The files that a list of check sums names; None if that is not sure."""
+    text = text_of(path, MOST_READ // 10)
+    found: set[str] = set()
+    for line in (text or "").split("\n"):
+        if not line.strip() or line.startswith("#"):
+            continue
+        said = _SUM.fullmatch(line)
+        if said is None or len(found) > MOST_PATHS:
+            return None
+        name = said["a"] or said["b"]
+        # With one blank the name begins there, with two behind them: both may be meant.
+        found |= {name, name[1:] if name[:1] in (" ", "*") else name, name.rstrip("\r")}
+    return None if text is None else tuple(sorted(found))
 
 
 def _chooses(folder: str, names: tuple[str, ...], home: str) -> bool:

@@ -19,7 +19,14 @@ from msgspec.structs import replace
 
 from yourcall.daemon.rules.patterns import Looks, name_pattern
 from yourcall.rules.effects.known_files import secrets_in
-from yourcall.rules.effects.searches import HIDDEN_OUT, IGNORED_OUT, SEARCH_MARKS, SKIPPED_FILE, SKIPPED_FOLDER
+from yourcall.rules.effects.searches import (
+    HIDDEN_OUT,
+    IGNORED_OUT,
+    KNOWN_OUT,
+    SEARCH_MARKS,
+    SKIPPED_FILE,
+    SKIPPED_FOLDER,
+)
 
 # Letters of an ignore file; longer ones are nobody's.
 MOST_LINES = 20_000
@@ -28,6 +35,8 @@ MOST_LINES = 20_000
 MOST_SEARCHED = 6_000
 # Folders whose entries are kept in mind.
 MOST_KEPT = 20_000
+# Of git's index, which is looked at only where a file of secrets would be staged.
+MOST_INDEX = 30_000_000
 # A folder that changed a moment ago may change again within the same tick of the clock.
 SETTLED_NS = 2_000_000_000
 
@@ -81,15 +90,16 @@ def secrets_below(folders: list[str], names: tuple[str, ...], looks: Looks) -> t
     """The first file of secrets that a search limited to these names opens; None if there is too much to see."""
     wanted = [name_pattern(each) for each in names if not each.startswith(SEARCH_MARKS)]
     no_folder, no_file = _left_out(names, SKIPPED_FOLDER), _left_out(names, SKIPPED_FILE)
-    no_hidden, no_ignored = HIDDEN_OUT in names, IGNORED_OUT in names
-    todo = [(folder, _around(folder) if no_ignored else _Ignored(), False) for folder in folders]
+    staged = KNOWN_OUT in names
+    no_hidden, no_ignored = HIDDEN_OUT in names, staged or IGNORED_OUT in names
+    todo = [(folder, _around(folder, staged) if no_ignored else _Ignored(), False) for folder in folders]
     while todo:
         here, rules, back = todo.pop()
         listing = _listed(here, looks, looks.searched if no_ignored else looks)
         if listing is None:
             return None
         if no_ignored:
-            rules = _within(rules, here, listing.marks, here)
+            rules = _within(rules, here, listing.marks, here, staged)
         for name in listing.secrets:
             if not (back or (no_ignored and rules.brings_back(name))) and (
                 (no_hidden and name[0] == ".") or (no_ignored and rules.leaves_out(here, name, False))
@@ -98,6 +108,8 @@ def secrets_below(folders: list[str], names: tuple[str, ...], looks: Looks) -> t
             if (not wanted or any(each.fullmatch(name) for each in wanted)) and not any(
                 each.fullmatch(name) for each in no_file
             ):
+                if staged and git_has(here, name):
+                    continue
                 return (f"{here.rstrip('/')}/{name}",)
         for name in listing.folders:
             lifted = back or (no_ignored and rules.brings_back(name))
@@ -158,22 +170,23 @@ def _read(folder: str, left: Looks) -> _Listing | None:
     return _Listing(tuple(secrets), tuple(folders), frozenset(marks), count)
 
 
-def _around(folder: str) -> _Ignored:
+def _around(folder: str, staged: bool) -> _Ignored:
     """The ignore files in the folders around it."""
     rules = _Ignored()
     for here in reversed([*map(str, Path(folder).parents)]):
         marks = frozenset(name for name in _MARKS if os.path.lexists(os.path.join(here, name)))
-        rules = _within(rules, here, marks, None)
+        rules = _within(rules, here, marks, here if staged else None, staged)
     return rules
 
 
-def _within(rules: _Ignored, folder: str, marks: frozenset[str], at: str | None) -> _Ignored:
-    """The same with what lies in this folder. In a repository of its own, the outer one does not count."""
+def _within(rules: _Ignored, folder: str, marks: frozenset[str], at: str | None, staged: bool) -> _Ignored:
+    """The same with what lies in this folder. In a repository of its own, the outer one does not count. `staged`:
+    it is git that looks, which obeys its own files only."""
     if ".git" in marks:
         rules = replace(rules, git=(), in_git=True)
         lines = _lines_of(os.path.join(folder, ".git/info/exclude"))
         rules = replace(rules, git=((at, lines),), lifted=(*rules.lifted, *lines.lifted))
-    for name in _IGNORE_FILES:
+    for name in _IGNORE_FILES[: 1 if staged else None]:
         if name in marks:
             lines = _lines_of(os.path.join(folder, name))
             rules = replace(rules, lifted=(*rules.lifted, *lines.lifted))
@@ -244,7 +257,32 @@ def _any_of(patterns: list[str]) -> re.Pattern[str] | None:
     return re.compile("|".join(patterns), re.DOTALL) if patterns else None
 
 
+def repository_of(folder: str) -> str:
+    """The folder with the repository that this one lies in; without one, itself."""
+    around = (folder, *map(str, Path(folder).parents))
+    return next((each for each in around if os.path.lexists(os.path.join(each, ".git"))), folder)
+
+
+def git_has(folder: str, name: str) -> bool:
+    """Is this file in the index of its repository?"""
+    top = repository_of(folder)
+    index = content_of(os.path.join(top, ".git/index"), MOST_INDEX)
+    path = os.path.relpath(os.path.join(folder, name), top).encode(errors="surrogateescape")
+    at = -1
+    while index is not None and (at := index.find(path + b"\0", at + 1)) >= 4:
+        # In front of an entry's path stands how long it is; with more flags, two bytes further on.
+        lengths = (int.from_bytes(index[at - back : at - back + 2]) & 0xFFF for back in (2, 4))
+        if len(path) in lengths:
+            return True
+    return False
+
+
 def text_of(path: str, most: int) -> str | None:
+    content = content_of(path, most)
+    return None if content is None else content.decode(errors="replace")
+
+
+def content_of(path: str, most: int) -> bytes | None:
     """What is in a file; None if it is too long, or no file: a pipe of that name would have us wait for ever."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -260,7 +298,7 @@ def text_of(path: str, most: int) -> str | None:
         return None
     finally:
         os.close(handle)
-    return content.decode(errors="replace") if len(content) <= most else None
+    return content if len(content) <= most else None
 
 
 def _left_out(names: tuple[str, ...], mark: str) -> list[re.Pattern[str]]:

@@ -77,10 +77,15 @@ def options_behind(args: list[Word], places: Places) -> list[Ref]:
     return [Ref(under(place, value), "dashed") for value in sorted(behind) for place in places]
 
 
-def found_refs(args: list[Word], places: Places) -> list[Ref]:
-    """Where the files lie that `find` hands on."""
+def found_refs(args: list[Word], places: Places, deep: bool = False) -> list[Ref]:
+    """Where the files lie that `find` hands on. `deep`: to a program that reads what lies below a folder."""
     return [
-        Ref(under(place, start.value or "."), "split" if word.found.split else "found", names=word.found.names)
+        Ref(
+            under(place, start.value or "."),
+            "split" if word.found.split else "found",
+            names=word.found.names,
+            deep=deep,
+        )
         for word in args
         if word.found is not None
         for start in word.found.starts

@@ -31,7 +31,7 @@ from yourcall.rules.effects.parts import NOTHING, UNKNOWN, Effect, Part, Ref, Us
 from yourcall.rules.effects.programs import awk, prints, sed
 from yourcall.rules.effects.searches import folders_compared, searched
 from yourcall.rules.shell.items import Assign, Item, Places, Redirect, Script, Simple, Test, Unread, under
-from yourcall.rules.shell.parser import NUMBERS, parse
+from yourcall.rules.shell.parser import NUMBERS, only_bash_reads, parse
 from yourcall.rules.shell.words import Word
 
 # sh -c "sh -c …": each of them is parsed; more of them nobody writes in good faith.
@@ -42,6 +42,7 @@ MOST_STARS = 20
 _NAME = re.compile(r"[a-z_][a-z0-9_]*")
 _BIN = re.compile(r"(?:/usr(?:/local)?|/opt/homebrew)?/s?bin/([^/]+)")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TESTED = re.compile(r"-[A-Za-z]{1,2}|-?[0-9]+|[!\]]")
 _DURATION = re.compile(r"[0-9.]+[smhd]?")
 _GH = table.words("pr issue run repo release search")
@@ -53,8 +54,6 @@ _PS = table.words("-e -ef -eo -elf -eF -A --no-headers --sort")
 _ENV = re.compile(r"\b(?:str)?env(?:subst)?\b|\$ENV|\bENV\b|input_filename|load|\b(?:include|import)\b")
 # The value of a variable that a program looks up a file by (a language, a zone) leads nowhere else.
 _SETTING = re.compile(r"(?!.*\.\.)(?:[\w@.+=,-][\w@.+=,:/-]*)?")
-# What sh, dash, ash, ksh and busybox read otherwise than bash and zsh, or not at all.
-BASHISM = re.compile(r"\$'|\[\[\s|[<>]\(|&>|\|&|<<<|\$\{[^}]*[/^,]")
 _SHELL_OPTIONS = table.words("-e -u -x -l --login -eu -ex -euo -o")
 # Of these, a word that a pattern makes is a file like any other, as long as it is no option.
 _STARRED = (
@@ -62,7 +61,8 @@ _STARRED = (
     | table.WRITERS
     | table.DELETERS
     | table.words("comm join diff cmp base32 base64 fmt column hexyl tokei scc tree fd fdfind ag dir vdir shuf pr")
-    | table.words("jq yq sed awk gawk mawk cd find git")
+    | table.words("jq yq sed awk gawk mawk cd find git printf")
+    | table.UNPACKERS
 )
 # Of these, a word in front is a program of its own: what a pattern finds must stand behind it.
 _SCRIPTED = table.words("jq yq sed awk gawk mawk")
@@ -120,6 +120,8 @@ class _Parts:
             self.parts.append(Part("redirect", text, (), frozenset({"network", "unknown"}), hosts=(host,)))
             return
         refs = tuple(ref_of(target, use, place) for place in item.places)
+        if target.stream and use == "read":
+            refs = ()
         self.parts.append(Part("redirect", text, (), names_tell((target,)), refs))
 
     def _assign(self, item: Assign) -> None:
@@ -130,6 +132,8 @@ class _Parts:
         held = item.value.value or ""
         if harmless and item.name.isupper():
             harmless = item.value.value is not None and _SETTING.fullmatch(held) is not None
+        if item.name in table.PAGERS:
+            harmless = item.value.value in ("cat", "") and not item.value.glob
         if item.name in ("COLUMNS", "LINES"):
             harmless = re.fullmatch(r"[0-9]+", held) is not None  # zsh calculates what they become
         effects = NOTHING if harmless and "$(" not in held and "`" not in held else UNKNOWN
@@ -168,10 +172,10 @@ class _Parts:
             return
         values = [word.value for word in args]
         known = [value for value in values if value is not None]
-        untold = [word for word in args if word.value is None]
+        untold = [word for word in args if word.value is None and not (word.stream and name in table.READERS)]
         if untold and name not in _ANY_WORDS:
             if name in table.TAKES_FOUND and all(word.found is not None for word in untold):
-                refs += found_refs(untold, places)
+                refs += found_refs(untold, places, name in _SWEEPS and sweeps(name, args))
             else:
                 effects.add("unknown")
         if len(args) == 1 and name in table.VERSION_WORDS.get(values[0] or "", ()):
@@ -221,7 +225,11 @@ class _Parts:
             case "hostname":
                 effects.add("privilege" if known else "read")
             case "printf":
-                if not values or values[0] is None or not prints(values[0], values[1:]):
+                # What a pattern finds may stand for a number, too.
+                found = any(word.glob for word in args)
+                texts = found and (args[0].glob or not prints(values[0] or "", ["x"] * len(values[0] or "")))
+                refs += refs_of([word for word in args if word.glob], "read", places)
+                if not values or values[0] is None or texts or not prints(values[0], values[1:]):
                     effects.add("unknown")
             case "test" | "[":
                 sums = any(value in NUMBERS or value == "-t" for value in known)
@@ -242,6 +250,9 @@ class _Parts:
             case "tar" if _lists_tar(known):
                 effects.add("read")
                 refs += refs_of(args[1:], "read", places)
+            case _ if name in table.UNPACKERS and _unpacks(name, args):
+                effects.add("read")
+                refs += refs_of(args, "read", places)
             case "tar" | "unzip" | "zip" | "patch" | "gzip" | "gunzip" | "bzip2" | "xz" | "zstd" | "7z":
                 effects |= {"write_inside", "unknown"}
                 refs += refs_of(args, "read", places)
@@ -250,7 +261,9 @@ class _Parts:
                 if not all(value.isdecimal() for value in known):
                     effects.add("unknown")
             case _ if name in table.NEUTRAL:
-                pass
+                # `echo ../*` lists names.
+                stars = [word for word in args if word.glob and re.search(r"[*?\[]", word.value or "")]
+                refs += refs_of(stars, "read", places)
             case _ if name in lookups.PROGRAMS:
                 lookups.asks(name, args, effects, refs, hosts, places)
             case _ if name in table.SHELLS or name == "eval":
@@ -277,6 +290,15 @@ class _Parts:
                     effects.add("unknown")  # `date 0101…` sets the clock, behind an option too
                 if name == "ps" and any(_PS_TELLS.match(v) and v not in _PS for v in known):
                     effects.add("secrets")  # `ps eww` shows what the variables of others hold
+                if name in options.HASHES and says(args, "-c --check"):
+                    lists = [word for word in args if word.value and not word.value.startswith("-")]
+                    if not lists or any(word.glob or word.value is None for word in args):
+                        effects.add("unknown")  # which files it reads, stands in what it is given
+                    refs += [
+                        Ref(under(place, word.value or "") if place else None, "listed", names=(place or "",))
+                        for word in lists
+                        for place in places
+                    ]
                 files = options.without_names(name, args)
                 refs += refs_of(files, "sweep" if name in _SWEEPS and sweeps(name, args) else "read", places)
                 stuck = [each for value in known for each in options.file_values(name, value)]
@@ -351,7 +373,7 @@ class _Parts:
         elif looked.said & {"-L", "-follow"}:
             effects.add("unknown")  # links below are followed, wherever they lead
         refs += [ref_of(word, "write", place) for word in looked.writes for place in places]
-        refs += refs_of(list(looked.starts), "read", places)
+        refs += refs_of([*looked.starts, *looked.compared], "read", places)
 
     def _env(self, words: list[Word], text: str, places: Places, depth: int) -> None:
         """`env [-i] [NAME=value…] command`; alone it prints every variable."""
@@ -361,9 +383,10 @@ class _Parts:
             value = rest[0].value
             if value in ("-i", "-", "--ignore-environment", "--"):
                 rest = rest[1:]
-            elif value in ("-u", "--unset") and len(rest) > 1:
-                rest = rest[2:]
-            elif value is not None and _ASSIGNMENT.match(value):
+            elif value in ("-u", "--unset") and len(rest) > 1 and _VARIABLE.fullmatch(_sole(rest[1])):
+                rest = rest[2:]  # of several words, the second would be the program that runs
+            elif _ASSIGNMENT.match(_sole(rest[0])):
+                assert value is not None
                 name, _, held = value.partition("=")
                 self._assign(Assign(name, Word(held, held), lasting=False))
                 rest = rest[1:]
@@ -436,7 +459,7 @@ class _Parts:
         text = " ".join(word.value or "" for word in said)
         script = parse(text, places)
         # What only bash and zsh know is read otherwise by other shells: `[[ a || ./x ]]` runs ./x there.
-        plain = name in ("bash", "zsh", "eval") or not BASHISM.search(text)
+        plain = name in ("bash", "zsh", "eval") or not only_bash_reads(text)
         if isinstance(script, Unread) or depth >= DEEPEST or not plain:
             effects.add("unknown")
         else:
@@ -485,6 +508,11 @@ def _behind_options(name: str, rest: list[Word]) -> list[Word] | None:
 
 def _choosers(name: str) -> tuple[str, ...]:
     return (*table.CHOSEN_BY.get(name, ()), *table.CHOSEN)
+
+
+def _sole(word: Word) -> str:
+    """The word, if it is one and stays one; else nothing."""
+    return word.value if word.value is not None and not word.glob else ""
 
 
 def _opens(word: Word) -> bool:
@@ -551,6 +579,26 @@ def _lists_zip(name: str, args: list[Word]) -> bool:
     if name == "zipinfo" and first.startswith("-") and not re.fullmatch(r"-[12lmvhtz]+", first):
         return False
     return shows and bool(rest) and not any(value.startswith("-") for value in rest)
+
+
+def _unpacks(name: str, args: list[Word]) -> bool:
+    """`zcat x.gz`, `gzip -dc x.gz`: it prints what is packed, or tells of it. Files are called as such ones are:
+    to another name an ending is put."""
+    values = [word.value or "?" for word in args]
+    options = [value for value in values if value.startswith("-")]
+    files = values[len(options) :]
+    if any(value.startswith("-") for value in files) or not all(_PACKED.fullmatch(file) for file in files):
+        return False
+    letters = "".join(option[1:] for option in options)
+    if not all(re.fullmatch(r"-[cdklqtv]+", option) for option in options):
+        return False
+    if name.endswith("cat"):
+        return not letters.strip("q")
+    tells = letters.strip("qv") in ("l", "t") and name in ("gzip", "xz", "zstd") and bool(files)
+    return tells or ("c" in letters and ("d" in letters or name.startswith(("gun", "un", "bun"))))
+
+
+_PACKED = re.compile(r"[^\s].*\.(?:gz|tgz|Z|bz2|tbz2?|xz|txz|lzma|zst|lz4)", re.DOTALL)
 
 
 def _lists_tar(known: list[str]) -> bool:

@@ -60,15 +60,15 @@ def git_parts(
     odd = False
     while rest and (rest[0].value or "").startswith("-"):
         option = rest[0].value or ""
-        if option == "-C" and len(rest) > 1:
+        if option == "-C" and len(rest) > 1 and (folder := rest[1].value) and not rest[1].glob:
             refs += [ref_of(rest[1], "enter", place) for place in places]
-            places = tuple(under(place, rest[1].value or "") for place in places)
+            places = tuple(under(place, folder) for place in places)
             rest = rest[2:]
         elif option in _PLAIN_GLOBALS:
             rest = rest[1:]
         else:
             odd = True
-            valued = option in ("-c", "--config-env", "--git-dir", "--work-tree", "--namespace")
+            valued = option in ("-C", "-c", "--config-env", "--git-dir", "--work-tree", "--namespace")
             rest = rest[2:] if valued else rest[1:]
     if odd:
         effects.add("unknown")

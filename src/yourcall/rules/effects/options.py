@@ -164,7 +164,7 @@ def without_names(name: str, args: list[Word]) -> list[Word]:
 
 
 _HELP = " --help --version"
-_HASHES = ("md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum", "cksum")
+HASHES = ("md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum", "cksum")
 _SUMS = (
     "-bctwz --binary --check --tag --text --zero --ignore-missing --quiet --status --strict --warn -a= "
     "-l= --length="
@@ -272,7 +272,7 @@ OPTIONS: dict[str, str] = {
         "--relative-to= --relative-base= --strip --no-symlinks --zero",
     "readlink": "-femnqsvz --canonicalize --canonicalize-existing --canonicalize-missing --no-newline "
         "--quiet --silent --verbose --zero",
-    **dict.fromkeys(_HASHES, _SUMS),
+    **dict.fromkeys(HASHES, _SUMS),
     "sum": "-rs --sysv",
     "od": "-abcdfFhHiIlLoOsvxX -A= -j= -N= -S= -t= -w? --address-radix= --skip-bytes= --read-bytes= "
         "--strings? --format= --output-duplicates --width? --endian=",

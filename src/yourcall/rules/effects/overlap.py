@@ -40,7 +40,8 @@ def settled_in_turn(parts: list[Part], grown: list[Growth], loops: bool) -> tupl
     dashed = any(_DASHED.search(ref.path or "-") for ref in written)
     # A name that is cut in two where files are handed on.
     cut = any(ref.glob or ref.path is None or _CUT.search(ref.path) for ref in written)
-    if not grown and not head and not dashed and not cut:
+    lists = bool(written) and any(ref.use == "listed" for part in parts for ref in part.refs)
+    if not grown and not head and not dashed and not cut and not lists:
         return tuple(parts)
     found: list[Part] = []
     for at, part in enumerate(parts):
@@ -51,6 +52,7 @@ def settled_in_turn(parts: list[Part], grown: list[Growth], loops: bool) -> tupl
             or (head and ref.use == "repo")
             or (dashed and ref.glob)
             or (cut and ref.use == "split")
+            or (lists and ref.use == "listed")
             else ref
             for ref in part.refs
         )

@@ -39,7 +39,8 @@ EFFECTS: tuple[Effect, ...] = get_args(Effect)
 # handed to a program one by one; `split`: and their names are cut at blanks first. `expand`: a pattern that only
 # becomes words. `tools`: the version of a tool is asked for here, which a project may choose. `search`: files
 # below it are opened, and one of them may hold secrets. `dashed`: an option behind a file; a program that takes
-# options first takes it for another file, if there is one of that name.
+# options first takes it for another file, if there is one of that name. `listed`: a list of check sums; the files
+# that it names, from the folder in `names`, are read as well.
 Use = Literal[
     "read",
     "sweep",
@@ -58,6 +59,7 @@ Use = Literal[
     "tools",
     "search",
     "dashed",
+    "listed",
 ]
 STANDS = ("stand", "repo", "remote", "expand", "tools", "search", "dashed")
 Effects = frozenset[Effect]
@@ -69,13 +71,15 @@ class Ref(Struct, frozen=True):
     """A path as a command names it, from the folder it runs in; None: it cannot be known before it runs.
     `fed`: the same command gives files to its streams, and `/dev/stderr` may be one of them by then.
     `names`: of `found` and `split`, patterns that a file's name meets; of `tools`, the files that choose one;
-    of `search`, patterns of the files that are opened and, with a mark, of those that are left out."""
+    of `search`, patterns of the files that are opened and, with a mark, of those that are left out. `deep`: of
+    what is `found`, folders are read with all that lies below them."""
 
     path: str | None
     use: Use
     glob: bool = False
     fed: bool = False
     names: tuple[str, ...] = ()
+    deep: bool = False
 
 
 class Part(Struct, frozen=True):
@@ -113,8 +117,8 @@ _KEEPS = re.compile(r"/(?:proc|root|home|Users|run)(?:/|$)")
 
 # A stream by name. Whoever opens it opens what the stream is: `2< file > /dev/stderr` writes the file.
 STREAMS = frozenset({"/dev/stdout", "/dev/stderr", "/dev/fd/1", "/dev/fd/2"})
-# Writing to these writes nothing.
-NOWHERE = frozenset({"/dev/null", "/dev/tty", *STREAMS})
+# Writing to these writes nothing. Not to a terminal: what it is told may be typed by it, or lie on the clipboard.
+NOWHERE = frozenset({"/dev/null", *STREAMS})
 
 # In small letters a `$key` is somebody's loop; these are how environments spell it.
 _SECRET_NAME = re.compile(
@@ -147,7 +151,7 @@ def settled(part: Part, facts: Facts) -> Part:
             does: set[Effect] = {"read"} if texts and _is_text(ref, texts) else _of_path(ref, path, facts)
             if "secrets" in does and inside(path, facts.root) and _comes_upon(ref, path):
                 does.discard("secrets")
-                opens += [path] if part.argv[:1] not in _NAMES_ONLY else []
+                opens += [path] if part.argv[:1] == () or part.argv[0] not in _NAMES_ONLY else []
             effects |= does
         paths += found if ref.use not in STANDS else ()
     called = (name for ref in part.refs if ref.use not in STANDS for name in facts.named.get(ref, ()))
@@ -164,7 +168,7 @@ def settled(part: Part, facts: Facts) -> Part:
 
 
 # They show what files are called, and open none.
-_NAMES_ONLY = frozenset((name,) for name in ("ls", "dir", "vdir", "stat", "du", "tree", "realpath", "readlink"))
+_NAMES_ONLY = frozenset({"ls", "dir", "vdir", "stat", "du", "tree", "realpath", "readlink", "printf", "echo"})
 # `*`, `*.json`, `?*`: it says nothing about what the file is called.
 _ANY_NAME = re.compile(r"[*?](?:[*?]|\[[^\]]*\])*(\.\w+)?")
 
@@ -176,6 +180,8 @@ def _comes_upon(ref: Ref, path: str) -> bool:
         return False
     if ref.use in ("search", "found", "split"):
         wanted = [name for name in ref.names if not name.startswith("skip ")]
+        if ref.deep:  # the names are those of folders
+            return not any(map(secret_path, wanted))
         return bool(ref.path) and not path.endswith("/" + (ref.path or "")) and all(map(_any_name, wanted))
     return ref.glob and _any_name((ref.path or "").rstrip("/").rpartition("/")[2])
 
@@ -197,7 +203,7 @@ def _is_text(ref: Ref, texts: frozenset[str]) -> bool:
 
 def _lost(use: Use) -> set[Effect]:
     match use:
-        case "read" | "sweep" | "enter" | "found" | "split" | "expand" | "tools" | "search" | "dashed":
+        case "read" | "sweep" | "enter" | "found" | "split" | "expand" | "tools" | "search" | "dashed" | "listed":
             return {"unknown"}
         case "write" | "merge" | "carry" | "stand" | "repo" | "remote":
             return {"write_outside", "unknown"}
@@ -218,9 +224,9 @@ def _of_path(ref: Ref, path: str, facts: Facts) -> set[Effect]:
         case "stand" | "repo":
             # Somewhere else it is another project's script that runs, and nobody has said yes to that.
             return set() if ours or not facts.root else {"write_outside", "unknown"}
-        case "read" | "sweep" | "found" | "split" if ours or is_dependency(path, facts.home):
+        case "read" | "sweep" | "found" | "split" | "listed" if ours or is_dependency(path, facts.home):
             return {"read", *secret}
-        case "read":
+        case "read" | "listed":
             return {"read", "read_outside", *secret}
         case "sweep" | "found" | "split":
             # Below the home, but for the project, lie keys and tokens of all kinds.

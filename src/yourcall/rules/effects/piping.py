@@ -23,6 +23,8 @@ _FIND = spec(
     ":-amin= :-ctime= :-cmin= :-maxdepth= :-mindepth= :-perm= :-user= :-group= :-uid= :-gid= :-links= :-inum= "
     ":-samefile= :-fstype= :-lname= :-ilname= :-printf= :-used= :-O1 :-O2 :-O3"
 )
+# A file is named, to be compared with.
+_COMPARES = frozenset({"-samefile", "-newer", "-anewer", "-cnewer"})
 RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 WRITES = {"-fprint": 1, "-fprint0": 1, "-fls": 1, "-fprintf": 2}
 # Of these an expression is more than the sum of its tests.
@@ -38,11 +40,13 @@ _VALUE = re.compile(r"[^-]|-(?:[0-9]|[ugoarwxXst=+,]+$)|-?$")
 
 
 class Search(Struct, frozen=True):
-    """A `find`, taken apart: where it looks, what it tests, runs and writes. `known`: there is nothing else."""
+    """A `find`, taken apart: where it looks, what it tests, runs and writes. `compared`: the files that it
+    compares others with. `known`: there is nothing else."""
 
     starts: tuple[Word, ...]
     runs: tuple[tuple[str, tuple[Word, ...]], ...]
     writes: tuple[Word, ...]
+    compared: tuple[Word, ...]
     names: tuple[str, ...]
     said: frozenset[str]
     stars: tuple[Word, ...]
@@ -56,6 +60,7 @@ def search(args: list[Word]) -> Search:
     starts = [w for w in args[:first] if w not in before]
     runs: list[tuple[str, tuple[Word, ...]]] = []
     writes: list[Word] = []
+    compared: list[Word] = []
     names: list[str] = []
     said = {w.value or "" for w in before}
     stars = [w for w in args[:first] if w.glob]
@@ -83,6 +88,7 @@ def search(args: list[Word]) -> Search:
             given = args[at : at + 1] if takes else []
             known = known and (not takes or bool(given))
             stars += [w for w in given if w.glob]
+            compared += given if value in _COMPARES else []
             # Unquoted, a pattern becomes whatever files are called so: with a dot in it, hardly a test of find's.
             known = known and not any(w.glob and "." not in (w.value or "") for w in given)
             if value == "-name" and not said & _ACTS:
@@ -98,6 +104,7 @@ def search(args: list[Word]) -> Search:
         tuple(starts),
         tuple(runs),
         tuple(writes),
+        tuple(compared),
         tuple(names) if every else (),
         frozenset(said),
         tuple(stars),

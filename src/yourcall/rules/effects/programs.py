@@ -116,7 +116,7 @@ def awk(args: list[Word], effects: set[Effect], refs: list[Ref], places: Places)
             effects.add("unknown")
             return
     # `>=` and `||` compare; `>` and `|` may lead to a file or a program.
-    if not rest or rest[0].value is None or _AWK.search(re.sub(r">=|\|\|", "", rest[0].value)):
+    if not rest or rest[0].value is None or _AWK.search(re.sub(r">=|\|\|", "", _without_tests(rest[0].value))):
         effects.add("unknown")
     if any((word.value or "").startswith("-") and word.value != "-" for word in rest):
         effects.add("unknown")  # an option to some, behind the program too
@@ -125,6 +125,26 @@ def awk(args: list[Word], effects: set[Effect], refs: list[Ref], places: Places)
     refs += refs_of(rest[1:], "read", places)
 
 
+def _without_tests(script: str) -> str:
+    """Without the `>` that compare for sure: outside of braces nothing is printed, nor where `if` tests something.
+    Where a sign could belong to a pattern, a comment or an odd string, nothing is sure."""
+    bare = _AWK_STRING.sub('""', script)
+    if re.search(r"[/#\\]", bare) or bare.count('"') % 2:
+        return script
+    kept: list[str] = []
+    braces = 0
+    tests: list[bool] = []  # of each bracket that is open, whether it holds a test
+    for at, sign in enumerate(bare):
+        if sign == "(":
+            tests.append(any(tests) or re.search(r"\b(?:if|while)\s*$", bare[:at]) is not None)
+        elif sign == ")" and tests:
+            tests.pop()
+        braces += (sign == "{") - (sign == "}")
+        kept.append("" if sign == ">" and (any(tests) or braces == 0) else sign)
+    return "".join(kept) if braces == 0 and not tests else script
+
+
+_AWK_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 _SPELLED_PERCENT = re.compile(r"\\(?:[uUN]|x0*25|0*45)")
 
 

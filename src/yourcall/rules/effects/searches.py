@@ -28,7 +28,9 @@ _HERE = Word(".", ".")
 SKIPPED_FOLDER, SKIPPED_FILE = "skip folder:", "skip file:"
 # What begins with a dot, and what an ignore file names, is left out; unless one of them brings it back (`!.env`).
 HIDDEN_OUT, IGNORED_OUT = "skip hidden:", "skip ignored:"
-SEARCH_MARKS = (SKIPPED_FOLDER, SKIPPED_FILE, HIDDEN_OUT, IGNORED_OUT)
+# To be staged: what git ignores, or has already, is left out; the search begins where the repository does.
+KNOWN_OUT, FROM_TOP = "skip known:", "skip up:"
+SEARCH_MARKS = (SKIPPED_FOLDER, SKIPPED_FILE, HIDDEN_OUT, IGNORED_OUT, KNOWN_OUT, FROM_TOP)
 
 # The names that a type of files stands for to rg, or more; any name for all other types.
 _TYPES: dict[str, tuple[str, ...]] = {
@@ -141,11 +143,26 @@ def git_searched(verb: str, args: list[Word], places: Places) -> list[Ref]:
     named = [value for value in behind if not re.search(r"[*?\[\\]|^:", value)]
     limited = bool(behind) and not named and not any(value.startswith(":") for value in behind)
     refs = _refs([_HERE], stars, [], places) if stars else []
+    if verb in ("add", "stage"):
+        return [*refs, *_staged(args, places)]
     if verb == "diff" and beside_index(args):
         return [*refs, *folders_compared(args, places)]
     if beside and not limited:
         refs += _refs([Word(each, each) for each in named] or [_HERE], [], [], places)
     return refs
+
+
+def _staged(args: list[Word], places: Places) -> list[Ref]:
+    """What `git add` takes up: from then on git has it, and shows it."""
+    known = git_options.of("add")
+    taken = walked(known, args) if known is not None else Walked(args, [], [], set())
+    marks = [] if taken.said & {"f", "--force"} else [KNOWN_OUT]
+    if taken.said & {"u", "--update"} and not taken.said & {"A", "--all"}:
+        return []  # only what git has
+    magic = any((word.value or "").startswith(":") for word in taken.plain)
+    if magic or (not taken.plain and taken.said & {"A", "--all"}):
+        return _refs([_HERE], [], [*marks, FROM_TOP], places)
+    return _refs(taken.plain, [], marks, places)
 
 
 def beside_index(args: list[Word]) -> bool:

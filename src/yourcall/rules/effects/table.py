@@ -33,6 +33,8 @@ TAKES_FOUND = words(
     "sha224sum "
     "sha256sum sha384sum sha512sum b2sum cksum sum od hexdump strings grep egrep fgrep rg file sort"
 )
+# They print what is packed, if they are told to.
+UNPACKERS = words("zcat gzcat bzcat xzcat zstdcat lz4cat gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd")
 # With these they follow every link that lies below a folder, wherever it leads.
 FOLLOWERS: dict[str, str] = {
     **dict.fromkeys(words("grep egrep fgrep"), "-R -S --dereference-recursive"),
@@ -194,6 +196,8 @@ HARMLESS_VARIABLES = words(
     "NODE_ENV RUST_BACKTRACE RUST_LOG PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE "
     "GIT_TERMINAL_PROMPT DEBIAN_FRONTEND"
 )
+# Agents say `GIT_PAGER=cat`, and any other value is a program that runs.
+PAGERS = words("PAGER GIT_PAGER MANPAGER GH_PAGER")
 # Small letters, and still read by programs or by zsh.
 TIED = words(
     "http_proxy https_proxy ftp_proxy all_proxy no_proxy path fpath cdpath manpath mailpath "

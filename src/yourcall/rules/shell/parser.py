@@ -62,6 +62,31 @@ def parse(text: str, places: Places = HERE) -> Script | Unread:
     return Script(tuple(walk.items), walk.loops)
 
 
+# What sh, dash, ash, ksh and busybox read otherwise than bash and zsh, or not at all.
+_BASHISM = re.compile(rb"\$'|\[\[\s|[<>]\(|&>|\|&|<<<|\$\{[^}]*[/^,]")
+
+
+@lru_cache(maxsize=64)
+def only_bash_reads(text: str) -> bool:
+    """Might another shell than bash and zsh read it in another way? Single quotes mean the same to all."""
+    source = text.encode(errors="surrogatepass")
+    if not _BASHISM.search(source):
+        return False
+    if tokens.objection(text):
+        return True
+    root = _parser().parse(source).root_node
+    if tokens.disagreement(root, source):
+        return True
+    plain = bytearray(source)
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node.type == "raw_string":
+            plain[node.start_byte : node.end_byte] = b"x" * (node.end_byte - node.start_byte)
+        stack.extend(node.children)
+    return _BASHISM.search(bytes(plain)) is not None
+
+
 def _set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
@@ -476,6 +501,8 @@ class _Walk:
             case "concatenation":
                 parts = [self.word(child, places) for child in node.children]
                 return shell_words.joined(text, parts)
+            case "process_substitution" if text.startswith("<("):
+                return Word(text, None, names=self._expand(node, places), stream=True)
             case "simple_expansion" | "expansion" | "command_substitution" | "process_substitution":
                 names = self._expand(node, places)
                 held = self._held(node)

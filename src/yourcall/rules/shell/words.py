@@ -29,7 +29,8 @@ class Found(Struct, frozen=True):
 
 class Word(Struct, frozen=True):
     """`text` as it stands; `value` as the shell will use it. `names`: variables whose values go into it. `found`:
-    it is any number of files, each named from the folder it was found in, so that none is an option."""
+    it is any number of files, each named from the folder it was found in, so that none is an option. `stream`: it
+    is a pipe from which comes what another part of the command prints."""
 
     text: str
     value: str | None
@@ -37,6 +38,7 @@ class Word(Struct, frozen=True):
     tilde: bool = False
     names: tuple[str, ...] = ()
     found: Found | None = None
+    stream: bool = False
 
 
 def plain(text: str) -> Word:
