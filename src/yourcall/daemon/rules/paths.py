@@ -74,7 +74,8 @@ def facts_of(parts: Iterable[Part], cwd: str, root: str, home: str) -> Facts:
     """Every path that is named, followed to its end."""
     parts = tuple(parts)
     refs = {ref for part in parts for ref in part.refs if ref.path is not None}
-    made = [ref.path or "" for part in parts if part.argv[:1] == ("mkdir",) for ref in part.refs]
+    made = [ref.path or "" for part in parts if part.argv[:1] == ("mkdir",) or part.argv[:2] == ("git", "clone")
+            for ref in part.refs if ref.use == "write"]  # fmt: skip
     resolved: dict[Ref, tuple[str, ...]] = {}
     named: dict[Ref, tuple[str, ...]] = {}
     starts = _starts(cwd)
