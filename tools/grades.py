@@ -54,6 +54,7 @@ seen with that version, once; nobody tuned anything to the versions that are not
 | shown | noticed and shown; answered at the desk |
 | unknown | noticed as a screen that yourcall doesn't know: the screen itself, and keys |
 | missed | not noticed |
+| not asked | this version went on without asking, or knows no such call: nothing could be tried |
 | wrong | what yourcall said is not what happened |
 | – | this agent has no such prompt, or no trial of it |
 """

@@ -5,6 +5,7 @@ Rule: a block says what, never how; the servers in `live_check.models` spell it 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,8 +27,24 @@ def thinking(words: str) -> Block:
 
 
 def tool(name: str, use_id: str | None = None, /, **given: Any) -> Block:
-    """A tool call. A callable among the inputs is called with the request's body (see `plan_file`)."""
+    """A tool call. A callable among the inputs is called with the request's body."""
     return Block("tool_use", {"id": use_id, "name": name, "input": given})
+
+
+def either(call: Block, instead: Block) -> Block:
+    """The first call; the other one if the agent does not offer that tool, or one of its inputs comes to None."""
+    return Block("tool_use", {**call.body, "instead": instead})
+
+
+def filled(block: Block, offered: Collection[str], body: dict[str, Any]) -> Block:
+    """The call as it is sent for this request, by an agent that offers these tools."""
+    if block.kind != "tool_use":
+        return block
+    given = {key: value(body) if callable(value) else value for key, value in block.body["input"].items()}
+    instead = block.body.get("instead")
+    if instead is not None and (block.body["name"] not in offered or None in given.values()):
+        return filled(instead, offered, body)
+    return Block("tool_use", {"id": block.body["id"], "name": block.body["name"], "input": given})
 
 
 def pause(until: str) -> Block:

@@ -126,7 +126,7 @@ class Holder:
             told: Any = loads(contents(self.session_file))
             if told["sessionId"] != self.session_id:
                 return None
-            now, since = str(told["status"]), float(told["statusUpdatedAt"])
+            now, since = str(told["status"]), float(told.get("statusUpdatedAt") or told["updatedAt"])
             self.changed = since / 1000
         except FileNotFoundError:
             return "gone"

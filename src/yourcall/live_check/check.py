@@ -43,6 +43,10 @@ class Failed(Exception):
     """A step did not pass; its text says why."""
 
 
+class NotAsked(Exception):
+    """The agent went on without asking anything: nothing could be tried."""
+
+
 class Wrong(Exception):
     """Worse: what yourcall said is not what happened."""
 
@@ -55,7 +59,8 @@ class Trials:
 
     def __init__(self, spec: LiveCheck, program: Installed, patience: float, saw: Saw | None = None) -> None:
         self.spec, self.program, self.patience, self.saw = spec, program, patience, saw
-        self.box: Sandbox  # of the kind that is tried now
+        self.unconnected = ""
+        self._box: Sandbox | None = None
         self._number = 0
         self._steps: dict[str, str] = {}
         self._ms = -1
@@ -84,12 +89,16 @@ class Trials:
             self.kinds()[kind]()
         except Failed as failure:
             why = str(failure)
+        except NotAsked:
+            return KindGrade("not asked", why="The agent went on without asking.")
         except NotInTime as late:
             why = str(late).split("\n")[0]
         except Wrong as failure:
             why, wrong = str(failure), True
         except Problem as failure:
             why = failure.format_message()
+        if self._box is not None:
+            self.unconnected = self.unconnected or self._box.unconnected
         return KindGrade.of(self._steps, why, self._ms, wrong=wrong)
 
     # Each kind.
@@ -165,10 +174,16 @@ class Trials:
             self._say(pane, turns)
             prompt = self._next_prompt(before)
             while prompt["kind"] == "permission":
+                self._keep(self._settle(pane), "permission for a tool of a server")
                 self._answer(prompt, {"choices": self._choice(prompt, YES)}, wait=0)
                 before |= {prompt["id"]}
-                prompt = self._next_prompt(before)
+                try:
+                    prompt = self._next_prompt(before)
+                except NotInTime:
+                    self._keep(pane.screen(), "elicitation not noticed")
+                    raise
             self._noticed(prompt, "elicitation")
+            self._keep(self._settle(pane), "elicitation")
             fields = {each["id"]: each for each in prompt["questions"]}
             if not {"people", "seating", "name", "window"} <= fields.keys():
                 raise Failed(f"The form's fields are shown as {', '.join(fields)}.")
@@ -190,10 +205,11 @@ class Trials:
     def _trust(self) -> None:
         for step in ("withdrawn", "answered"):
             with self._running(trusted=False) as pane:
-                prompt = self._noticed(self._next_prompt(set()), "trust")
+                prompt = self._next_prompt(set())
+                self._keep(self._settle(pane), "trust")
+                self._noticed(prompt, "trust")
                 options: list[dict[str, Any]] = [o for q in prompt["questions"][:1] for o in q["options"]]
-                screen = self._settle(pane)
-                self._keep(screen, "trust")
+                screen = pane.screen()
                 missing = [o["label"] for o in options if squeezed(o["label"]) not in squeezed(screen)]
                 if missing or len(options) < 2:
                     raise Failed(f"Its options are shown as {', '.join(o['label'] for o in options) or 'none'}.")
@@ -237,6 +253,12 @@ class Trials:
 
     # What they are made of.
 
+    @property
+    def box(self) -> Sandbox:
+        """The sandbox of the kind that is tried now."""
+        assert self._box is not None
+        return self._box
+
     def _command(self, command: str) -> Block:
         return self.spec.command(command)
 
@@ -256,8 +278,8 @@ class Trials:
 
     @contextmanager
     def _running(self, *arguments: str, trusted: bool = True) -> Generator[Pane]:
-        with sandbox(self.spec, self.program, trusted=trusted) as self.box:
-            yield self.box.start(*arguments)
+        with sandbox(self.spec, self.program, trusted=trusted) as self._box:
+            yield self._box.start(*arguments)
 
     def _attended(self, pane: Pane) -> None:
         """Wait until it takes an instruction; what it asks of a person before that is answered by a key."""
@@ -322,10 +344,14 @@ class Trials:
         self._say(pane, turns)
         try:
             prompt = self._next_prompt(before)
-        except NotInTime:
-            self._keep(pane.screen(), f"{kind}, not noticed")
+            self._noticed(prompt, kind)
+        except (Failed, NotInTime) as failure:
+            self._keep(pane.screen(), f"{kind} not noticed")
+            # It took the last turn: nobody was waited for.
+            last = next((block.body["text"] for block in turns[-1] if block.kind == "text"), "")
+            if isinstance(failure, NotInTime) and squeezed(last) in squeezed(pane.screen()):
+                raise NotAsked from failure
             raise
-        self._noticed(prompt, kind)
         answerable = self._until(lambda: self._answerable(prompt["id"]), "an answer to be possible", pane)
         self._keep(self._settle(pane), kind)
         return answerable

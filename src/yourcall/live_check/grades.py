@@ -19,7 +19,7 @@ FILE = "live-checks.json"
 # More versions of one agent than anybody has had installed.
 KEPT = 20
 
-Grade = Literal["proved", "partly", "shown", "unknown", "missed", "wrong"]
+Grade = Literal["proved", "partly", "shown", "unknown", "missed", "not asked", "wrong"]
 STEPS = ("noticed", "exact", "allowed", "denied", "answered", "confirmed", "withdrawn")
 MEANS: dict[Grade, str] = {
     "proved": "noticed, shown exactly, answered and confirmed",
@@ -27,6 +27,7 @@ MEANS: dict[Grade, str] = {
     "shown": "noticed and shown; answer it at the desk",
     "unknown": "noticed as a screen that yourcall doesn't know",
     "missed": "not noticed",
+    "not asked": "this version goes on without asking, or knows no such call",
     "wrong": "what yourcall said is not what happened: don't answer this from afar",
 }
 

@@ -30,10 +30,13 @@ VERSION_S = 60
 
 
 class Proved(Struct, frozen=True):
+    """`unconnected`: why setup did not connect this version: only its screen was read."""
+
     agent: str
     version: str
     program: str
     kinds: dict[str, KindGrade]
+    unconnected: str = ""
 
 
 def program_of(agent: str, path: Path | None) -> Installed:
@@ -74,4 +77,4 @@ def prove(
         found[kind] = trials.grade(kind)
         told(kind, found[kind])
         grades.store(home, agent, version, {kind: found[kind]}, __version__)
-    return Proved(agent, version, program.path, found)
+    return Proved(agent, version, program.path, found, trials.unconnected)

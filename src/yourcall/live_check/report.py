@@ -53,6 +53,8 @@ def live(
     if as_json:
         click.echo(json.dumps(msgspec.to_builtins(found), indent=2))
     else:
+        if found.unconnected:
+            click.echo(f"\n{wrapped(f'Without hooks, only its screen was read: {safe(found.unconnected)}', 0)}")
         proved = sum(each.grade == "proved" for each in found.kinds.values())
         click.echo(f"\n{proved} of {len(found.kinds)} kinds proved, in {time.monotonic() - began:.0f} s.")
     return 0 if all(each.grade == "proved" for each in found.kinds.values()) else 1

@@ -22,7 +22,7 @@ from typing import Any
 
 import psutil
 
-from yourcall.agents.live_spec import LiveCheck, Place
+from yourcall.agents.live_spec import LiveCheck, Place, Turns
 from yourcall.agents.registry import CONNECTED
 from yourcall.agents.setup_spec import Installed
 from yourcall.cli.client import call
@@ -31,7 +31,7 @@ from yourcall.live_check import mcp_server
 from yourcall.live_check.models.chat import ChatServer
 from yourcall.live_check.models.generate import GenerateServer
 from yourcall.live_check.models.messages import ModelServer
-from yourcall.live_check.models.responses import ResponsesServer, step
+from yourcall.live_check.models.responses import ResponsesServer
 from yourcall.live_check.terminal import Pane, Tmux
 from yourcall.live_check.waiting import until
 
@@ -56,6 +56,7 @@ class Sandbox:
         self.folder, self.spec, self.program, self.model, self.tmux = folder, spec, program, model, tmux
         self.home, self.yourcall = folder / "home", folder / "yc"
         self.project, temporary = folder / "shop", folder / "tmp"
+        self.unconnected = ""  # why setup did not connect this version
         server = (sys.executable, "-I", str(Path(mcp_server.__file__)))
         self.place = Place(
             str(self.home),
@@ -99,11 +100,14 @@ class Sandbox:
             path.write_text(text)
         # Nothing is looked for: what the check starts is told of by its hooks, or by name.
         (self.yourcall / "config.toml").write_text(f'[discovery]\nmode = "off"\n{self.spec.config(self.place)}')
-        self._run("up", "--detach", "--port", "0", "--json")
-        if self.spec.agent in CONNECTED:
-            self._run("setup", self.spec.agent, "--yes", "--cli", self.program.path)
+        if said := self._run("up", "--detach", "--port", "0", "--json"):
+            raise Problem(f"In the sandbox, yourcall did not start: {said}")
+        if self.spec.agent in CONNECTED:  # a version that setup refuses is read from its screen
+            said = self._run("setup", self.spec.agent, "--yes", "--cli", self.program.path)
+            self.unconnected = said.rpartition("settings.json: ")[2].rpartition("hooks.json: ")[2]
 
     def _run(self, *words: str) -> str:
+        """What this command complains of, if it fails."""
         env = {**self.environment, "YOURCALL_HOME": str(self.yourcall)}
         env |= {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
         command = [*YOURCALL, "--home", str(self.yourcall), *words]
@@ -111,9 +115,7 @@ class Sandbox:
             command, env=env, cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True,
             timeout=SETUP_S, check=False,
         )  # fmt: skip
-        if done.returncode != 0:
-            raise Problem(f"In the sandbox, `yourcall {' '.join(words)}` failed: {done.stderr.strip()[-500:]}")
-        return done.stdout
+        return "" if done.returncode == 0 else done.stderr.strip()[-500:] or f"it ended with {done.returncode}"
 
     def start(self, *arguments: str) -> Pane:
         pane = self.tmux.start(
@@ -123,9 +125,7 @@ class Sandbox:
         call(self.yourcall, "POST", "/api/panes", body=body)  # its first dialogs come before its hooks do
         return pane
 
-    def script(self, name: str, turns: Any) -> str:
-        if isinstance(self.model, ResponsesServer):
-            return self.model.script(name, *([step(block) for block in turn] for turn in turns))
+    def script(self, name: str, turns: Turns) -> str:
         return self.model.script(name, *(list(turn) for turn in turns))
 
     def heard(self, words: str) -> bool:

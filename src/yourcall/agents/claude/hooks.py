@@ -288,11 +288,23 @@ def settled(prompt: Prompt, result: CallResult, at: float) -> CallSettled | None
     return CallSettled(at, prompt.id, result.outcome, result.source, result.detail)
 
 
+# What stands beside the result of a refused call where no key names its kind: 2.1.197, and 2.1.144.
+REJECTED = (
+    b'"User rejected tool use"',
+    b"\"Error: The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if",
+)
+
+
+def _rejected(told: TranscriptLine, *, failed: bool) -> bool:
+    """A call that ended so was refused at the dialog, and the turn stopped."""
+    return failed and told.message is not None and bytes(told.toolUseResult).startswith(REJECTED)
+
+
 def _decided(told: TranscriptLine, failed: bool) -> tuple[Outcome, Literal["held", "desk", "unknown"], str]:
     decision = told.permissionDecision
     if decision is None:
         # A refusal that stops the turn (Esc, a plain No, our own deny-and-stop) names nobody.
-        if told.toolDenialKind == "user-rejected":
+        if told.toolDenialKind == "user-rejected" or _rejected(told, failed=failed):
             return "stopped", "unknown", "refused, and the turn stopped"
         if told.toolDenialKind:
             return "denied", "unknown", "it was refused"
@@ -317,7 +329,8 @@ def read_status(text: bytes) -> AgentStatus | None:
         told = _session_file.decode(text)
     except (ValueError, RecursionError):
         return None
-    return AgentStatus(told.sessionId, told.status, told.statusUpdatedAt / 1000, told.procStart, told.version)
+    since = told.statusUpdatedAt or told.updatedAt
+    return AgentStatus(told.sessionId, told.status, since / 1000, told.procStart, told.version)
 
 
 def transcript_of(session: Session, prompt: Prompt) -> str:

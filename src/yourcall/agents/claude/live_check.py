@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from yourcall.agents.live_spec import LiveCheck, Place, Turns
-from yourcall.agents.model_turns import Block, tool
+from yourcall.agents.model_turns import Block, either, tool
 
 KEY = "sk-ant-dummy"
 
@@ -56,15 +56,16 @@ def _question(text: str, labels: Sequence[str]) -> Block:
 
 
 def _plan(plan: str) -> Turns:
-    """Written to a file first; versions that know no such file refuse that, and ask all the same."""
-    return (tool("Write", file_path=_plan_place, content=plan),), (tool("ExitPlanMode", plan=plan),)
+    """Written to a file first; older versions know no such file."""
+    write = either(tool("Write", file_path=_plan_file, content=plan), tool("Glob", pattern="*.none"))
+    return (write,), (tool("ExitPlanMode", plan=plan),)
 
 
-def _plan_place(body: dict[str, Any]) -> str:
+def _plan_file(body: dict[str, Any]) -> str | None:
     try:
         return plan_file(body)
     except IndexError:
-        return "/nowhere/plan.md"
+        return None
 
 
 CHECKS = (

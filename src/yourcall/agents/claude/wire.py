@@ -72,12 +72,14 @@ class TranscriptLine(Struct, frozen=True):
     message: Message | None = None
     permissionDecision: Decision | None = None
     toolDenialKind: str = ""
+    toolUseResult: Raw = field(default_factory=empty)
 
 
 class SessionFile(Struct, frozen=True):
     sessionId: str
     status: str = ""
     statusUpdatedAt: float = 0.0
+    updatedAt: float = 0.0  # before 2.1.197 the only time there is
     procStart: str = ""
     version: str = ""
     cwd: str = ""

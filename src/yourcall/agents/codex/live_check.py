@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from yourcall.agents.live_spec import LiveCheck, Place
-from yourcall.agents.model_turns import Block, text, tool
+from yourcall.agents.model_turns import Block, either, text, tool
 
 _CONFIG = """model = "gpt-5.5"
 model_provider = "scripted"
@@ -60,6 +60,14 @@ def _question(text: str, labels: Sequence[str]) -> Block:
     return tool("request_user_input", questions=[asked])
 
 
+def _command(command: str) -> Block:
+    """One that has to be asked for; older versions call the tool `shell`."""
+    why = "Allow this command to run outside the sandbox?"
+    new = tool("exec_command", cmd=command, sandbox_permissions="require_escalated", justification=why)
+    old = tool("shell", command=["bash", "-c", command], with_escalated_permissions=True, justification=why)
+    return either(new, old)
+
+
 CHECKS = (
     LiveCheck(
         "codex",
@@ -67,12 +75,7 @@ CHECKS = (
         lambda place: _files(place, trusted=True),
         lambda place: {"CODEX_HOME": f"{place.home}/.codex", "SCRIPTED_KEY": "dummy"},
         ready=r"(?m)^› (?!\d)",
-        command=lambda command: tool(
-            "exec_command",
-            cmd=command,
-            sandbox_permissions="require_escalated",
-            justification="Allow this command to run outside the sandbox?",
-        ),
+        command=_command,
         question=_question,
         plan=lambda plan: ((text(f"<proposed_plan>\n{plan}\n</proposed_plan>"),),),
         form=((tool("mcp__demo/book_table"),),),

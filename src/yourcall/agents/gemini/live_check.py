@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from yourcall.agents.live_spec import LiveCheck, Place, Turns
-from yourcall.agents.model_turns import Block, tool
+from yourcall.agents.model_turns import Block, either, tool
 
 _SETTINGS = {
     "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": True}},
@@ -48,13 +48,13 @@ def _question(text: str, labels: Sequence[str]) -> Block:
 
 
 def _plan(plan: str) -> Turns:
-    def path(body: dict[str, Any]) -> str:
+    def path(body: dict[str, Any]) -> str | None:
         try:
             return plans_folder(body) + "/plan.md"
         except IndexError:
-            return "/nowhere/plan.md"
+            return None
 
-    write = tool("write_file", file_path=path, content=plan)
+    write = either(tool("write_file", file_path=path, content=plan), tool("glob", pattern="*.none"))
     return (write,), (tool("exit_plan_mode", plan_path=path, plan_filename="plan.md"),)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from yourcall.agents.model_turns import Block, text
+from yourcall.agents.model_turns import Block, filled, text
 from yourcall.live_check.models.scripted import PICK, Exchange, Scripted
 
 
@@ -32,7 +32,9 @@ class ChatServer(Scripted[Block]):
             return [text("I heard you.")]
         turn = sum(message.get("role") == "assistant" for message in messages[at + 1 :])
         turns = self._scripts.get(name, ())
-        return turns[turn] if turn < len(turns) else [text("All done.")]
+        blocks = turns[turn] if turn < len(turns) else [text("All done.")]
+        offered = {str(each.get("function", {}).get("name")) for each in body["tools"]}
+        return [filled(block, offered, body) for block in blocks]
 
 
 def _plain(content: Any) -> str:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from yourcall.agents.model_turns import Block, text
+from yourcall.agents.model_turns import Block, filled, text
 from yourcall.live_check.models.scripted import PICK, Exchange, Scripted
 from yourcall.live_check.waiting import until
 
@@ -53,15 +53,12 @@ class GenerateServer(Scripted[Block]):
         turn = sum(content.get("role") == "model" for content in contents[at + 1 :])
         turns = self._scripts.get(name, ())
         blocks = turns[turn] if turn < len(turns) else [text("All done.")]
-        return [_filled(block, body) for block in blocks]
+        return [filled(block, _offered(body), body) for block in blocks]
 
 
-def _filled(block: Block, body: dict[str, Any]) -> Block:
-    """A callable among a call's inputs is called with the request's body."""
-    if block.kind != "tool_use":
-        return block
-    given = {key: value(body) if callable(value) else value for key, value in block.body["input"].items()}
-    return Block("tool_use", {**block.body, "input": given})
+def _offered(body: dict[str, Any]) -> set[str]:
+    groups: list[dict[str, Any]] = body.get("tools") or []
+    return {str(each.get("name")) for group in groups for each in group.get("functionDeclarations", [])}
 
 
 # What the CLI's own helpers (routing, loop check, summaries) ask for as JSON; none of it matters here.

@@ -23,7 +23,7 @@ import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from yourcall.agents.model_turns import Block, text
+from yourcall.agents.model_turns import Block, filled, text
 from yourcall.live_check.models.scripted import PICK, Exchange, Scripted
 
 if TYPE_CHECKING:
@@ -159,15 +159,17 @@ def _plain(content: Any) -> str:
 
 
 def _filled(block: Block, request: Request) -> Block:
+    tools: list[dict[str, Any]] = request.body.get("tools") or []
+    offered = {str(offer.get("name")) for offer in tools}
+    block = filled(block, offered, request.body)
     if block.kind != "tool_use":
         return block
-    given = {key: value(request.body) if callable(value) else value for key, value in block.body["input"].items()}
-    offered = {offer.get("name") for offer in request.body["tools"]}
     name = block.body["name"]
     if name == "Agent" and "Agent" not in offered and "Task" in offered:  # its name before 2.1
         name = "Task"
-    use_id = block.body["id"] or f"toolu_{uuid.uuid4().hex[:22]}"
-    return Block("tool_use", {"id": use_id, "name": name, "input": given})
+    return Block(
+        "tool_use", {**block.body, "id": block.body["id"] or f"toolu_{uuid.uuid4().hex[:22]}", "name": name}
+    )
 
 
 class _Exchange(Exchange):

@@ -12,42 +12,44 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from yourcall.agents.model_turns import Block
+from yourcall.agents.model_turns import Block, filled
 from yourcall.live_check.models.scripted import PICK, Exchange, Scripted
 
-Step = dict[str, Any]
+Step = dict[str, Any] | Block
 TITLE = "Generate a concise, single-line task title"
 
 
-def say(words: str) -> Step:
+def say(words: str) -> dict[str, Any]:
     return {"say": words}
 
 
-def call(name: str, /, namespace: str = "", **arguments: Any) -> Step:
+def call(name: str, /, namespace: str = "", **arguments: Any) -> dict[str, Any]:
     return {"call": name, "namespace": namespace, "arguments": arguments}
 
 
-def escalated(command: str, why: str = "Allow this command to run outside the sandbox?", **more: Any) -> Step:
+def escalated(
+    command: str, why: str = "Allow this command to run outside the sandbox?", **more: Any
+) -> dict[str, Any]:
     """A command that has to be asked for."""
     return call(
         "exec_command", cmd=command, sandbox_permissions="require_escalated", justification=why, **more
     )  # fmt: skip
 
 
-def patch(*lines: str) -> Step:
+def patch(*lines: str) -> dict[str, Any]:
     return {"custom": "apply_patch", "input": "\n".join(["*** Begin Patch", *lines, "*** End Patch", ""])}
 
 
-def pause(until: str) -> Step:
+def pause(until: str) -> dict[str, Any]:
     """The answer stops here, the stream staying open, until the test calls `model.release(until)`."""
     return {"pause": until}
 
 
-def failure(status: int, **error: Any) -> Step:
+def failure(status: int, **error: Any) -> dict[str, Any]:
     return {"status": status, "error": error}
 
 
-def step(block: Block) -> Step:
+def _step(block: Block) -> dict[str, Any]:
     """A turn's block as this API has it; a tool of an MCP server is named `server/tool`."""
     match block.kind:
         case "text":
@@ -87,7 +89,12 @@ class ResponsesServer(Scripted[Step]):
 
     # What the connections' threads call.
 
-    def steps_for(self, body: dict[str, Any]) -> list[Step]:
+    def steps_for(self, body: dict[str, Any]) -> list[dict[str, Any]]:
+        offered = _offered(body)
+        chosen = self._chosen(body)
+        return [_step(filled(each, offered, body)) if isinstance(each, Block) else each for each in chosen]
+
+    def _chosen(self, body: dict[str, Any]) -> list[Step]:
         self.took(self.requests, body)
         items = body.get("input", [])
         users = [(number, _said(item)) for number, item in enumerate(items) if _is_user(item)]
@@ -101,6 +108,13 @@ class ResponsesServer(Scripted[Step]):
             if words and not words.startswith(("<", "# AGENTS.md")):
                 return [say(f"You said: {words[:200]}")]
         return [say("OK.")]
+
+
+def _offered(body: dict[str, Any]) -> set[str]:
+    """Tools of an MCP server stand in a group of their own, or have its name before theirs."""
+    tools: list[dict[str, Any]] = body.get("tools") or []
+    grouped = {f"{each.get('name')}/{one.get('name')}" for each in tools for one in each.get("tools", [])}
+    return grouped | {str(each.get("name")) for each in tools}
 
 
 def _is_user(item: dict[str, Any]) -> bool:
@@ -130,7 +144,7 @@ class _Exchange(Exchange):
         failed = next((step for step in steps if "status" in step), None)
         return self.reply(failed["status"], {"error": failed["error"]}) if failed else self._stream(steps)
 
-    def _stream(self, steps: list[Step]) -> None:
+    def _stream(self, steps: list[dict[str, Any]]) -> None:
         self.begin_stream()
         model = self.server.model
         response = f"resp_{next(model.numbers)}"
@@ -147,7 +161,7 @@ class _Exchange(Exchange):
         usage |= {"output_tokens_details": None, "total_tokens": 110}
         self._event("response.completed", response={"id": response, "usage": usage})
 
-    def _item(self, index: int, step: Step, number: int) -> None:
+    def _item(self, index: int, step: dict[str, Any], number: int) -> None:
         if "say" in step:
             name = f"msg_{number}"
             part = {"type": "output_text", "text": step["say"]}
