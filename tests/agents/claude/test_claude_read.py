@@ -24,6 +24,8 @@ DECIDED = {
     "desk-yes-session": ("allowed", "desk"),
     "desk-no": ("stopped", "unknown"),
     "desk-esc": ("stopped", "unknown"),
+    "desk-esc-2.1.197": ("stopped", "unknown"),
+    "desk-esc-2.1.144": ("stopped", "unknown"),
     "desk-no-feedback": ("denied", "desk"),
     "hook-allow": ("allowed", "held"),
     "hook-deny": ("denied", "held"),
@@ -42,6 +44,22 @@ def results(name: str) -> list[CallResult]:
 @pytest.mark.parametrize(("name", "expected"), DECIDED.items(), ids=list(DECIDED))
 def test_the_record_tells_how_a_call_was_decided_and_by_whom(name: str, expected: tuple[str, str]) -> None:
     assert [(found.outcome, found.source) for found in results(name)] == [expected]
+
+
+@pytest.mark.parametrize("version", ["2.1.144", "2.1.197"])
+def test_a_tool_that_fails_in_the_words_of_a_refusal_was_not_refused(version: str) -> None:
+    """What the tool itself said stands in the result; what Claude says of it stands beside."""
+    line = json.loads((DATA / f"tool-result-desk-esc-{version}.jsonl").read_bytes())
+    line["toolUseResult"] = "Error: Exit code 1\n" + line["message"]["content"][0]["content"]
+    (found,) = read_line(json.dumps(line).encode())
+    assert isinstance(found, CallResult)
+    assert (found.outcome, found.source) == ("unknown", "unknown")
+
+
+def test_a_session_file_of_an_older_version_tells_its_time() -> None:
+    told = read_status(b'{"sessionId":"s","status":"idle","updatedAt":5000,"procStart":"1","version":"2.1.144"}')
+    assert told is not None
+    assert (told.status, told.since) == ("idle", 5.0)
 
 
 def test_a_call_and_its_prompt_have_the_same_fingerprint() -> None:
