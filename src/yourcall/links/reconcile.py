@@ -39,6 +39,7 @@ HOOKS_FIRST_S = 0.3  # what waited at our socket is heard within this
 AGAIN_S = 0.25  # a prompt that was answered meanwhile is settled by its watch first
 LOOKED_FOR_S = 5.0
 GONE_EVERY_S = 5.0
+UNCLEAR_S = 600.0  # how long a busy machine may keep a screen or a record from showing the end of a turn
 SAME = 1_000  # letters of a last message by which two turns are told apart
 SETTLED_S = 1.0  # an agent's words are followed by its call within a moment
 QUIET_S = 0.7  # between the end of a command and the word of it in the record
@@ -72,6 +73,8 @@ class Reconcile:
         self._quiet: dict[str, float] = {}  # since when nothing was seen to run in it
         self.looking = True  # what was missed while we were away is not known yet
         self._homeless: set[str] = set()  # prompts that were seen without their session
+        self._unclear: set[str] = set()  # sessions whose last turn may have ended while we were away
+        self._looked_at = 0.0
 
     async def run(self) -> None:
         """At once, and whenever we woke late; and now and then for those whose process is gone."""
@@ -89,6 +92,7 @@ class Reconcile:
             elif now - looked_at > GONE_EVERY_S:
                 looked_at = now
                 await self._safely(self.end_the_gone())
+                await self._safely(self._look_again())
 
     async def _safely(self, work: Awaitable[None]) -> None:
         try:
@@ -106,17 +110,28 @@ class Reconcile:
 
     async def _look(self) -> None:
         await asyncio.sleep(HOOKS_FIRST_S)
+        self._looked_at = time.time()
         self._were = {s.id: s.state for s in self._teller.state.sessions.values()}
         self._quiet.clear()
         await self.end_the_gone()
-        unclear = set(self._teller.state.sessions)
+        self._unclear = set(self._teller.state.sessions)
         deadline = time.monotonic() + LOOKED_FOR_S
-        while unclear and time.monotonic() < deadline:
-            for session_id in list(unclear):
-                if await self._put_right(session_id):
-                    unclear.discard(session_id)
+        while self._unclear and time.monotonic() < deadline:
+            await self._put_right_unclear()
             await asyncio.sleep(AGAIN_S)
         log.info("looked at every session")
+
+    async def _look_again(self) -> None:
+        """At those that showed nothing yet, until something newer is known of them."""
+        if time.time() - self._looked_at > UNCLEAR_S:
+            self._unclear.clear()
+        self._unclear = {each for each in self._unclear if self._asked_at(each) < self._looked_at}
+        await self._put_right_unclear()
+
+    async def _put_right_unclear(self) -> None:
+        for session_id in list(self._unclear):
+            if await self._put_right(session_id):
+                self._unclear.discard(session_id)
 
     async def end_the_gone(self) -> None:
         state = self._teller.state

@@ -321,6 +321,35 @@ def test_a_pause_of_before_is_held_again_if_no_turn_has_been_since(same: bool) -
         assert isinstance(desk.server.answer(prompt, answer, b""), list) == (prompt.id == waits.id)
 
 
+@pytest.mark.parametrize("then", ["completed", "interrupted"])
+def test_a_turn_that_is_read_as_interrupted_is_read_again(then: str) -> None:
+    """A busy Codex says that it is idle before the end of the turn is on disk, and reads such a turn as interrupted."""
+    desk = Desk()
+    desk.server.open()
+    thread = next(m["result"]["thread"] for _, m in captured("cmd-accept") if "thread" in m.get("result", {}))
+    desk.hear({"method": "thread/started", "params": {"thread": thread}})
+
+    def status(now: str) -> list[bytes]:
+        params = {"threadId": thread["id"], "status": {"type": now}}
+        return desk.hear({"method": "thread/status/changed", "params": params})
+
+    def resumed(line: bytes, turn: str) -> None:
+        said = {"type": "agentMessage", "id": "m2", "text": "All done."}
+        page = {"data": [{"id": "t2", "status": turn, "items": [said]}]}
+        desk.hear({"id": json.loads(line)["id"], "result": {"thread": thread, "initialTurnsPage": page}})
+
+    (first,) = status("active")
+    status("idle")
+    resumed(first, "interrupted")
+    assert not [p for p in desk.rows.values() if p.kind == "ready"]
+    assert desk.server.awaits_replies
+    (again,) = desk.server.again()
+    resumed(again, then)
+    (ready,) = [p for p in desk.rows.values() if p.kind == "ready"]
+    assert ready.body == ("All done." if then == "completed" else "The turn was stopped.")
+    assert desk.server.again() == []
+
+
 def test_what_a_new_server_does_not_know_is_told_as_such() -> None:
     before = Desk()
     late(before)

@@ -161,7 +161,11 @@ class ServerConnection:
     def _unheard(self) -> list[Known]:
         """Threads that are at work, or of whose rest we must know more, and that we do not listen to."""
         left = [known for known in self._threads.values() if not known.subscribed and not known.thread.ephemeral]
-        return [k for k in left if k.thread.status.type == "active" or self.before.pauses_in(k.thread.id)]
+        return [
+            known for known in left
+            if known.thread.status.type == "active" or self.before.pauses_in(known.thread.id)
+            or known.doubted != known.ended
+        ]  # fmt: skip
 
     def _resume(self, known: Known) -> bytes:
         known.subscribed = True
@@ -262,7 +266,12 @@ class ServerConnection:
                 if turn.status == "inProgress":
                     events += self._begins(known, turn.id, at)
                     known.items |= {item.id: item for item in turn.items if item.status == "inProgress"}
-                elif known.thread.status.type != "active" and turn.id != known.ended:
+                elif known.thread.status.type == "active" or turn.id == known.ended:
+                    continue
+                elif turn.status == "interrupted" and known.doubted != turn.id:
+                    # So is a turn read whose end is not on disk yet: it is read once more, by `again`.
+                    known.doubted, known.subscribed = turn.id, False
+                else:
                     # It was over before we listened: nobody will tell us so again.
                     missed = self._turn_over(known, turn, at, self._begins(known, turn.id, at))
                     events, lines = [*events, *missed.events], (*lines, *missed.lines)
@@ -331,7 +340,7 @@ class ServerConnection:
         thread = known.thread
         events = [*begun, *self._requests.turn_over(thread.id, turn.status == "interrupted", known.stopping, at)]
         last = next((item for item in reversed(turn.items) if item.text), known.last)
-        known.turn, known.last, known.stopping, known.ended = "", Item(), False, turn.id
+        known.turn, known.last, known.stopping, known.ended, known.doubted = "", Item(), False, turn.id, turn.id
         known.items.clear()
         self.speaking.pop(thread.id, None)
         lines: list[bytes] = []

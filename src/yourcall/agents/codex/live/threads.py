@@ -43,6 +43,7 @@ class Known(Struct):
     subscribed: bool = False
     turn: str = ""
     ended: str = ""  # the last turn whose end was told
+    doubted: str = ""  # a turn that a record which may not be whole yet calls interrupted
     items: dict[str, Item] = field(default_factory=dict[str, Item])
     last: Item = Item()
     pause: str = ""  # the prompt that waits for the next instruction
