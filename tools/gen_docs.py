@@ -48,6 +48,7 @@ MEANINGS = {
     "accepted": "The agent's dialog closed after this answer; its record is not written yet (a long command).",
     "sent": "It was handed to the agent. No sign so far that the agent took it.",
     "taken": "It is recorded and on its way (`--no-wait`).",
+    "approved": "This yes counts. Others have to agree; the prompt stays open until they do.",
 }
 
 ANSWERED = (

@@ -22,6 +22,7 @@ from yourcall.channels.channel import Abilities, Carried, Channel, Notice, Sent,
 from yourcall.channels.context import ChannelContext
 from yourcall.channels.runner import Runner
 from yourcall.core.notify_policy import Notify
+from yourcall.daemon.authority import Authority
 from yourcall.daemon.loop import Loop
 from yourcall.model.events import (
     AnswerGiven,
@@ -33,6 +34,7 @@ from yourcall.model.events import (
     PromptRaised,
     SessionSeen,
 )
+from yourcall.model.people import AnswerPolicy
 from yourcall.model.prompts import Answer, Option, Prompt, Question, Tool
 from yourcall.model.sessions import Session
 from yourcall.store.sqlite import Store
@@ -129,6 +131,9 @@ class House:
     async def __aenter__(self) -> House:
         self.store = Store.open(self.folder / "yourcall.db")
         self.loop = Loop(self.store, lambda _: None)
+        # What a prompt would do matters to a quorum, which nobody has asked for here.
+        self.authority = Authority(self.store, AnswerPolicy, lambda _: None)
+        self.loop.authority = self.authority.judge
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -162,7 +167,7 @@ class House:
     ) -> Runner:
         self.runner = Runner(
             self.loop, self.store, channels, notify or Notify(), url=url, person_at=self.person_at,
-            clock=self.clock, sleep=self.nap,
+            clock=self.clock, sleep=self.nap, passkey=self.authority.passkey_options,
         )  # fmt: skip
         desk = desk or ChannelContext(self.loop, None, None)  # type: ignore[arg-type]
         self._running = asyncio.create_task(self.runner.run(desk))

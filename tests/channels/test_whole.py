@@ -347,3 +347,37 @@ def test_a_tap_on_what_has_only_just_come_is_refused_and_can_be_made_again(lives
         assert (await told.tap(buttons["Deny"])).result == "taken"
 
     lives(story)
+
+
+async def _has_a_passkey(house: House) -> None:
+    await house.store.add_passkey("thumb", "", "localhost", "AAAA", b"key", 0, "test")
+
+
+@pytest.mark.parametrize("kind", ["ntfy", "webhook", "push"])
+def test_what_takes_a_passkey_has_no_yes_on_a_button(lives: Lives, kind: str) -> None:
+    async def story(house: House) -> None:
+        await _has_a_passkey(house)
+        assert await _told(house, kind, "./deploy.sh") == (["Deny", "Open"] if kind == "ntfy" else ["Deny"])
+
+    lives(story)
+
+
+def test_an_everyday_yes_keeps_its_button_where_somebody_has_a_passkey(lives: Lives) -> None:
+    async def story(house: House) -> None:
+        await _has_a_passkey(house)
+        assert await _told(house, "webhook", "npm test") == ["Allow", "Deny"]
+
+    lives(story)
+
+
+def test_telegram_leads_to_the_app_for_what_takes_a_passkey(acts: Acts) -> None:
+    async def story(stage: Stage) -> None:
+        stage.life(url=URL)
+        await stage.pair()
+        await _has_a_passkey(stage.house)
+        await stage.house.ask(title="rm -rf build", body="rm -rf build", command="rm -rf build")
+        message = await stage.prompt()
+        assert stage.server.labels(message) == ["❌ Deny", "Open in the app"]
+        assert "takes your passkey" in stage.text(message)
+
+    acts(story)

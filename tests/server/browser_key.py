@@ -29,8 +29,8 @@ class BrowserKey:
         self.told: dict[str, Any] = {}
 
     def pair(self, house: House, name: str = "phone", **headers: str) -> httpx.Response:
-        with house.local() as cli, house.http(Origin=house.origin, **headers) as page:
-            code = cli.post("/api/pairing").json()["code"]
+        with house.http(Origin=house.origin, **headers) as page:
+            code = house.devices.pairing.new().text
             reply = page.post("/api/pair", json={"code": code, "name": name, "key": self.point})
         if reply.status_code == 201:
             self.told = reply.json()
@@ -57,8 +57,9 @@ class BrowserKey:
         )
 
     def send(
-        self, house: House, method: str, target: str, body: bytes = b"", header: str | None = None
+        self, house: House, method: str, target: str, body: bytes = b"", header: str | None = None, **more: str
     ) -> httpx.Response:
+        """`more`: further headers; passkeys want a page with a name."""
         signed = self.header(method, target, body) if header is None else header
-        with house.http(Origin=house.origin) as page:
+        with house.http(**{"Origin": house.origin, **more}) as page:
             return page.request(method, target, content=body, headers={"Yourcall-Signature": signed})

@@ -23,6 +23,7 @@ from websockets.sync.client import connect as websocket
 
 from yourcall.agents.claude.agent import CLAUDE
 from yourcall.core.state import Step
+from yourcall.daemon.authority import Authority
 from yourcall.daemon.loop import Loop
 from yourcall.daemon.rules.lazy_rules import LazyRules
 from yourcall.daemon.standing_orders import StandingOrders
@@ -38,13 +39,15 @@ from yourcall.model.events import (
     PromptRaised,
     SessionSeen,
 )
+from yourcall.model.people import AnswerPolicy
 from yourcall.model.prompts import Option, Prompt, Question, Tool
 from yourcall.model.sessions import Session
 from yourcall.server.app import make_app
 from yourcall.server.devices import Devices
 from yourcall.server.listen import bind_tcp, listener
 from yourcall.server.scopes import ALL, Scope
-from yourcall.server.signed import Signatures
+from yourcall.server.signed import Signatures, steady_clock
+from yourcall.server.step_up import StepUp
 from yourcall.store.search import Search
 from yourcall.store.search_conversations import ConversationSearch
 from yourcall.store.sqlite import Store
@@ -66,6 +69,7 @@ class House:
         self.commands: list[AnyCommand] = []
         self.stopped = threading.Event()
         self.late = 0.0  # how far the clock of devices and codes is ahead
+        self.passed = 0.0  # how far the clock of gestures is ahead
         self.hosts: frozenset[str] = frozenset()
         self._ready: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, name="house")
@@ -94,8 +98,21 @@ class House:
             unix.bind(self.path)
             unix.listen(16)
             unix.setblocking(False)
+            self.policy = AnswerPolicy()
+            self.told: list[str] = []
+            clock = steady_clock()
+            self.step_up = StepUp(
+                self.store,
+                self.store.host_id(),
+                lambda: self.hosts,
+                lambda: clock() + self.passed,
+                self.told.append,
+            )
+            self.devices.forgets.append(self.step_up.forget)
             asks = ScriptQuestions(self.loop, self.store)
             rules = LazyRules(self.folder, self.store, {CLAUDE.name: CLAUDE}.get, lambda: 30, note=self.store.note)
+            authority = Authority(self.store, lambda: self.policy, rules.effects, proofs=self.step_up)
+            self.loop.authority = authority.judge
             talks = Conversations({CLAUDE.name: CLAUDE}.get)
             changes = Changes(
                 lambda session, before, file: talks.page(
@@ -117,6 +134,8 @@ class House:
                     rules=rules,
                     asks=asks,
                     orders=self.orders,
+                    step_up=self.step_up,
+                    policy=lambda: self.policy,
                 )
                 for local in (False, True)
             ]

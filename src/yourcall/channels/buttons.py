@@ -20,6 +20,12 @@ from yourcall.rules.fully_shown import offerable
 TAP = "/api/tap"
 
 PARTLY = "(Not all of it is shown here. To allow it, open it.)"
+PASSKEY = "(To allow it takes your passkey. Open it.)"
+
+
+def left_out(made: Notice) -> str:
+    """Why there is no button for a yes."""
+    return PASSKEY if made.passkey else PARTLY
 
 
 def fair(made: Notice, sent: str) -> Notice:
@@ -29,7 +35,8 @@ def fair(made: Notice, sent: str) -> Notice:
         return made
     # Half of the choices would read like all of them.
     kept = [each for each in kept if each.effect != "choose"]
-    return replace(made, buttons=tuple(kept), partly=True, text="\n".join(filter(None, (made.text, PARTLY))))
+    text = "\n".join(filter(None, (made.text, left_out(made))))
+    return replace(made, buttons=tuple(kept), partly=True, text=text)
 
 
 async def with_tokens(made: Notice, channel: Channel, prompt: Prompt, taps: Taps, now: float) -> Notice:

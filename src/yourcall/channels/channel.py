@@ -76,7 +76,7 @@ class Notice(Struct, frozen=True):
     prompts. `risk`: how risky a yes to what is open is, and why. `back`: how many answers to it came back.
     `seen`: which version of the one prompt this tells, for the answer to carry.
     `offer`: a hash of all that is asked. `needed`: what must be seen before a yes; None if no notice can show it.
-    `partly`: a yes was left out, because not all of it is shown.
+    `partly`: a yes was left out, because not all of it is shown. `passkey`: a yes takes one, so it is left out.
     """
 
     id: str
@@ -100,6 +100,7 @@ class Notice(Struct, frozen=True):
     offer: str = ""
     needed: Needed | None = None
     partly: bool = False
+    passkey: bool = False
 
     @property
     def warning(self) -> str:

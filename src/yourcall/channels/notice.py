@@ -5,7 +5,7 @@ Rule: everything that leaves goes through here; with `titles_only` not a word of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import PurePath
@@ -55,8 +55,10 @@ def notice(
     url: str = "",
     body: bytes | None = None,
     reminder: int = 0,
+    passkey: Collection[tuple[str, str]] = (),
 ) -> Notice:
-    """`body`: what the agent sent with the first of them, verbatim."""
+    """`body`: what the agent sent with the first of them, verbatim. `passkey`: options, by their question's id and
+    their own, that take a passkey: no button can bring one."""
     first = prompts[0]
     project = PurePath(first.cwd).name or first.cwd
     shown = tuple(_bare(prompt) if titles_only else masked_prompt(prompt) for prompt in prompts)
@@ -83,7 +85,10 @@ def notice(
     )
     if made.standing != "open" or len(prompts) > 1:
         return made
-    made = replace(made, offer=digest_of(first), needed=None if titles_only else needed(first, _fields(body)))
+    must = None if titles_only else needed(first, _fields(body))
+    if must is not None and passkey:
+        must = replace(must, options={each: words for each, words in must.options.items() if each not in passkey})
+    made = replace(made, offer=digest_of(first), needed=must, passkey=bool(passkey))
     buttons = [
         Button(_short(masked(option.label), 40), option.effect, question.id, option.id)
         for question, option in offered(first)

@@ -15,7 +15,7 @@ import asyncio
 import logging
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -74,7 +74,10 @@ class Runner:
         person_at: Callable[[], Awaitable[float]],
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        passkey: Callable[[Prompt], Collection[tuple[str, str]]] = lambda _: (),
     ) -> None:
+        """`passkey`: the options of a prompt that no button may say, because they take one."""
+        self._passkey = passkey
         self.channels: Mapping[str, Channel] = {channel.name: channel for channel in channels}
         self.conditions: dict[str, Condition] = {}
         self._loop = loop
@@ -294,6 +297,7 @@ class Runner:
             url=self._url,
             body=body,
             reminder=row.times - 1,
+            passkey=self._passkey(prompts[0]) if len(prompts) == 1 else (),
         )
 
     def _first(self, row: Receipt) -> Prompt:

@@ -97,6 +97,7 @@ def call(
     query: Mapping[str, object] | None = None,
     body: str | None = None,
     timeout: float = PATIENCE,
+    headers: Mapping[str, str] | None = None,
 ) -> Reply:
     """One request to the daemon; its status and decoded JSON. Statuses are left to the caller."""
     target = path + ("?" + urlencode(query) if query else "")
@@ -104,8 +105,8 @@ def call(
     connection = _Connection(home, timeout)
     try:
         connection.connect()
-        headers = {"Content-Type": "application/json"} if data is not None else {}
-        connection.request(method, target, data, headers)
+        kind = {"Content-Type": "application/json"} if data is not None else {}
+        connection.request(method, target, data, {**kind, **(headers or {})})
         answer = connection.getresponse()
         raw = answer.read()
     except TimeoutError as error:

@@ -9,7 +9,7 @@ from hashlib import sha256
 
 import msgspec
 
-from yourcall.model.prompts import Prompt
+from yourcall.model.prompts import Answer, Prompt
 
 # Nobody can choose what it is made of and the answer to it at the same time: this is to tell versions apart.
 LETTERS = 16
@@ -27,3 +27,13 @@ def digest_of(prompt: Prompt) -> str:
 def version_of(prompt: Prompt) -> str:
     """The same as long as the same is asked under this id."""
     return digest_of(prompt)[:LETTERS]
+
+
+def act_of(prompt: Prompt, answer: Answer) -> str:
+    """A digest of exactly this answer to exactly this version of the prompt: what a passkey signs, and what two
+    persons agree to."""
+    said = (
+        "answer", prompt.id, digest_of(prompt), sorted(answer.choices.items()), sorted(answer.texts.items()),
+        answer.input,
+    )  # fmt: skip
+    return sha256(msgspec.json.encode(said)).hexdigest()

@@ -24,6 +24,7 @@ from yourcall.model.events import (
     AnswerWritten,
     AnyCommand,
     AnyEvent,
+    ApprovalGiven,
     AttemptRefused,
     CallBound,
     CallSettled,
@@ -43,7 +44,7 @@ from yourcall.model.events import (
     SessionSeen,
     TraceLost,
 )
-from yourcall.model.prompts import Moment, Prompt, Verdict
+from yourcall.model.prompts import Answer, Moment, Prompt, Verdict
 from yourcall.model.sessions import Session
 
 # Nobody asks anything there: the agent has stopped, and the next word is the person's.
@@ -51,6 +52,9 @@ PAUSES = frozenset({"ready", "problem"})
 
 # The words of an answer are made of labels that an agent, or its model, chose.
 LONGEST_WORDS = 500
+
+# Of persons who have to agree; a policy that wants more is one that nobody can follow.
+MOST_APPROVALS = 20
 
 
 def step(state: State, event: AnyEvent) -> Step:
@@ -63,6 +67,8 @@ def step(state: State, event: AnyEvent) -> Step:
             return _raised(state, event)
         case AnswerGiven():
             return _answered(state, event)
+        case ApprovalGiven():
+            return _approved(state, event)
         case AttemptRefused():
             return _attempted(state, event)
         case _:
@@ -304,6 +310,36 @@ def _bound(state: State, prompt: Prompt, call_id: str) -> Step:
 
 def _answered(state: State, event: AnswerGiven) -> Step:
     answer = event.answer
+    prompt = _answerable(state, event)
+    if isinstance(prompt, Step):
+        return prompt
+    words = _in_words(prompt, answer)
+    if answer.others:
+        words += f" (with {', '.join(answer.others)})"
+    taken = move(state, replace(prompt, answer=answer), "answer_taken", event.at, answer.by, words)
+    return Step(
+        prompts=taken.prompts,
+        sessions=(*taken.sessions, *plan_cooldown.counted(state, prompt, answer, event.at)),
+        commands=(*taken.commands, Deliver(prompt.id, answer)),
+        verdict=Verdict("taken", words, answer.by, event.at),
+    )
+
+
+def _approved(state: State, event: ApprovalGiven) -> Step:
+    """One yes of several. It is recorded with the prompt, which stays open; a person counts once."""
+    prompt = _answerable(state, event)
+    if isinstance(prompt, Step):
+        return prompt
+    words = f"{event.given} of {event.of} who have to agree: {_in_words(prompt, event.answer)}"
+    others = tuple(each for each in prompt.approvals if each.person != event.approval.person)
+    agreed = replace(prompt, approvals=(*others, event.approval)[-MOST_APPROVALS:])
+    moment = Moment(event.at, "open", event.answer.by, words)
+    return Step(prompts=(noted(agreed, moment),), verdict=Verdict("approved", words, event.answer.by, event.at))
+
+
+def _answerable(state: State, event: AnswerGiven | ApprovalGiven) -> Prompt | Step:
+    """The prompt, if this answer may be taken for it; else what is said to it."""
+    answer = event.answer
     prompt = state.prompts.get(event.prompt_id)
     if prompt is None:
         return Step(verdict=Verdict("refused", "There is no such prompt."))
@@ -315,18 +351,12 @@ def _answered(state: State, event: AnswerGiven) -> Step:
         told = noted(prompt, Moment(event.at, prompt.state, answer.by, detail, answer.id))
         return Step(prompts=() if told is prompt else (told,), verdict=late)
     wrong = safety.objection(prompt, answer)
-    if wrong is not None:
-        return Step(verdict=Verdict("refused", wrong.reason))
+    return prompt if wrong is None else Step(verdict=Verdict("refused", wrong.reason))
+
+
+def _in_words(prompt: Prompt, answer: Answer) -> str:
     words = ", ".join(option.label for option in safety.chosen(prompt, answer))[:LONGEST_WORDS] or "replied"
-    if answer.input is not None:
-        words += " (edited)"
-    taken = move(state, replace(prompt, answer=answer), "answer_taken", event.at, answer.by, words)
-    return Step(
-        prompts=taken.prompts,
-        sessions=(*taken.sessions, *plan_cooldown.counted(state, prompt, answer, event.at)),
-        commands=(*taken.commands, Deliver(prompt.id, answer)),
-        verdict=Verdict("taken", words, answer.by, event.at),
-    )
+    return f"{words} (edited)" if answer.input is not None else words
 
 
 def _attempted(state: State, event: AttemptRefused) -> Step:

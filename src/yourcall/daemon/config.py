@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from yourcall.channels.config import PUSH, Configured, Wrong, read_channels
 from yourcall.core.notify_policy import Notify
 from yourcall.links.stdio.sessions import Policy
+from yourcall.model.people import AnswerPolicy, Quorum, StepUp
 from yourcall.model.prompts import Kind, Refused
 from yourcall.system.peer import Supervisor
 
@@ -78,6 +79,14 @@ class Agents(Struct, frozen=True, forbid_unknown_fields=True):
     mark_processes: bool = True
 
 
+class People(Struct, frozen=True, forbid_unknown_fields=True):
+    """What several persons want of each other; it means nothing while there are none. `not_by_who_asked`: effects
+    that a person may not approve who told the agent to do it. `quorum`: effects that take several persons."""
+
+    not_by_who_asked: list[str] = []
+    quorum: list[Quorum] = []
+
+
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """`supervisors`: agents that may answer the prompts of others, by the name that goes on record."""
 
@@ -89,8 +98,15 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     notify: Notify = Notify()
     rules: Rules = Rules()
     agents: Agents = Agents()
+    step_up: StepUp = StepUp()
+    people: People = People()
     supervisors: dict[str, Supervisor] = {}
     channels: dict[str, Configured] = {}
+
+    @property
+    def policy(self) -> AnswerPolicy:
+        """What is wanted before a yes counts."""
+        return AnswerPolicy(self.step_up, tuple(self.people.quorum), tuple(self.people.not_by_who_asked))
 
     @property
     def outline_cool_down(self) -> bool:
@@ -138,6 +154,8 @@ SECTIONS: dict[str, type[Struct]] = {
     "notify": Notify,
     "rules": Rules,
     "agents": Agents,
+    "step_up": StepUp,
+    "people": People,
 }
 
 # What a key may say, where only a few words will do.
@@ -146,6 +164,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "headless": get_args(Headless),
     "quiet_lets": get_args(Kind),
     "when": get_args(Kind),
+    "risk": ("unclear", "high"),
 }
 
 

@@ -19,9 +19,17 @@ from yourcall.core.replay import prompt_of, recall
 from yourcall.core.safety import ALLOWING, LONGEST_INPUT, chosen
 from yourcall.core.state import State, Step
 from yourcall.core.verdicts import final, verdict_of
-from yourcall.model.events import AnswerGiven, AnyCommand, AnyEvent, PromptDismissed, PromptRaised
-from yourcall.model.prompts import Answer, Prompt, Refused, Verdict
+from yourcall.model.events import (
+    AnswerGiven,
+    AnyCommand,
+    AnyEvent,
+    ApprovalGiven,
+    PromptDismissed,
+    PromptRaised,
+)
+from yourcall.model.prompts import Answer, Prompt, Verdict
 from yourcall.model.sessions import TERMINALS
+from yourcall.rules.may_answer import Agreed
 from yourcall.store.facts import Encoded, encode
 from yourcall.store.problem import StoreProblem
 from yourcall.store.sqlite import Change, Fact, Store
@@ -126,7 +134,7 @@ class Loop:
         self._perform = perform
         self._turnstile = Turnstile()
         self._failed = failed
-        self.barred: Callable[[Prompt, Answer], Refused | None] = lambda _prompt, _answer: None
+        self.authority: Callable[[Prompt, Answer], Answer | Agreed | Verdict] = lambda _prompt, answer: answer
         prompts, sessions = store.live()
         self.state.take(Step(prompts=tuple(prompts), sessions=tuple(sessions)))
 
@@ -208,9 +216,14 @@ class Loop:
             # Asked right before the answer is taken, with no await in between: what was revoked or changed a
             # moment ago counts.
             prompt = self.prompt(prompt_id)
-            barred = self.barred(prompt, answer) if prompt is not None else None
-            if barred is not None:
-                return Verdict("refused", barred.reason), prompt
+            judged = self.authority(prompt, answer) if prompt is not None and prompt.state == "open" else answer
+            if isinstance(judged, Verdict):
+                return judged, prompt
+            if isinstance(judged, Agreed):
+                agreed = ApprovalGiven(time.time(), prompt_id, answer, judged.approval, judged.given, judged.of)
+                done = await self.post(agreed)
+                return done.verdict or Verdict("refused", "There is no such prompt."), self.prompt(prompt_id)
+            answer = judged
             done = await self.post(AnswerGiven(time.time(), prompt_id, answer))
             verdict = done.verdict or Verdict("refused", "There is no such prompt.")
             prompt = self.prompt(prompt_id)

@@ -12,7 +12,7 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -123,7 +123,9 @@ class Notifier:
         *,
         clock: Callable[[], float] = time.time,
         settings: SettingsRecord | None = None,
+        passkey: Callable[[Prompt], Collection[tuple[str, str]]] = lambda _: (),
     ) -> None:
+        self._passkey = passkey
         self._clock = clock
         self._settings = settings or SettingsRecord(home, store)
         self._home = home
@@ -401,6 +403,7 @@ class Notifier:
             config.notify,
             url=self._url,
             person_at=self._presence.person_at,
+            passkey=self._passkey,
         )
 
     def _running(self) -> Runner:

@@ -47,6 +47,7 @@ from yourcall.server.app import make_app
 from yourcall.server.contracts.rpc.connection import Tools
 from yourcall.server.devices import Devices
 from yourcall.server.listen import bind_tcp, hosts_for, listener
+from yourcall.server.step_up import StepUp
 from yourcall.store.search import Search
 from yourcall.store.search_conversations import ConversationSearch
 from yourcall.store.sqlite import Store
@@ -168,7 +169,12 @@ async def _serve(
         lambda session, before, file: talks.page(session, "", before=before, after=None, file=file, limit=500)
     )
     voice = Sender(
-        daemon.speaker, daemon.steered, daemon.started, daemon.lodgers, daemon.barred, daemon.orders.told
+        daemon.speaker,
+        daemon.steered,
+        daemon.started,
+        daemon.lodgers,
+        daemon.authority.may_say,
+        daemon.orders.told,
     )
     daemon.orders.reaches = voice.reaches
     presence = Presence(lambda: daemon.loop.state.sessions.values(), daemon.tmux)
@@ -176,7 +182,13 @@ async def _serve(
     reached = public_url or ("" if bind in ("127.0.0.1", "::1", "localhost") else url)
     uploads = Uploads(home / "uploads")
     desk = ChannelContext(daemon.loop, voice, daemon.started, daemon.rules, talks, uploads, daemon.orders)
-    telling = Notifier(home, daemon.loop, store, config, presence, desk, reached, settings=daemon.settings)
+    passkey = daemon.authority.passkey_options
+    telling = Notifier(
+        home, daemon.loop, store, config, presence, desk, reached, settings=daemon.settings, passkey=passkey
+    )
+    step_up = StepUp(store, store.host_id(), lambda: hosts, told=log.warning)
+    daemon.authority.proofs = step_up
+    devices.forgets.append(step_up.forget)
     lockdown = daemon.lockdown_of(devices)
     lockdown.close += [devices.close_pairing, telling.unpair_all]
     mirror, workspaces = Mirror(daemon.tmux), Workspaces(home)
@@ -208,6 +220,8 @@ async def _serve(
         rules=daemon.rules,
         ties=daemon.ties,
         lockdown=lockdown,
+        step_up=step_up,
+        policy=lambda: daemon.config.policy,
         changes=changes,
         search=Search(home / "search.db", store),
         orders=daemon.orders,

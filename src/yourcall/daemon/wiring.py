@@ -13,6 +13,7 @@ from pathlib import Path
 
 from yourcall.agents.registry import AGENTS, SCREENS, USUAL
 from yourcall.daemon import lockdown
+from yourcall.daemon.authority import Authority
 from yourcall.daemon.config import Config
 from yourcall.daemon.deliver import Carrier, Delivery, by_hook
 from yourcall.daemon.events import Events
@@ -134,8 +135,10 @@ class Daemon:
             "socket": lambda prompt, answer, request: self.servers[prompt.agent].deliver(prompt, answer, request),
             "ask": lambda prompt, answer, _: self.asks.deliver(prompt, answer),
         }
-        self.loop.barred = lambda _prompt, _answer: self.barred()
-        self.delivery = Delivery(self.events, carriers, AGENTS, self.hooks.release, lambda _: self.barred())
+        self.authority = Authority(store, lambda: self.config.policy, self.rules.effects, self.barred)
+        self.loop.authority = self.authority.judge
+        still_there = self.authority.still_there
+        self.delivery = Delivery(self.events, carriers, AGENTS, self.hooks.release, still_there)
         self.upkeep = Upkeep(
             self.loop,
             self.events,

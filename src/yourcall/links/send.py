@@ -46,19 +46,19 @@ class Sender:
         links: Mapping[str, Steered],
         pipes: StdioSessions,
         private: PrivateSessions,
-        barred: Callable[[], Refused | None] = lambda: None,
+        barred: Callable[[str], Refused | None] = lambda _: None,
         before: Callable[[Session, str], Awaitable[None]] | None = None,
     ) -> None:
-        """`barred`: why nobody may speak to any session now. Stopping is always allowed."""
+        """`barred`: why this may not be said, or no key be pressed (empty). Stopping is always allowed."""
         self._terminal, self._links, self._pipes, self._private = terminal, links, pipes, private
         self._barred, self._before = barred, before
 
     async def send(self, session: Session, text: str, as_command: bool) -> Verdict:
-        if self._before is not None:
-            await self._before(session, text)
-        barred = self._barred()
+        barred = self._barred(text if as_command else "")
         if barred is not None:
             return Verdict("refused", barred.reason)
+        if self._before is not None:
+            await self._before(session, text)
         return await self._way(session).send(session, text, as_command)
 
     def reaches(self, session: Session) -> bool:
@@ -66,7 +66,7 @@ class Sender:
         return self._way(session) is not self._terminal or self._terminal.reaches(session.id)
 
     async def press(self, session: Session, key: str) -> Verdict:
-        barred = self._barred()
+        barred = self._barred("")
         if barred is not None:
             return Verdict("refused", barred.reason)
         if self._way(session) is not self._terminal:

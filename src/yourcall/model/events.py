@@ -10,6 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from yourcall.model.people import Approval
 from yourcall.model.prompts import Answer, Outcome, Prompt, Question
 from yourcall.model.sessions import Session
 
@@ -86,6 +87,16 @@ class CallBound(Event, frozen=True):
 class AnswerGiven(Event, frozen=True):
     prompt_id: str
     answer: Answer
+
+
+class ApprovalGiven(Event, frozen=True):
+    """A yes that counts, and waits for others to say the same: `given` of `of` are there with this one."""
+
+    prompt_id: str
+    answer: Answer
+    approval: Approval
+    given: int
+    of: int
 
 
 class AnswerWritten(Event, frozen=True):
@@ -175,6 +186,7 @@ AnyEvent = (
     | HolderLost
     | CallBound
     | AnswerGiven
+    | ApprovalGiven
     | AnswerWritten
     | AnswerNotWritten
     | DialogClosed
@@ -195,7 +207,7 @@ class SettingsChanged(Event, frozen=True):
     people and holds no secret. `state`: how the area stands after it, where that can be compared later.
     """
 
-    area: Literal["devices", "rules", "pause", "channels", "people", "lock"]
+    area: Literal["devices", "rules", "pause", "channels", "people", "lock", "passkeys", "policy"]
     what: str
     about: str
     by: str

@@ -10,6 +10,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from yourcall.model.people import Approval
+
 Kind = Literal[
     "permission", "question", "plan", "trust", "elicitation", "loop", "startup", "ready", "problem", "unknown"
 ]
@@ -91,6 +93,10 @@ class Answer(Struct, frozen=True, forbid_unknown_fields=True):
     # `chat account`, `rule`; empty in records of before this was kept.
     author_certainty: str = ""
     device: str = ""  # the id of the device it came from: names are given by people, and may change
+    person: str = ""  # the id of the person whose device that is; empty: the owner of the machine
+    # On its way in, the name of the gesture that stands behind it; once it is taken, the id of the passkey.
+    proof: str = ""
+    others: tuple[str, ...] = ()  # who else said yes, where that takes more than one
 
 
 class Prompt(
@@ -106,6 +112,8 @@ class Prompt(
     `record`: the transcript it was asked in, if its session has gone on in another since.
     `stopped`: the turn before this pause was stopped by somebody. `resets_at`: when the limit resets that stopped
     the session; 0: there is none, or nobody told.
+    `approvals`: yeses that wait for more of them. `addressed_to`: the persons it was handed to, until
+    `addressed_until`.
     """
 
     id: str
@@ -135,6 +143,9 @@ class Prompt(
     history: tuple[Moment, ...] = ()
     stopped: bool = False
     resets_at: float = 0.0
+    approvals: tuple[Approval, ...] = ()
+    addressed_to: tuple[str, ...] = ()
+    addressed_until: float = 0.0
 
 
 class Refused(Struct, frozen=True):
@@ -143,16 +154,20 @@ class Refused(Struct, frozen=True):
     reason: str
 
 
-VerdictWord = Literal["taken", "sent", "accepted", "confirmed", "too_late", "bounced", "unsure", "refused"]
+VerdictWord = Literal[
+    "taken", "sent", "accepted", "confirmed", "too_late", "bounced", "unsure", "refused", "approved"
+]
 
 
 class Verdict(Struct, frozen=True):
-    """What became of one answer, as far as it is known now."""
+    """What became of one answer, as far as it is known now. `approved`: it counts, and others have to say the
+    same. `needs`: what would make this no a yes."""
 
     result: VerdictWord
     detail: str = ""
     by: str = ""
     at: float = 0.0
+    needs: Literal["", "passkey"] = ""
 
 
 class Receipt(Struct, frozen=True):

@@ -54,7 +54,7 @@ _LOOKS = re.compile(r"\b(?:theme|text style|colou?rs?|appearance)\b", re.I)
 _MORE_THAN_LOOKS = re.compile(r"\b(?:trust|permission|key|token|log ?in|sign|server|hooks?|model|mode)\b", re.I)
 _READS_SECRETS = "It reads keys or passwords."
 # How the sentences begin that say: nobody can tell.
-_UNCLEAR = ("yourcall", "What it starts")
+UNCLEAR = ("yourcall", "What it starts")
 LOW = Risk("low", "Nothing in it looks dangerous.")
 # Nobody reads a change of more files than this before saying yes.
 _MOST_PATHS = 1_000
@@ -76,7 +76,7 @@ def risk(prompt: Prompt, action: ActionView | None) -> Risk:
     reason = "yourcall cannot show what the tool gets." if action is None else _in_action(action)
     if not reason:
         return LOW
-    return Risk("unclear" if reason.startswith(_UNCLEAR) else "high", reason)
+    return Risk("unclear" if reason.startswith(UNCLEAR) else "high", reason)
 
 
 def _only_looks(prompt: Prompt) -> bool:

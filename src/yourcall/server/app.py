@@ -21,7 +21,8 @@ from starlette.routing import WebSocketRoute
 from starlette.types import ASGIApp
 from starlette.websockets import WebSocket
 
-from yourcall.server import peers
+from yourcall.model.people import AnswerPolicy
+from yourcall.server import gestures, peers
 from yourcall.server.auth import CALLER, Caller, Gate, Refusal, json_response, not_allowed, refuse
 from yourcall.server.contracts.interactive import feed
 from yourcall.server.contracts.interactive.convert import Responses
@@ -49,6 +50,7 @@ from yourcall.server.ports import (
 from yourcall.server.route import Call, Route
 from yourcall.server.routes import INTERACTIVE, LIVE, ROUTES, RPC, RPC_TOO
 from yourcall.server.scopes import Scope
+from yourcall.server.step_up import StepUp
 from yourcall.server.views import LARGE
 
 # A reply that fits in one packet is not made smaller.
@@ -99,6 +101,8 @@ def make_app(
     talk_search: ConversationSearch | None = None,
     lockdown: Lockdown | None = None,
     orders: Orders | None = None,
+    step_up: StepUp | None = None,
+    policy: Callable[[], AnswerPolicy] = AnswerPolicy,
 ) -> ASGIApp:
     """`devices` must be the same object for both apps: a code is made on one and used on the other."""
 
@@ -108,8 +112,13 @@ def make_app(
             if no is not None:
                 return no.response()
             given = (conversations, voice, starting, told, asks, mirror, uploads, rules, ties, changes, search)
-            call = Call(desk, devices, stop, request, *given, talk_search, lockdown, orders)
-            done = await peers.refusal(ties, call.caller, route.method, route.path) or await route.run(call)
+            gesture = await gestures.brought(step_up, request)
+            if isinstance(gesture, Refusal):
+                return gesture.response()
+            call = Call(desk, devices, stop, request, *given, talk_search, lockdown, orders, step_up, gesture)
+            done = await peers.refusal(ties, call.caller, route.method, route.path)
+            done = done or await gestures.wanted(step_up, policy(), request, call.caller, route, gesture)
+            done = done or await route.run(call)
             if isinstance(done, Refusal):
                 return done.response()
             response = json_response(done.status, done.value, done.headers)

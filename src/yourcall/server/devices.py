@@ -42,6 +42,7 @@ class Devices:
         self._known: dict[str, Device] = {}  # by hash: the agent waits while a key is looked at
         self._by_id: dict[str, Device] = {}
         self._seen: dict[str, float] = {}
+        self.forgets: list[Callable[[str], object]] = []  # who is told that a device was revoked
         self._revoked: set[str] = set()
         self._present: dict[str, set[asyncio.Event]] = {}
         self._naming = asyncio.Lock()  # from the look for a free name until it is taken
@@ -69,6 +70,11 @@ class Devices:
         if device_id not in self._by_id:
             self._by_id = {each.id: each for each in self._keys.devices() if each.revoked_at is None}
         return self._by_id.get(device_id)
+
+    def person_of(self, device_id: str) -> str:
+        """The id of the person whose device it is; empty: the owner's of the machine."""
+        device = self.by_id(device_id)
+        return device.person if device is not None else ""
 
     def came_by(self, device: Device) -> None:
         """It showed its key just now."""
@@ -134,6 +140,8 @@ class Devices:
             self._revoked.add(device_id)
             self.tickets.forget(device_id)
             self.signatures.forget(device_id)
+            for forget in self.forgets:
+                forget(device_id)
             self._cut(device_id)
         return done
 

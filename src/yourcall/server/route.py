@@ -33,6 +33,7 @@ from yourcall.server.ports import (
     Uploads,
 )
 from yourcall.server.scopes import Scope
+from yourcall.server.step_up import StepUp
 
 # The largest thing a person sends is an edited file; a megabyte of it is plenty.
 LARGEST_BODY = 1 << 20
@@ -65,6 +66,8 @@ class Call(Struct, frozen=True):
     talk_search: ConversationSearch | None = None
     lockdown: Lockdown | None = None
     orders: Orders | None = None
+    step_up: StepUp | None = None
+    gesture: str = ""  # the name of the gesture with a passkey that came with the request
 
     @property
     def caller(self) -> Caller:
@@ -91,7 +94,8 @@ class Route(Struct, frozen=True):
     """`says`: what it replies with, by status. A route with the key `local` exists on the Unix socket only.
 
     `scope`: what the caller must be allowed; empty only where anybody comes in. `own`: each may do it to itself.
-    `while_locked`: it changes something, and is done all the same while yourcall is locked.
+    `while_locked`: it changes something, and is done all the same while yourcall is locked. `step_up`: it takes a
+    passkey where somebody has one; what it does, in words.
     """
 
     method: Literal["GET", "POST", "DELETE"]
@@ -106,6 +110,7 @@ class Route(Struct, frozen=True):
     scope: Scope | Literal[""] = ""
     own: bool = False
     while_locked: bool = False
+    step_up: str = ""
 
 
 async def body(request: Request, kind: type[T]) -> T | Refusal:

@@ -5,7 +5,7 @@ Rule: a field is added, never renamed or taken away; clients and scripts rely on
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Raw, Struct, field
 
@@ -447,7 +447,7 @@ class SettingsLine(Struct, frozen=True):
 
     number: int
     at: float
-    area: Literal["devices", "rules", "pause", "channels", "people", "lock"]
+    area: Literal["devices", "rules", "pause", "channels", "people", "lock", "passkeys", "policy"]
     what: str
     about: str
     by: str
@@ -497,6 +497,73 @@ class Status(Struct, frozen=True):
     head: HeadView | None = None
 
 
+class GestureView(Struct, frozen=True):
+    """A gesture with a passkey that is waited for, and what it is for. `challenge` is what it signs, in base64url;
+    `credentials` are the passkeys that will do on this page. `problem`: why none can be used here."""
+
+    id: str
+    words: str
+    challenge: str
+    rp_id: str
+    credentials: tuple[str, ...]
+    expires_in: float
+    problem: str = ""
+
+
+class StepUpView(Struct, frozen=True):
+    """This takes a passkey. Send the same request again, with the header `Yourcall-Step-Up: ID.ASSERTION`."""
+
+    error: str
+    result: Literal["refused"]
+    detail: str
+    step_up: GestureView
+
+
+class NewPasskeyRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """`code`: from `yourcall passkeys add`, instead of the word of a passkey that is there."""
+
+    code: str = ""
+
+
+class NewPasskey(Struct, frozen=True):
+    """What a browser makes a passkey from. `known`: those that are there already."""
+
+    id: str
+    challenge: str
+    rp_id: str
+    user: str
+    known: tuple[str, ...]
+
+
+class PasskeyRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """`credential`: as the browser gives it, as JSON."""
+
+    id: str
+    name: str
+    credential: dict[str, Any]
+
+
+class GestureRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    credential: dict[str, Any]
+
+
+class PasskeyCode(Struct, frozen=True):
+    """Shown once, good for five minutes and one passkey."""
+
+    code: str
+
+
+class PasskeyView(Struct, frozen=True):
+    """`here`: it can be used on the page that asks, which has the name `rp_id`."""
+
+    id: str
+    name: str
+    rp_id: str
+    created_at: float
+    used_at: float
+    here: bool
+
+
 class PairRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """`key`: a browser's own public key, a P-256 point in base64url; it then signs, and gets no token."""
 
@@ -543,6 +610,7 @@ class DeviceView(Struct, frozen=True):
     """`seen_at` is 0 until it came in for the first time; `current` is the one that asks.
 
     `key`: a script's token, a browser's own key; void: it was let in by a cookie, and has to be paired again.
+    `passkeys`: of the one that asks: somebody has registered one, so a dangerous yes takes it.
     """
 
     id: str
@@ -553,6 +621,7 @@ class DeviceView(Struct, frozen=True):
     current: bool
     scopes: tuple[Scope, ...]
     key: Literal["token", "browser", "void"]
+    passkeys: bool = False
 
 
 class PushKeys(Struct, frozen=True):

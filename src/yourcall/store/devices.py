@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from yourcall.store.writer import Transaction
 
-_COLUMNS = "id, name, created_at, seen_at, revoked_at, public_key, scopes, void"
+_COLUMNS = "id, name, created_at, seen_at, revoked_at, public_key, scopes, void, person"
 ALL = f"SELECT {_COLUMNS} FROM devices ORDER BY created_at, id"  # noqa: S608
 BY_HASH = f"SELECT {_COLUMNS} FROM devices WHERE token_hash = ? AND revoked_at IS NULL"  # noqa: S608
 
@@ -20,7 +20,7 @@ class Device(Struct, frozen=True):
     """`seen_at` is 0 until it spoke to us for the first time. `public_key`: a browser's own, which has no token.
 
     `scopes`: what it may do, with commas between. `void`: its token may have gone to others, so it opens nothing;
-    the device has to be paired again.
+    the device has to be paired again. `person`: whose it is; empty: the owner's of the machine.
     """
 
     id: str
@@ -31,14 +31,17 @@ class Device(Struct, frozen=True):
     public_key: str = ""
     scopes: str = ""
     void: int = 0
+    person: str = ""
 
 
-def add(tx: Transaction, name: str, token_hash: str, at: float, scopes: str, public_key: str) -> Device:
-    device = Device(secrets.token_hex(4), name, at, scopes=scopes, public_key=public_key)
+def add(
+    tx: Transaction, name: str, token_hash: str, at: float, scopes: str, public_key: str, person: str = ""
+) -> Device:
+    device = Device(secrets.token_hex(4), name, at, scopes=scopes, public_key=public_key, person=person)
     tx.db.execute(
-        "INSERT INTO devices (id, name, token_hash, created_at, seen_at, scopes, public_key)"
-        " VALUES (?, ?, ?, ?, 0, ?, ?)",
-        (device.id, name, token_hash, at, scopes, public_key),
+        "INSERT INTO devices (id, name, token_hash, created_at, seen_at, scopes, public_key, person)"
+        " VALUES (?, ?, ?, ?, 0, ?, ?, ?)",
+        (device.id, name, token_hash, at, scopes, public_key, person),
     )
     return device
 
@@ -62,6 +65,11 @@ def touch(tx: Transaction, device_id: str, at: float) -> None:
 
 def rename(tx: Transaction, device_id: str, name: str) -> bool:
     found = tx.db.execute("UPDATE devices SET name = ? WHERE id = ? AND revoked_at IS NULL", (name, device_id))
+    return found.rowcount == 1
+
+
+def give(tx: Transaction, device_id: str, person: str) -> bool:
+    found = tx.db.execute("UPDATE devices SET person = ? WHERE id = ? AND revoked_at IS NULL", (person, device_id))
     return found.rowcount == 1
 
 

@@ -97,6 +97,21 @@ def sessions_have_queues(db: sqlite3.Connection) -> None:
     db.execute("CREATE TABLE queues (session_id TEXT PRIMARY KEY, row BLOB NOT NULL)")
 
 
+def persons_and_passkeys(db: sqlite3.Connection) -> None:
+    """Passkeys that stand behind a yes; persons, and whose device is whose; who told a session what to do."""
+    for statement in (
+        "CREATE TABLE passkeys (id TEXT PRIMARY KEY, name TEXT NOT NULL, person TEXT NOT NULL,"
+        " rp_id TEXT NOT NULL, credential TEXT NOT NULL UNIQUE, public_key BLOB NOT NULL,"
+        " sign_count INTEGER NOT NULL, created_at REAL NOT NULL, used_at REAL NOT NULL,"
+        " revoked_at REAL, why TEXT NOT NULL)",
+        "CREATE TABLE people (id TEXT PRIMARY KEY, row BLOB NOT NULL)",
+        "CREATE TABLE wishes (session_id TEXT NOT NULL, person TEXT NOT NULL, at REAL NOT NULL,"
+        " PRIMARY KEY (session_id, person))",
+        "ALTER TABLE devices ADD COLUMN person TEXT NOT NULL DEFAULT ''",
+    ):
+        db.execute(statement)
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     first_layout,
     people_are_told,
@@ -104,6 +119,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     devices_have_scopes,
     changed_settings_are_facts,
     sessions_have_queues,
+    persons_and_passkeys,
 )
 
 

@@ -7,6 +7,7 @@ except `newest`, is on disk too.
 from __future__ import annotations
 
 import asyncio
+import secrets
 import sqlite3
 import time
 from collections import Counter
@@ -20,9 +21,10 @@ import msgspec
 from yourcall.core.lifecycle import CLOSED
 from yourcall.model.events import AnyEvent, SettingsChanged
 from yourcall.model.orders import OrderQueue
+from yourcall.model.people import Person
 from yourcall.model.prompts import Prompt, Receipt, Tap
 from yourcall.model.sessions import Session
-from yourcall.store import devices, prune
+from yourcall.store import devices, passkeys, people, prune
 from yourcall.store import receipts as told
 from yourcall.store.chain import HEAD, LINK, Head
 from yourcall.store.devices import Device
@@ -40,6 +42,8 @@ from yourcall.store.facts import (
     put_setting,
 )
 from yourcall.store.migrations import MIGRATIONS, Migration, connect, prepare
+from yourcall.store.passkeys import Passkey
+from yourcall.store.people import PERSON
 from yourcall.store.problem import explained, unreadable
 from yourcall.store.writer import Transaction, Work, Writer
 
@@ -352,6 +356,81 @@ class Store:
                     tx.db.execute("INSERT OR REPLACE INTO queues VALUES (?, ?)", (session_id, row))
 
         await self._write(work)
+
+    # -- passkeys
+
+    def passkeys(self) -> list[Passkey]:
+        """All of them, the revoked ones too."""
+        return [Passkey(*row) for row in self._rows(passkeys.ALL)]
+
+    async def add_passkey(
+        self, name: str, person: str, rp_id: str, credential: str, public_key: bytes, count: int, by: str
+    ) -> Passkey:
+        now = time.time()
+
+        def work(tx: Transaction) -> Passkey:
+            made = passkeys.add(tx, name, person, rp_id, credential, public_key, count, now)
+            put_setting(tx, SettingsChanged(now, "passkeys", "registered", made.id, by, f"{name}, for {rp_id}"))
+            return made
+
+        return await self._write(work)
+
+    async def passkey_used(self, passkey_id: str, count: int) -> bool:
+        """Whether it is there, and its counter went up."""
+        return await self._write(lambda tx: passkeys.used(tx, passkey_id, count, time.time()))
+
+    async def revoke_passkey(self, passkey_id: str, by: str, why: str = "") -> bool:
+        """Whether there was such a passkey; from here on it proves nothing."""
+        now = time.time()
+
+        def work(tx: Transaction) -> bool:
+            done = passkeys.revoke(tx, passkey_id, now, why)
+            if done:
+                put_setting(tx, SettingsChanged(now, "passkeys", "revoked", passkey_id, by, why))
+            return done
+
+        return await self._write(work)
+
+    # -- persons
+
+    def people(self) -> list[Person]:
+        """All of them, those that were removed too."""
+        return [self._one(PERSON, name, row) for name, row in self._rows(people.ALL)]
+
+    async def put_person(self, person: Person, what: str, by: str, detail: str = "") -> None:
+        """This person as they are from now on."""
+
+        def work(tx: Transaction) -> None:
+            people.put(tx, person)
+            put_setting(tx, SettingsChanged(time.time(), "people", what, person.name, by, detail))
+
+        await self._write(work)
+
+    async def give_device(self, device_id: str, person: str, by: str) -> bool:
+        """Whose device it is from now on; False if there is no such device."""
+        return await self._change_device(
+            lambda tx: devices.give(tx, device_id, person), "given to a person", device_id, by, person
+        )
+
+    def who_asked(self, session_id: str) -> frozenset[str]:
+        """The persons who told this session what to do."""
+        return frozenset(person for (person,) in self._rows(people.WHO_ASKED, session_id))
+
+    async def note_wish(self, session_id: str, person: str) -> None:
+        """This person told the session what to do."""
+        await self._write(lambda tx: people.note_wish(tx, session_id, person, time.time()))
+
+    def host_id(self) -> str:
+        """The name of this host in what passkeys sign: random, and its own for good."""
+        found = self._rows("SELECT value FROM meta WHERE key = 'host'")
+        if found:
+            return str(found[0][0])
+
+        def work(tx: Transaction) -> str:
+            tx.db.execute("INSERT OR IGNORE INTO meta VALUES ('host', ?)", (secrets.token_hex(16),))
+            return str(tx.db.execute("SELECT value FROM meta WHERE key = 'host'").fetchone()[0])
+
+        return self._writer.submit(work).result()
 
     # -- what people were told
 

@@ -1,8 +1,9 @@
 // The one place that talks HTTP; what it sends is signed with the key of this browser.
-// Rule: a refusal is a value with its sentence; only a line that is down is an exception (`NoConnection`).
+// Rule: a refusal is a value with its sentence; only a line that is down is an exception (`NoConnection`). A request that
+// takes a passkey is sent once more, with the person's gesture for it.
 
 import { signedFetch } from "../../../src/yourcall/server/assets/key.js";
-import type { Problem } from "./types";
+import type { Problem, StepUpView } from "./types";
 
 export class NoConnection extends Error {}
 
@@ -19,17 +20,25 @@ export interface Reply<T> {
 // Longer than a bad mobile line needs for a few hundred bytes; then it is better to say so.
 const PATIENCE = 15_000;
 
-export async function call<T>(method: string, path: string, body?: unknown, patience = PATIENCE): Promise<Reply<T>> {
+export async function call<T>(method: string, path: string, body?: unknown, patience = PATIENCE, gesture = ""): Promise<Reply<T>> {
   let reply: Response;
   let data: unknown;
   try {
     const text = body === undefined ? null : body instanceof Blob ? body : JSON.stringify(body);
     const signal = AbortSignal.timeout(patience);
-    reply = await signedFetch(path, { method, body: text, credentials: "same-origin", signal });
+    const headers: Record<string, string> = gesture ? { "Yourcall-Step-Up": gesture } : {};
+    reply = await signedFetch(path, { method, body: text, credentials: "same-origin", headers, signal });
     data = await reply.json();
   } catch (error) {
     // A reply that is no JSON comes from something between us and yourcall: as good as no line.
     throw new NoConnection(String(error));
+  }
+  const step = reply.status === 428 ? (data as StepUpView).step_up : undefined;
+  if (step && !gesture) {
+    const made = await import("./passkey").then((passkey) => passkey.gestureHeader(step), () => null);
+    if (made) return call(method, path, body, patience, made);
+    (data as StepUpView).detail = step.problem || "It was not confirmed with a passkey.";
+    (data as StepUpView).error = (data as StepUpView).detail;
   }
   const error = (data as Partial<Problem>).error ?? "";
   const seq = reply.headers.get("Yourcall-Seq");

@@ -9,6 +9,7 @@ export const ALLOWS: ReadonlySet<Effect> = new Set(["allow_once", "allow_session
 export const REFUSES: ReadonlySet<Effect> = new Set(["deny", "stop"]);
 
 /** What the daemon wants confirmed, or what `risk` warns of, is held and not tapped; a no never is. */
+/** A dangerous yes is meant: by holding its button, or with a passkey, which takes the place of that. */
 export const needsHold = (option: Option, risk: string): boolean => !REFUSES.has(option.effect) && (option.confirm || risk !== "");
 
 export interface Filled {

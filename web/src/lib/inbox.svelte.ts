@@ -88,6 +88,8 @@ class Inbox {
   author = $state("");
   /** What this device was given: nothing is offered that the server would refuse. */
   may: DeviceView["scopes"] = $state.raw([]);
+  /** Somebody has a passkey: then that confirms a dangerous yes, and no button needs to be held for it. */
+  passkeys = $state(false);
   /** The last thing that happened, in a line; also read out by a screen reader. */
   said: Note | null = $state.raw(null);
   loaded = $state(false);
@@ -186,7 +188,7 @@ class Inbox {
     if (early && (this.loaded || this.connection === "unpaired")) return null;
     this.sessions = sessions.data;
     const own = devices.ok ? devices.data.find((device) => device.current) : undefined;
-    if (own) [this.me, this.author, this.may] = [own.name, `${own.name} (${own.id})`, own.scopes];
+    if (own) [this.me, this.author, this.may, this.passkeys] = [own.name, `${own.name} (${own.id})`, own.scopes, own.passkeys];
     const there = new Set(prompts.data.map((prompt) => prompt.id));
     const fresh = prompts.data; // in the order of every list
     // A list tells no history. One that was on its way while we answered would say that the answer came back.
@@ -333,7 +335,8 @@ class Inbox {
     card.given = { label, effect };
     // Without a line it waits anyway, and can be taken back. An edited command is not kept on this device (lib/deviceStorage.ts):
     // it is sent at once, before the page can be closed.
-    const stage = preferences.undo && this.connection === "live" && !document.hidden && request.input === undefined ? "undo" : "sending";
+    // A gesture is for now: it cannot be made three seconds after the tap.
+    const stage = preferences.undo && !(this.passkeys && request.sure) && this.connection === "live" && !document.hidden && request.input === undefined ? "undo" : "sending";
     // What was looked at goes with it: if something else is asked under this id by now, it is not an answer to that.
     const mine: Mine = { request: { ...request, seen: card.prompt.version }, label, effect, stage };
     this.own(card, mine);

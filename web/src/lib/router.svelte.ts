@@ -4,7 +4,7 @@ import { takeShared } from "./shareTarget";
 
 export type Place =
   | { view: "home" | "history" | "devices" | "rules" | "start" | "welcome" | "stats" | "batch" }
-  | { view: "prompt" | "terminal" | "resume" | "changes"; id: string }
+  | { view: "prompt" | "terminal" | "resume" | "changes" | "confirm"; id: string }
   /** `message`: where in its record a message stands that was linked to. */
   | { view: "session"; id: string; message: number | null };
 
@@ -24,6 +24,7 @@ function read(hash: string): Place {
   if (view === "s" && id) return { view: "session", id, message: /^\d+$/.test(more) ? Number(more) : null };
   if (view === "t" && id) return { view: "terminal", id };
   if (view === "c" && id) return { view: "changes", id };
+  if (view === "confirm" && id) return { view, id };
   if (view === "start" && id) return { view: "resume", id };
   return view === "start" || view === "stats" || view === "batch" || view === "rules" || view === "history" || view === "devices" || view === "welcome" ? { view } : { view: "home" };
 }
@@ -37,6 +38,8 @@ takeShared();
 class Here {
   at: Place = $state.raw(read(location.hash));
   wide = $state(room.matches);
+  /** From a link that was made at the machine: with it a passkey is registered. */
+  passkeyCode = $state("");
   /** How many steps back stay inside the app. */
   depth = 0;
 }
@@ -44,9 +47,17 @@ class Here {
 export const here = new Here();
 
 room.addEventListener("change", () => (here.wide = room.matches));
-addEventListener("hashchange", () => {
+// A link with a code may be opened in a tab that is open already.
+function arrived(): void {
+  const code = new URLSearchParams(location.hash.slice(1)).get("passkey");
+  if (code) {
+    here.passkeyCode = code;
+    location.replace("#/devices");
+  }
   here.at = read(location.hash);
-});
+}
+arrived();
+addEventListener("hashchange", arrived);
 
 export const toPrompt = (id: string): string => `#/p/${encodeURIComponent(id)}`;
 export const toSession = (id: string): string => `#/s/${encodeURIComponent(id)}`;

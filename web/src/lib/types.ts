@@ -40,7 +40,7 @@ export interface ActionView {
 }
 
 export interface AnswerReply {
-  result: "accepted" | "bounced" | "confirmed" | "refused" | "sent" | "taken" | "too_late" | "unsure";
+  result: "accepted" | "approved" | "bounced" | "confirmed" | "refused" | "sent" | "taken" | "too_late" | "unsure";
   detail: string;
   by: string;
   at: number;
@@ -150,7 +150,7 @@ export interface DeviceRequest {
   name: string;
 }
 
-/** `seen_at` is 0 until it came in for the first time; `current` is the one that asks. `key`: a script's token, a browser's own key; void: it was let in by a cookie, and has to be paired again. */
+/** `seen_at` is 0 until it came in for the first time; `current` is the one that asks. `key`: a script's token, a browser's own key; void: it was let in by a cookie, and has to be paired again. `passkeys`: of the one that asks: somebody has registered one, so a dangerous yes takes it. */
 export interface DeviceView {
   id: string;
   name: string;
@@ -160,6 +160,7 @@ export interface DeviceView {
   current: boolean;
   scopes: ("admin" | "answer" | "read" | "rules" | "steer")[];
   key: "browser" | "token" | "void";
+  passkeys: boolean;
 }
 
 export interface Done {
@@ -196,6 +197,21 @@ export interface FilePatch {
   path: string;
   patch: string;
   complete: boolean;
+}
+
+export interface GestureRequest {
+  credential: Record<string, unknown>;
+}
+
+/** A gesture with a passkey that is waited for, and what it is for. `challenge` is what it signs, in base64url; `credentials` are the passkeys that will do on this page. `problem`: why none can be used here. */
+export interface GestureView {
+  id: string;
+  words: string;
+  challenge: string;
+  rp_id: string;
+  credentials: string[];
+  expires_in: number;
+  problem: string;
 }
 
 /** An answer as a script reads it; `options` are ids. `input`: the edited tool input, or null. */
@@ -366,6 +382,20 @@ export interface NewOrder {
   command?: string;
 }
 
+/** What a browser makes a passkey from. `known`: those that are there already. */
+export interface NewPasskey {
+  id: string;
+  challenge: string;
+  rp_id: string;
+  user: string;
+  known: string[];
+}
+
+/** `code`: from `yourcall passkeys add`, instead of the word of a passkey that is there. */
+export interface NewPasskeyRequest {
+  code?: string;
+}
+
 export interface NewSession {
   id: string;
 }
@@ -447,6 +477,28 @@ export interface PartView {
   effects: string[];
   do: "allow" | "ask" | "deny" | "hold";
   rule: string;
+}
+
+/** Shown once, good for five minutes and one passkey. */
+export interface PasskeyCode {
+  code: string;
+}
+
+/** `credential`: as the browser gives it, as JSON. */
+export interface PasskeyRequest {
+  id: string;
+  name: string;
+  credential: Record<string, unknown>;
+}
+
+/** `here`: it can be used on the page that asks, which has the name `rp_id`. */
+export interface PasskeyView {
+  id: string;
+  name: string;
+  rp_id: string;
+  created_at: number;
+  used_at: number;
+  here: boolean;
 }
 
 /** Somebody pulled the brake, or let it go: whether rules are paused from now on. Without a `seq`. */
@@ -595,7 +647,7 @@ export interface ReportView {
 /** `result` as for any answer; `next`: the prompt's next question, to be answered under its own `requestId`. */
 export interface ResponseResult {
   requestId: string;
-  result: "accepted" | "bounced" | "confirmed" | "refused" | "sent" | "taken" | "too_late" | "unsure" | "next";
+  result: "accepted" | "approved" | "bounced" | "confirmed" | "refused" | "sent" | "taken" | "too_late" | "unsure" | "next";
   detail: string;
   next: InteractivePrompt | null;
 }
@@ -753,7 +805,7 @@ export interface SessionView {
 export interface SettingsLine {
   number: number;
   at: number;
-  area: "channels" | "devices" | "lock" | "pause" | "people" | "rules";
+  area: "channels" | "devices" | "lock" | "passkeys" | "pause" | "people" | "policy" | "rules";
   what: string;
   about: string;
   by: string;
@@ -768,7 +820,7 @@ export interface SpeakingView {
 
 /** `confirmed`: the session's own hooks, or its screen, show that it worked. `sent`: it left us, whole. */
 export interface SpokenReply {
-  result: "accepted" | "bounced" | "confirmed" | "refused" | "sent" | "taken" | "too_late" | "unsure";
+  result: "accepted" | "approved" | "bounced" | "confirmed" | "refused" | "sent" | "taken" | "too_late" | "unsure";
   detail: string;
 }
 
@@ -813,13 +865,21 @@ export interface Status {
   head: HeadView | null;
 }
 
+/** This takes a passkey. Send the same request again, with the header `Yourcall-Step-Up: ID.ASSERTION`. */
+export interface StepUpView {
+  error: string;
+  result: "refused";
+  detail: string;
+  step_up: GestureView;
+}
+
 /** `answer`: the id of the answer that the script has. */
 export interface TakenRequest {
   answer: string;
 }
 
 export interface TapReply {
-  result: "accepted" | "bounced" | "confirmed" | "refused" | "sent" | "taken" | "too_late" | "unsure";
+  result: "accepted" | "approved" | "bounced" | "confirmed" | "refused" | "sent" | "taken" | "too_late" | "unsure";
   detail: string;
 }
 

@@ -12,7 +12,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from yourcall.channels.buttons import PARTLY
+from yourcall.channels.buttons import left_out
 from yourcall.channels.channel import Notice
 from yourcall.channels.chat.draft import Draft, paged
 from yourcall.channels.notice import WORDS, visible, warned
@@ -123,7 +123,7 @@ def told(notice: Notice, draft: Draft | None = None, longest: int = LONGEST_TEXT
         said, files = _one(notice, notice.prompts[0], draft or Draft(), longest)
         spans += said
     if notice.standing == "open" and notice.partly:
-        spans.append(Span(f"\n\n{PARTLY}"))
+        spans.append(Span(f"\n\n{left_out(notice)}"))
     sure_of = draft.sure_of if draft is not None else ""
     if notice.standing == "open" and sure_of:
         spans += [Span("\n\n"), Span(notice.warning or LASTS, "bold"), Span(" Are you sure?")]

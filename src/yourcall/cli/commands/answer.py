@@ -13,9 +13,10 @@ from typing import Any, NoReturn
 
 import click
 
-from yourcall.cli.client import Interrupted, Reply, call, get, refusal
+from yourcall.cli.client import Interrupted, Reply, get, refusal
 from yourcall.cli.instance import Instance, Problem, pass_place
 from yourcall.cli.requests import Typed, complete_id, complete_option, fetch, judged, understood
+from yourcall.cli.step_up import act
 from yourcall.cli.terminal.render import clock, safe, span, style
 from yourcall.cli.views import Moment, Prompt, Result, read
 from yourcall.core.identity import desk_word
@@ -31,6 +32,7 @@ EXIT_CODES = {
     "accepted": 6,
     "sent": 6,
     "taken": 6,
+    "approved": 7,
 }
 
 # The daemon holds one request at most this long; beyond it we look again ourselves.
@@ -42,7 +44,7 @@ Exit codes:
   0  confirmed by the agent          4  bounced: the prompt is open again
   1  yourcall is not running         5  unsure
   2  bad usage                       6  given, not yet proven
-  3  too late: somebody was first
+  3  too late: somebody was first    7  approved: others have to agree
 
 \b
 Examples:
@@ -109,7 +111,7 @@ def command(
         click.echo(json.dumps(reply.data, indent=2))
     else:
         line = sentence(result, place, prompt, time.monotonic() - began)
-        good = EXIT_CODES.get(result.result) in (0, 6)
+        good = EXIT_CODES.get(result.result) in (0, 6, 7)
         click.echo(style(line, "green" if result.result == "confirmed" else "") if good else line, err=not good)
     raise click.exceptions.Exit(EXIT_CODES.get(result.result, 5))
 
@@ -156,7 +158,7 @@ def give(home: Path, prompt_id: str, request: dict[str, str], patience: float) -
     deadline = time.monotonic() + patience
     path = f"/api/prompts/{prompt_id}/answer"
     try:
-        reply = call(home, "POST", path, body=body, timeout=hold + 10)
+        reply = act(home, "POST", path, body=body, timeout=hold + 10)
     except Interrupted as error:
         _lost_sight(error, prompt_id, Instance(home))
     told: Any = reply.data
@@ -256,6 +258,8 @@ def sentence(result: Result, place: Instance, prompt: Prompt, took: float) -> st
             words = f"Sent: no sign yet that the agent took it{f' ({detail})' if detail else ''}. See: {again}"
         case "taken":
             words = f"Taken: the answer is recorded and on its way. See how it ends: {again}"
+        case "approved":
+            words = f"Your yes counts: {detail}. The prompt stays open until the others agree. See: {again}"
         case "refused":
             words = f"Refused: {detail or 'this prompt does not take that answer'}. What it takes: {again}"
         case _:

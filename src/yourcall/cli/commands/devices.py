@@ -19,6 +19,7 @@ from msgspec import Struct
 from yourcall.cli.client import call, get, refusal
 from yourcall.cli.daemon_file import read_daemon_file
 from yourcall.cli.instance import Instance, Problem, pass_place
+from yourcall.cli.step_up import act
 from yourcall.cli.terminal.render import clock, columns, span, style, table
 from yourcall.cli.views import read
 
@@ -115,7 +116,7 @@ def _scopes(_context: click.Context, _option: click.Parameter, value: str) -> li
 @pass_place
 def add(place: Instance, name: str, scopes: list[str], as_json: bool) -> None:
     """Add a device called NAME and print its token, this once: for scripts (Authorization: Bearer TOKEN)."""
-    reply = call(place.home, "POST", "/api/devices", body=json.dumps({"name": name, "scopes": scopes}))
+    reply = act(place.home, "POST", "/api/devices", body=json.dumps({"name": name, "scopes": scopes}))
     if reply.status not in (200, 201):
         raise refusal(reply)
     if as_json:
@@ -166,7 +167,7 @@ def scope(place: Instance, device_id: str, scopes: list[str], as_json: bool) -> 
     """Say what a device may do from now on: SCOPES with commas between; ID as for `revoke`, so a name will do."""
     device = _find(place, device_id)
     path = f"/api/devices/{quote(device.id, safe='')}/scopes"
-    reply = call(place.home, "POST", path, body=json.dumps({"scopes": scopes}))
+    reply = act(place.home, "POST", path, body=json.dumps({"scopes": scopes}))
     if reply.status != 200:
         raise refusal(reply)
     if as_json:
@@ -195,7 +196,7 @@ def _find(place: Instance, device_id: str) -> Device:
 @pass_place
 def pair(place: Instance, as_json: bool) -> None:
     """Let a phone or browser in: shows a single-use code, good for five minutes, and where to type it."""
-    reply = call(place.home, "POST", "/api/pairing", body="{}")
+    reply = act(place.home, "POST", "/api/pairing", body="{}")
     if reply.status not in (200, 201):
         raise refusal(reply)
     code = read(reply.data, Code)

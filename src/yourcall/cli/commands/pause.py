@@ -33,12 +33,20 @@ def pause(place: Instance) -> None:
 @pass_place
 def resume(place: Instance) -> None:
     """Let rules decide again."""
-    from yourcall.cli.client import may
+    from yourcall.cli.client import Interrupted, NotRunning, may, refusal
+    from yourcall.cli.step_up import act
     from yourcall.daemon.rules.files import Files
 
     may(place.home, "resume")
     if (place.home / "locked").exists():
         raise Problem(f"yourcall is locked, so no rule decides. First: {place.command('unlock')}")
+    try:
+        # A daemon that runs is asked: where somebody has a passkey, this takes it.
+        reply = act(place.home, "POST", "/api/resume")
+        if reply.status not in (200, 404):
+            raise refusal(reply)
+    except (NotRunning, Interrupted):
+        pass
     try:
         Files(place.home).resume()
     except OSError as error:

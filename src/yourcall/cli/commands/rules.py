@@ -18,9 +18,10 @@ import click
 from msgspec import Struct
 
 from yourcall.agents.registry import USUAL
-from yourcall.cli.client import call, get, refusal
+from yourcall.cli.client import get, refusal
 from yourcall.cli.instance import Instance, Problem, pass_place
 from yourcall.cli.requests import complete_id
+from yourcall.cli.step_up import act
 from yourcall.cli.terminal.render import clock, safe, style, table
 from yourcall.cli.views import read
 
@@ -310,7 +311,7 @@ def _sent(
     created: bool = False,
 ) -> Any:
     said = None if body is None else json.dumps(body)
-    reply = call(place.home, method, path, body=said, query=query, timeout=PATIENCE)
+    reply = act(place.home, method, path, body=said, query=query, timeout=PATIENCE)
     if reply.status != (201 if created else 200):
         raise refusal(reply)
     return reply.data

@@ -155,6 +155,13 @@ class Rulebook:
             return Refused("No rule ever answers this prompt: it is for a person.")
         return self._ruled(prompt, asked, prompt.opened_at, self._root(prompt))
 
+    def effects(self, prompt: Prompt) -> frozenset[str] | None:
+        """All that it would do; None if it cannot be taken apart."""
+        said = self.explain(prompt)
+        if isinstance(said, Refused) or said.unread or not said.parts:
+            return None
+        return frozenset(effect for each in said.parts for effect in each.part.effects)
+
     def test(self, command: str, cwd: str, agent: str) -> Ruling:
         """What the rules would say to a command in a folder."""
         now = time.time()

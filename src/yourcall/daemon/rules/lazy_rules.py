@@ -69,6 +69,12 @@ class LazyRules:
 
         return Rulebook(*self._given)
 
+    def effects(self, prompt: Prompt) -> frozenset[str] | None:
+        """What a prompt would do, by the names that rules use; None if nobody can tell."""
+        if prompt.kind != "permission":
+            return frozenset()
+        return self.book.effects(prompt)
+
     def told(self, prompt: Prompt, request: bytes, at: float) -> RuleDecision:
         """The prompt as the rules want it shown, and their answer to it if they have one."""
         # Both: the folder of a request may be the model's to choose, and the rules are those of its session.

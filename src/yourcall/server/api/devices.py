@@ -168,4 +168,5 @@ def _view(device: Device, call: Call) -> DeviceView:
         current=device.id == call.caller.device_id,
         scopes=_scopes(device),
         key="browser" if device.public_key else "void" if device.void else "token",
+        passkeys=device.id == call.caller.device_id and call.step_up is not None and bool(call.step_up.passkeys()),
     )

@@ -15,22 +15,25 @@ import msgspec
 from yourcall import __version__
 from yourcall.agents.assess import edited
 from yourcall.core.lifecycle import CLOSED
+from yourcall.core.prompt_version import act_of
 from yourcall.core.queue_order import in_order
-from yourcall.core.safety import confirmation, too_late
+from yourcall.core.safety import chosen, confirmation, too_late
 from yourcall.core.verdicts import final
 from yourcall.model.prompts import Answer, Prompt, Refused, Verdict
 from yourcall.server.auth import Refusal
 from yourcall.server.choosing import AnswerWords, understand
+from yourcall.server.gestures import LONGEST_WORDS, missing
 from yourcall.server.peers import ANSWER, author_of, lasting_refusal, name_of
 from yourcall.server.ports import Rows, StoredRows
 from yourcall.server.route import MOST_ROWS, Call, Reply, body, flag, number, rows
+from yourcall.server.step_up import StepUp
 from yourcall.server.views import encoded, head_view, log_line, prompt_view, session_view, story
 from yourcall.server.wire import AnswerReply, AnswerRequest, EditedRequest, JudgedView, LogLine, Status
 
 # What is longer cannot be an id, and is not looked for.
 _LONGEST_ID = 200
 
-_STATUS: Mapping[str, int] = {"too_late": 409, "bounced": 409, "unsure": 409, "refused": 422}
+_STATUS: Mapping[str, int] = {"approved": 202, "too_late": 409, "bounced": 409, "unsure": 409, "refused": 422}
 
 
 async def list_prompts(call: Call) -> Reply | Refusal:
@@ -121,9 +124,24 @@ async def answer_prompt(call: Call) -> Reply | Refusal:
         seen=asked.seen,
         author_certainty=author.certainty,
         device=call.caller.device_id,
+        proof=call.gesture,
     )
     verdict, after = await call.desk.answer(prompt.id, answer, asked.wait)
+    if verdict.needs == "passkey" and call.step_up is not None and after is not None:
+        return _takes_passkey(call, call.step_up, after, answer, verdict)
     return _verdict(call, verdict, after)
+
+
+def _takes_passkey(call: Call, step_up: StepUp, prompt: Prompt, answer: Answer, verdict: Verdict) -> Reply:
+    """What is to be signed is made from the prompt as it stands here, not from what the client says of it."""
+    if answer.seen == "" and call.caller.device_id:
+        return _verdict(call, Verdict("refused", f"{verdict.detail} Say which version was seen: `seen`."), prompt)
+    said = ", ".join(option.label for option in chosen(prompt, answer)) or "an answer"
+    if answer.input is not None:
+        said += f", edited: {answer.input}"
+    words = f"{said}: {prompt.title}" + (f" ({prompt.cwd})" if prompt.cwd else "")
+    act = act_of(prompt, answer)
+    return missing(step_up, call.request, act, call.caller, words[:LONGEST_WORDS], verdict.detail)
 
 
 async def dismiss_prompt(call: Call) -> Reply | Refusal:
