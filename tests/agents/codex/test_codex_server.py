@@ -323,7 +323,7 @@ def test_a_pause_of_before_is_held_again_if_no_turn_has_been_since(same: bool) -
 
 @pytest.mark.parametrize("then", ["completed", "interrupted"])
 def test_a_turn_that_is_read_as_interrupted_is_read_again(then: str) -> None:
-    """A busy Codex says that it is idle before the end of the turn is on disk, and reads such a turn as interrupted."""
+    """A busy Codex is idle before the end of the turn is on disk, and reads such a turn as interrupted."""
     desk = Desk()
     desk.server.open()
     thread = next(m["result"]["thread"] for _, m in captured("cmd-accept") if "thread" in m.get("result", {}))

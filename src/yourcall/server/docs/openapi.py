@@ -72,6 +72,9 @@ def document(routes: Sequence[Route], live: str) -> dict[str, Any]:
     }
 
 
+LOCKED = 423  # any of them, while the emergency lock is on
+
+
 def _operation(route: Route, schema_of: dict[int, Any]) -> dict[str, Any]:
     made: dict[str, Any] = {
         "operationId": route.run.__name__,
@@ -85,7 +88,7 @@ def _operation(route: Route, schema_of: dict[int, Any]) -> dict[str, Any]:
             str(status): {"description": HTTPStatus(status).phrase, "content": _json(schema_of[id(kind)])}
             for status, kind in route.says.items()
         }
-        | _refusals(route.refuses if route.key == "nobody" else (401, 403, *route.refuses), schema_of),
+        | _refusals((*(() if route.key == "nobody" else (401, 403)), *route.refuses, LOCKED), schema_of),
     }
     if route.takes is not None:
         made["requestBody"] = {"required": True, "content": _json(schema_of[id(route.takes)])}
