@@ -51,6 +51,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "conversation": ("conversation", "command", "What was said and done in a session."),
         "changes": ("changes", "command", "Which files a session changed, and how."),
         "devices": ("devices", "command", "List, add, pair and revoke devices."),
+        "people": ("people", "command", "Several persons: who there is, and what each may do where."),
         "passkeys": ("passkeys", "command", "What confirms a dangerous yes: list, add and revoke."),
         "channels": ("channels", "command", "Notification channels: list, add, test and remove them."),
         "pair": ("devices", "pair", "Let a phone or browser in: a code, and the address."),

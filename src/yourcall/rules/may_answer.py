@@ -25,10 +25,10 @@ NO_PERSON = frozenset({"rule", "yourcall"})
 # Who sits at this machine, as far as a machine can tell. Persons or none, it is its owner.
 AT_THE_MACHINE = frozenset({"terminal", "local process"})
 
-_ROLE_OF: dict[str, Role] = {
+ROLE_OF: dict[str, Role] = {
     "read": "see", "answer": "answer", "steer": "steer", "rules": "rules", "admin": "admin",
 }  # fmt: skip
-_ALL: frozenset[Role] = frozenset(_ROLE_OF.values())
+_ALL: frozenset[Role] = frozenset(ROLE_OF.values())
 
 
 class Author(Struct, frozen=True):
@@ -184,7 +184,7 @@ def roles_of(author: Author, cwd: str, machine: str, standing: Standing) -> froz
     """What this author may do there: what the device was given, and no more than the person may."""
     if author.certainty in AT_THE_MACHINE and author.person is None:
         return _ALL
-    by_device: frozenset[Role] = frozenset(_ROLE_OF[scope] for scope in author.scopes if scope in _ROLE_OF)
+    by_device: frozenset[Role] = frozenset(ROLE_OF[scope] for scope in author.scopes if scope in ROLE_OF)
     if author.person is None:
         return by_device
     person = standing.persons.get(author.person.id)

@@ -23,6 +23,7 @@ from starlette.websockets import WebSocket
 
 from yourcall.model.people import AnswerPolicy
 from yourcall.server import gestures, peers
+from yourcall.server.api.conversation import find_run
 from yourcall.server.auth import CALLER, Caller, Gate, Refusal, json_response, not_allowed, refuse
 from yourcall.server.contracts.interactive import feed
 from yourcall.server.contracts.interactive.convert import Responses
@@ -117,6 +118,7 @@ def make_app(
                 return gesture.response()
             call = Call(desk, devices, stop, request, *given, talk_search, lockdown, orders, step_up, gesture)
             done = await peers.refusal(ties, call.caller, route.method, route.path)
+            done = done or await _steered(call, route)
             done = done or await gestures.wanted(step_up, policy(), request, call.caller, route, gesture)
             done = done or await route.run(call)
             if isinstance(done, Refusal):
@@ -136,7 +138,7 @@ def make_app(
             WebSocketRoute(LIVE, _scoped("read", live(desk, devices, conversations, rules, orders))),
             WebSocketRoute(INTERACTIVE, _scoped("read", feed.feed(desk, devices, ties), lockdown)),
             *(
-                WebSocketRoute(path, _scoped("read", rpc(rpc_tools, devices), lockdown))
+                WebSocketRoute(path, _scoped("read", _unlimited(devices, rpc(rpc_tools, devices)), lockdown))
                 for path in (RPC, RPC_TOO)
                 if rpc_tools is not None
             ),
@@ -184,6 +186,36 @@ def _locked_out(lockdown: Lockdown | None, caller: Caller, route: Route | None =
         return None
     looks = route is not None and (route.method == "GET" or route.while_locked)
     return None if looks and (caller.via == "socket" or caller.device_id == locked.keep != "") else _LOCKED
+
+
+def _unlimited(
+    devices: Devices, endpoint: Callable[[WebSocket], Awaitable[None]]
+) -> Callable[[WebSocket], Awaitable[None]]:
+    """Not for persons who are limited to some projects: what is done there is not looked at project by project."""
+
+    async def run(socket: WebSocket) -> None:
+        device = devices.by_id(socket.scope[CALLER].device_id)
+        if device is not None and devices.is_limited(device):
+            no = Refusal(403, "This is for persons who may answer everywhere; use the HTTP API.")
+            await refuse(no, socket.scope, socket.receive, socket.send)
+            return
+        await endpoint(socket)
+
+    return run
+
+
+async def _steered(call: Call, route: Route) -> Refusal | None:
+    """A person steers in their own projects; and who told a session what to do is kept."""
+    if route.scope != "steer" or not route.path.startswith("/api/sessions/{id}"):
+        return None
+    session = find_run(call.desk.store, call.part("id"))
+    if isinstance(session, Refusal):
+        return None  # the route itself says so
+    if not call.devices.may_there(call.caller.device_id, session.cwd, "steer"):
+        return Refusal(403, f"You may not steer sessions in {session.cwd}. An admin changes that: yourcall people")
+    if route.method == "POST":
+        await call.devices.note_wish(call.caller.device_id, session.id)
+    return None
 
 
 def _scoped(

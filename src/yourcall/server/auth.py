@@ -167,7 +167,7 @@ class Gate:
         device = self._devices.known(_bearer(bearer) if bearer is not None else key or "")
         if device is None:
             return _UNKNOWN
-        return _VOID if device.void else _caller_of(device)
+        return _VOID if device.void else self._caller_of(device)
 
     def _signed(self, scope: Scope, said: list[str]) -> _Signed | Refusal:
         """A browser's own request; its body is not known yet."""
@@ -179,7 +179,7 @@ class Gate:
         match self._devices.signatures.check(device.public_key, scope["method"], target, read):
             case None:
                 self._devices.came_by(device)
-                return _Signed(replace(_caller_of(device), signed=True), read)
+                return _Signed(replace(self._caller_of(device), signed=True), read)
             case signed.Stale(run=run, now=now):
                 again = {signed.RUN_HEADER: run, signed.TIME_HEADER: str(now)}
                 return Refusal(
@@ -201,7 +201,10 @@ class Gate:
             return Refusal(403, "A ticket only opens the live feed, and only for our own page.")
         self._devices.came_by(device)
         scope[TICKETED] = True
-        return _caller_of(device)
+        return self._caller_of(device)
+
+    def _caller_of(self, device: Device) -> Caller:
+        return Caller(device.name, "http", device.id, scopes=self._devices.scopes_of(device))
 
     async def _with_cookie(self, headers: Headers) -> Refusal:
         """Nobody comes in by a cookie. One that was given out earlier is void from now on, whoever sends it."""
@@ -231,10 +234,6 @@ _VOID = Refusal(
     "That cookie no longer works. Pair this browser again: at your desk, run yourcall devices pair",
     _ASK,
 )
-
-
-def _caller_of(device: Device) -> Caller:
-    return Caller(device.name, "http", device.id, scopes=scopes.in_order(device.scopes.split(",")))
 
 
 def _target(scope: Scope) -> str:

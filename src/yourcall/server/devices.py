@@ -12,6 +12,10 @@ import time
 from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager
 
+from msgspec.structs import replace
+
+from yourcall.model.people import Person
+from yourcall.rules.may_answer import ROLE_OF, within
 from yourcall.server import scopes
 from yourcall.server.pairing import Pairing
 from yourcall.server.ports import Device, KeyRing
@@ -75,6 +79,57 @@ class Devices:
         """The id of the person whose device it is; empty: the owner's of the machine."""
         device = self.by_id(device_id)
         return device.person if device is not None else ""
+
+    def people(self) -> list[Person]:
+        """Those that were not removed."""
+        return [each for each in self._keys.people() if each.removed_at is None]
+
+    def person_named(self, name: str) -> Person | None:
+        return next((each for each in self.people() if name.casefold() in (each.id, each.name.casefold())), None)
+
+    async def put_person(self, person: Person, what: str, by: str) -> None:
+        await self._keys.put_person(person, what, by)
+        for device in [each for each in self.all() if each.person == person.id and each.revoked_at is None]:
+            self._cut(device.id)  # it may do something else now
+
+    async def remove_person(self, person: Person, by: str) -> int:
+        """How many devices of theirs were revoked."""
+        await self._keys.put_person(replace(person, removed_at=self._clock()), "removed", by)
+        theirs = [each.id for each in self.all() if each.person == person.id and each.revoked_at is None]
+        return sum([await self.revoke(each, by) for each in theirs])
+
+    async def give(self, device_id: str, person: str, by: str) -> bool:
+        done = await self._keys.give_device(device_id, person, by)
+        self._forget_rows()
+        if done:
+            self._cut(device_id)
+        return done
+
+    def scopes_of(self, device: Device, cwd: str | None = None) -> tuple[Scope, ...]:
+        """What it may do: as it was given, and no more than its person may, there or anywhere."""
+        own = scopes.in_order(device.scopes.split(","))
+        if not device.person:
+            return own
+        person = next((each for each in self.people() if each.id == device.person), None)
+        grants = () if person is None else person.grants
+        roles = {role for each in grants if cwd is None or within(cwd, each.projects) for role in each.roles}
+        return tuple(each for each in own if ROLE_OF[each] in roles)
+
+    def is_limited(self, device: Device) -> bool:
+        """Is its person limited to some projects? Then it comes in only where each project is looked at."""
+        person = next((each for each in self.people() if each.id == device.person), None)
+        return bool(device.person) and (person is None or any(each.projects for each in person.grants))
+
+    async def note_wish(self, device_id: str, session_id: str) -> None:
+        """A device told this session what to do; if it is a person's, that is kept."""
+        person = self.person_of(device_id) if device_id else ""
+        if person:
+            await self._keys.note_wish(session_id, person)
+
+    def may_there(self, device_id: str, cwd: str, scope: Scope) -> bool:
+        """May this device do that in this folder? The machine's own command line may."""
+        device = self.by_id(device_id) if device_id else None
+        return not device_id or (device is not None and scope in self.scopes_of(device, cwd))
 
     def came_by(self, device: Device) -> None:
         """It showed its key just now."""

@@ -17,6 +17,7 @@ from yourcall.model.conversation import Page, Picture
 from yourcall.model.events import SettingsChanged
 from yourcall.model.messages import Message
 from yourcall.model.orders import OrderQueue, Trigger
+from yourcall.model.people import Person
 from yourcall.model.prompts import Answer, Prompt, Refused, Verdict
 from yourcall.model.sessions import Session
 from yourcall.server.wire import (
@@ -452,8 +453,17 @@ class Roster(Protocol):
     async def revoke_device(self, id: str, /, *, by: str) -> bool: ...
 
 
-class KeyRing(Keys, Roster, Protocol):
-    """Both: what `Devices` is built on."""
+class Persons(Protocol):
+    """Who there is, and whose device is whose."""
+
+    def people(self) -> Sequence[Person]: ...
+    async def put_person(self, person: Person, what: str, by: str, /) -> None: ...
+    async def give_device(self, device_id: str, person: str, by: str, /) -> bool: ...
+    async def note_wish(self, session_id: str, person: str, /) -> None: ...
+
+
+class KeyRing(Keys, Roster, Persons, Protocol):
+    """All of it: what `Devices` is built on."""
 
 
 class RuleViews(Protocol):

@@ -13,6 +13,7 @@ from yourcall.agents.registry import USUAL
 from yourcall.model.action import ActionView
 from yourcall.model.conversation import Page
 from yourcall.model.orders import OrderState, Trigger
+from yourcall.model.people import Grant
 from yourcall.model.prompts import Effect, Kind, Outcome, PromptState, Risk, VerdictWord
 from yourcall.model.sessions import Link, SessionState
 from yourcall.server.scopes import FOR_SCRIPT, Scope
@@ -562,6 +563,33 @@ class PasskeyView(Struct, frozen=True):
     created_at: float
     used_at: float
     here: bool
+
+
+class PersonView(Struct, frozen=True):
+    """`devices`: the names of the devices that are theirs."""
+
+    id: str
+    name: str
+    grants: tuple[Grant, ...]
+    devices: tuple[str, ...]
+
+
+class PersonRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    name: Name
+    grants: Annotated[tuple[Grant, ...], Meta(min_length=1, max_length=50)]
+
+
+class PersonRemoved(Struct, frozen=True):
+    """How many devices and passkeys of theirs were revoked."""
+
+    devices: int
+    passkeys: int
+
+
+class GiveRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """`person`: the name of one; empty: the device is the owner's of the machine."""
+
+    person: str
 
 
 class PairRequest(Struct, frozen=True, forbid_unknown_fields=True):

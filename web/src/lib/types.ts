@@ -214,6 +214,11 @@ export interface GestureView {
   problem: string;
 }
 
+/** `person`: the name of one; empty: the device is the owner's of the machine. */
+export interface GiveRequest {
+  person: string;
+}
+
 /** An answer as a script reads it; `options` are ids. `input`: the edited tool input, or null. */
 export interface GivenView {
   id: string;
@@ -221,6 +226,13 @@ export interface GivenView {
   options: string[];
   text: string;
   input: unknown | null;
+}
+
+/** What somebody may do, and where: in these folders and below, on these machines; empty: everywhere. */
+export interface Grant {
+  roles: ("admin" | "answer" | "rules" | "see" | "steer")[];
+  projects: string[];
+  machines: string[];
 }
 
 /** `what` was done, to what it was `about`, and how its author is known. */
@@ -505,6 +517,25 @@ export interface PasskeyView {
 export interface PauseNews {
   type: "pause";
   paused: boolean;
+}
+
+/** How many devices and passkeys of theirs were revoked. */
+export interface PersonRemoved {
+  devices: number;
+  passkeys: number;
+}
+
+export interface PersonRequest {
+  name: string;
+  grants: Grant[];
+}
+
+/** `devices`: the names of the devices that are theirs. */
+export interface PersonView {
+  id: string;
+  name: string;
+  grants: Grant[];
+  devices: string[];
 }
 
 /** A picture in a record; `data` is base64, as it stands there. */

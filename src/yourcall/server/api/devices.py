@@ -88,7 +88,7 @@ async def ticket(call: Call) -> Reply | Refusal:
 
 
 async def list_devices(call: Call) -> Reply | Refusal:
-    return Reply([_view(device, call) for device in call.devices.all()])
+    return Reply([view(device, call) for device in call.devices.all()])
 
 
 async def add_device(call: Call) -> Reply | Refusal:
@@ -106,7 +106,7 @@ async def scope_device(call: Call) -> Reply | Refusal:
     if not await call.devices.scope(call.part("id"), asked.scopes, call.caller.author):
         return Refusal(404, "There is no such device, or it is revoked. See: yourcall devices")
     found = next(device for device in call.devices.all() if device.id == call.part("id"))
-    return Reply(_view(found, call))
+    return Reply(view(found, call))
 
 
 async def rename_device(call: Call) -> Reply | Refusal:
@@ -116,7 +116,7 @@ async def rename_device(call: Call) -> Reply | Refusal:
     if await call.devices.rename(call.part("id"), asked.name, call.caller.author) is None:
         return Refusal(404, "There is no such device, or it is revoked. See: yourcall devices")
     found = next(device for device in call.devices.all() if device.id == call.part("id"))
-    return Reply(_view(found, call))
+    return Reply(view(found, call))
 
 
 async def revoke_device(call: Call) -> Reply | Refusal:
@@ -158,7 +158,7 @@ def _peer(call: Call) -> str:
     return client.host if client is not None else ""
 
 
-def _view(device: Device, call: Call) -> DeviceView:
+def view(device: Device, call: Call) -> DeviceView:
     return DeviceView(
         id=device.id,
         name=device.name,

@@ -126,6 +126,8 @@ async def answer_prompt(call: Call) -> Reply | Refusal:
         device=call.caller.device_id,
         proof=call.gesture,
     )
+    if prompt.kind in ("ready", "problem"):  # it is told what to do next
+        await call.devices.note_wish(call.caller.device_id, prompt.session_id)
     verdict, after = await call.desk.answer(prompt.id, answer, asked.wait)
     if verdict.needs == "passkey" and call.step_up is not None and after is not None:
         return _takes_passkey(call, call.step_up, after, answer, verdict)

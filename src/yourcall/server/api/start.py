@@ -51,10 +51,13 @@ async def start_session(call: Call) -> Reply | Refusal:
     if not cwd and asked.resume:
         before = call.desk.store.session(asked.resume)
         cwd = before.cwd if before else ""
+    if not call.devices.may_there(call.caller.device_id, cwd, "steer"):
+        return Refusal(403, f"You may not start sessions in {cwd}. An admin changes that: yourcall people")
     wish = StartOptions(cwd, asked.prompt, asked.permission_mode, asked.model, asked.resume, command=asked.command)
     begun = await call.starting.start(asked.agent, wish, remote=_remote(call))
     if isinstance(begun, Refused):
         return Reply(SpokenReply("refused", begun.reason), 422)
+    await call.devices.note_wish(call.caller.device_id, begun)
     return Reply(NewSession(begun), 201)
 
 
