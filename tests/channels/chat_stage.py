@@ -10,6 +10,7 @@ from channel_house import House, Keep
 from msgspec.structs import replace
 
 from kit.chat_people import GROUP, PRIVATE, Shown
+from kit.discord_server import DiscordServer
 from kit.slack_server import SlackServer
 from kit.telegram_people import TelegramPeople
 from yourcall.channels.channel import World
@@ -24,6 +25,7 @@ CODE = "ABCD-EFGH"
 PLATFORMS: dict[str, Callable[[], Any]] = {
     "telegram": TelegramPeople,
     "slack": SlackServer,
+    "discord": DiscordServer,
 }
 
 
@@ -82,6 +84,7 @@ class Stage:
         await self.see(lambda: self.people.handled, "read")
 
     async def pair(self, user: str = "ada", where: str = PRIVATE, code: str = CODE) -> None:
+        await self.listens()
         before = self._paired(user, where)
         self.say(f"/pair {code}", user=user, where=where)
         await self.see(lambda: self._paired(user, where) > before, "paired")

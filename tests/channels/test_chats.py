@@ -190,6 +190,7 @@ def test_a_message_that_a_person_deleted_is_no_trouble(chats: Chats) -> None:
 def test_only_a_code_lets_in_and_only_once(chats: Chats) -> None:
     async def story(stage: Stage) -> None:
         stage.life()
+        await stage.listens()
         stage.say("hello?", user="bob")
         await stage.told("private", "bob")
         stage.say("hello?", user="bob")
@@ -213,6 +214,7 @@ def test_only_a_code_lets_in_and_only_once(chats: Chats) -> None:
 def test_a_stranger_who_guesses_keeps_nobody_out_and_is_not_told_each_time(chats: Chats) -> None:
     async def story(stage: Stage) -> None:
         stage.life()
+        await stage.listens()
         for number in range(31):
             stage.say(f"/pair AAAA-{number:04}", user="eve")
         stage.say(f"/pair {CODE}", user="eve")

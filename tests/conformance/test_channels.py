@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "channels"))
 from channel_house import QUESTION, House, in_house
 from services import NtfyService, PushService, Service, WebhookService
 
+from kit.discord_server import DiscordServer
 from kit.slack_server import SlackServer
 from kit.telegram_server import TOKEN as BOT
 from kit.telegram_server import TelegramServer
@@ -29,7 +30,6 @@ from yourcall.channels.chat.memory import Chat
 from yourcall.channels.notice import notice
 from yourcall.channels.push import channel as push
 from yourcall.channels.registry import KINDS, kind
-from yourcall.channels.slack import channel as slack
 from yourcall.channels.telegram import channel as telegram
 from yourcall.model.prompts import Prompt
 
@@ -78,12 +78,15 @@ async def _telegram(house: House) -> Stage:
     return service, channel, "7"
 
 
-async def _slack(house: House) -> Stage:
-    service = SlackServer()
-    service.__enter__()  # its address is needed
-    channel = slack.make("chat", slack.Settings(**service.settings()), house.world(service.secrets))
-    assert await channel.book.pair("abcd efgh", Chat("D0ADA"), "U0ADA", "Ada") == ""
-    return service, channel, "D0ADA"
+def _chat(people: Callable[[], Any]) -> Callable[[House], Awaitable[Stage]]:
+    async def made_there(house: House) -> Stage:
+        service = people().__enter__()  # its address is needed
+        module = kind(service.name)
+        channel: Any = module.make("chat", module.Settings(**service.settings()), house.world(service.secrets))
+        assert await channel.book.pair("abcd efgh", Chat(service.chat()), service.person("ada"), "Ada") == ""
+        return service, channel, service.chat()
+
+    return made_there
 
 
 CASES: dict[str, Callable[[House], Awaitable[Stage]]] = {
@@ -91,7 +94,8 @@ CASES: dict[str, Callable[[House], Awaitable[Stage]]] = {
     "webhook": _webhook,
     "push": _push,
     "telegram": _telegram,
-    "slack": _slack,
+    "slack": _chat(SlackServer),
+    "discord": _chat(DiscordServer),
 }
 
 
@@ -102,6 +106,8 @@ def plays(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., None]
             service, channel, target = await CASES[request.param](house)
             with service:
                 await story(service, channel, target)
+                if close := getattr(getattr(channel, "api", None), "close", None):
+                    await close()  # whoever listens there does so at the end
 
         in_house(inside, tmp_path)
 

@@ -20,6 +20,7 @@ KINDS: dict[str, str] = {
     "apprise": "yourcall.channels.apprise",
     "telegram": "yourcall.channels.telegram.channel",
     "slack": "yourcall.channels.slack.channel",
+    "discord": "yourcall.channels.discord.channel",
 }
 
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from yourcall.channels.chat.wire import News
+from yourcall.channels.chat.memory import Memory
+from yourcall.channels.chat.wire import Id, News
 
 if TYPE_CHECKING:
     from yourcall.channels.chat.channel import ChatChannel
@@ -35,6 +36,16 @@ MOST_LATE = 64
 
 async def _nothing() -> None:
     pass
+
+
+def number_of(message: Id, chat: Id) -> str:
+    """A message as a piece of news."""
+    return f"{message}@{chat}"
+
+
+def seen_in(book: Memory, chat: Id) -> list[str]:
+    """The messages of this chat that were handled of late, oldest first."""
+    return [each.removesuffix(f"@{chat}") for each in book.all_seen() if each.endswith(f"@{chat}")]
 
 
 class _Arrived(Struct, frozen=True):
@@ -65,9 +76,24 @@ class Inbox:
         done: Callable[[], Awaitable[None]] = _nothing,
     ) -> None:
         """`told_at`: when the platform took it, by its own clock; 0: it does not say. `missed`: from while nobody
-        listened."""
+        listened. Whoever pushes waits while there is no room."""
+        if not self._crowds(news):
+            await self._queue.put(self._arrived(news, told_at, missed, done))
+
+    def offer(self, news: News, told_at: float) -> None:
+        """For a line that cannot be held: what there is no room for is dropped."""
+        if self._crowds(news) or self._queue.full():
+            log.warning("%s: more was said than can be read", self._channel.name)
+        else:
+            self._queue.put_nowait(self._arrived(news, told_at, False, _nothing))
+
+    def _crowds(self, news: News) -> bool:
+        """A stranger's, when half is full: whoever is nobody here must not keep out those who are."""
+        return self._queue.qsize() >= MOST_WAITING // 2 and self._channel.book.sender(news.sender.id) is None
+
+    def _arrived(self, news: News, told_at: float, missed: bool, done: Callable[[], Awaitable[None]]) -> _Arrived:
         lag = self._lag(told_at) if told_at else 0.0
-        await self._queue.put(_Arrived(news, 0.0 if missed else self._channel.world.clock() - lag, done))
+        return _Arrived(news, 0.0 if missed else self._channel.world.clock() - lag, done)
 
     def _lag(self, told_at: float) -> float:
         """How much longer it was on its way than the quickest of late. The two clocks need not agree, and ours may

@@ -17,11 +17,11 @@ import msgspec
 from slack_sdk.socket_mode.aiohttp import SocketModeClient
 
 from yourcall.channels.channel import Failed, Later
-from yourcall.channels.chat.inbox import Inbox
+from yourcall.channels.chat.inbox import Inbox, number_of, seen_in
 from yourcall.channels.chat.memory import Chat
 from yourcall.channels.chat.wire import News
 from yourcall.channels.slack.api import silent
-from yourcall.channels.slack.wire import Envelope, Event, Said, Tapped, heard, number_of, tap, when
+from yourcall.channels.slack.wire import Envelope, Event, Said, Tapped, heard, tap, when
 
 if TYPE_CHECKING:
     from aiohttp import WSMessage
@@ -175,13 +175,12 @@ class Reader:
         """Slack keeps news for some minutes. What is older, or went to a socket that nobody read, is in the
         chat."""
         channel = str(chat.id)
-        seen = [each.removesuffix(channel) for each in self._to.book.all_seen() if each.endswith(channel)]
-        last = max(seen, key=when, default="")
+        last = max(seen_in(self._to.book, channel), key=when, default="")
         if not when(last):
             return
         for event in await self._since(channel, last):
             news = heard(msgspec.structs.replace(event, channel=channel, channel_type=_kind(chat)), self._to.me)
-            if news is not None and not self._to.book.seen(number_of(channel, event.ts)):
+            if news is not None and not self._to.book.seen(number_of(event.ts, channel)):
                 await self._inbox.put(news, missed=True)
 
     async def _since(self, channel: str, last: str) -> list[Event]:

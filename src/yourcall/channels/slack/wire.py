@@ -12,6 +12,7 @@ from hashlib import sha256
 from msgspec import Raw, Struct
 
 from yourcall.channels.chat import wire as chat
+from yourcall.channels.chat.inbox import number_of
 from yourcall.channels.slack.text import words
 
 # A message of a person's, new: nothing that was edited, deleted, or that joined a channel.
@@ -87,10 +88,6 @@ class Tapped(Struct, frozen=True):
     actions: list[Action] = []
 
 
-def number_of(channel: str, ts: str) -> str:
-    return f"{ts}{channel}"
-
-
 def when(ts: str) -> float:
     """A message's own time; its id is made of it."""
     return float(ts) if _TS.fullmatch(ts) else 0.0
@@ -105,7 +102,7 @@ def heard(event: Event, me: str) -> chat.IncomingMessage | None:
     root = event.thread_ts if event.thread_ts != event.ts and when(event.thread_ts) else ""
     file = event.files[0] if event.files else None
     return chat.IncomingMessage(
-        number_of(event.channel, event.ts),
+        number_of(event.ts, event.channel),
         event.ts,
         chat.Place(event.channel, event.channel_type == "im"),
         chat.Sender(event.user),

@@ -79,6 +79,18 @@ Make the app once:
 Nothing has to be reachable from outside: yourcall opens the connection.
 """
 
+DISCORD = """\
+Make the bot once:
+1. https://discord.com/developers/applications -> New Application.
+2. Bot -> Reset Token. That is the token; copy it. Leave all Privileged Gateway Intents off:
+   the bot reads what is written to it in private, and where it is mentioned.
+3. Installation -> Install Link: Discord Provided Link; Guild Install with the scope bot and the
+   permissions View Channels, Send Messages, Attach Files, Read Message History.
+   Open that link, and add the bot to a server that you are on (one of your own will do):
+   who shares no server with a bot cannot write to it.
+Nothing has to be reachable from outside: yourcall opens the connection.
+"""
+
 GUIDES: dict[str, Guide] = {
     "ntfy": Guide(
         (
@@ -108,6 +120,13 @@ GUIDES: dict[str, Guide] = {
         "Whoever reads there is told from now on.",
         library="apprise",
         extra="apprise",
+    ),
+    "discord": Guide(
+        (Ask("token", "The bot's token, from Bot -> Reset Token", secret=True), _CODE),
+        "Open a private message to your bot in Discord, and send it: !pair {code} (it works once).",
+        before=DISCORD,
+        library="hikari",
+        extra="discord",
     ),
     "slack": Guide(
         (
