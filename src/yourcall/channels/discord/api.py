@@ -51,6 +51,7 @@ class Api:
         self._token = token
         self._app: Any = None
         self._rest: RESTClientImpl | None = None
+        self.closed = False
 
     async def rest(self) -> RESTClientImpl:
         if self._rest is None:
@@ -69,6 +70,8 @@ class Api:
         return self._rest
 
     async def close(self) -> None:
+        """Whoever still has something to say must not open it again: nobody would close it."""
+        self.closed = True
         rest, self._rest = self._rest, None
         if rest is not None:
             await rest.close()
@@ -78,6 +81,8 @@ class Api:
         import aiohttp
         import hikari
 
+        if self.closed:
+            return Later("it is being closed")
         try:
             return await do(await self.rest())
         except hikari.RateLimitTooLongError as error:

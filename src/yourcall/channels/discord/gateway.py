@@ -72,6 +72,7 @@ class Reader:
 
     async def run(self) -> None:
         """Until cancelled."""
+        self._to.api.closed = False
         handling = asyncio.create_task(self._inbox.run())
         connecting = asyncio.create_task(self._connect())
         tasks = (handling, connecting)
