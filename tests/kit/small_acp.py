@@ -46,6 +46,7 @@ def turn(session: str, text: str) -> None:
     if "ASK" in words:
         say(session, f"The answer was {ask(session)}.")
     if "HOLD" in words:
+        say(session, "I'm at it. ")
         held = Path(words[words.index("HOLD") + 1])
         while not held.exists():
             time.sleep(0.02)

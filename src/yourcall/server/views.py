@@ -71,6 +71,7 @@ def prompt_view(prompt: Prompt, bodies: Bodies) -> PromptView:
         rank=rank(prompt),
         action=judged.action,
         risk=judged.risk,
+        resets_at=prompt.resets_at,
     )
 
 

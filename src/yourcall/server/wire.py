@@ -77,7 +77,8 @@ class PromptView(Struct, frozen=True):
     `rank`: its place in any list, before its age; the lower, the more it blocks its agent.
 
     `action`: what the tool of a permission would do, in the same words for every agent; null if there is none, or
-    it cannot be read. `risk`: how risky a yes is, the same wherever the prompt is shown.
+    it cannot be read. `risk`: how risky a yes is, the same wherever the prompt is shown. `resets_at`: when the
+    limit resets that stopped the session; 0: there is none, or nobody told.
     """
 
     id: str
@@ -104,6 +105,7 @@ class PromptView(Struct, frozen=True):
     rank: int
     action: ActionView | None
     risk: Risk
+    resets_at: float
 
 
 class PromptStory(PromptView, frozen=True):

@@ -8,6 +8,7 @@ import { preferences } from "./preferences.svelte";
 import { empty, REFUSES as REFUSED, type Filled } from "./form";
 import { grouped } from "./group";
 import { forgetAll, removeAnswer, saveAnswer, saveHead, onAnswerRemoved, savedAnswers, type SavedAnswer } from "./deviceStorage";
+import { queues } from "./queues.svelte";
 import { here } from "./router.svelte";
 import { missingSince } from "./recordHead";
 import { idleFor } from "./tapGuard";
@@ -234,7 +235,8 @@ class Inbox {
   }
 
   private news(message: Exclude<LiveNews, { type: "hello" }>): void {
-    if (message.type === "entries") this.added(message.page, message.session_id);
+    if (message.type === "queue") queues.take(message.queue);
+    else if (message.type === "entries") this.added(message.page, message.session_id);
     else if (message.type === "pause") this.paused = message.paused;
     else if (message.type === "prompt") {
       this.take(message.prompt, true);
@@ -254,6 +256,7 @@ class Inbox {
     this.connection = state;
     if (state !== "live") return;
     void this.flush();
+    void queues.load();
   }
 
   private take(prompt: PromptStory | PromptView, aloud: boolean): void {

@@ -590,11 +590,12 @@ export interface PromptStory {
   rank: number;
   action: ActionView | null;
   risk: Risk;
+  resets_at: number;
   history: MomentView[];
   author_certainty: string;
 }
 
-/** A prompt as lists show it. `version` is another one as soon as anything else is asked under this id. `rank`: its place in any list, before its age; the lower, the more it blocks its agent. `action`: what the tool of a permission would do, in the same words for every agent; null if there is none, or it cannot be read. `risk`: how risky a yes is, the same wherever the prompt is shown. */
+/** A prompt as lists show it. `version` is another one as soon as anything else is asked under this id. `rank`: its place in any list, before its age; the lower, the more it blocks its agent. `action`: what the tool of a permission would do, in the same words for every agent; null if there is none, or it cannot be read. `risk`: how risky a yes is, the same wherever the prompt is shown. `resets_at`: when the limit resets that stopped the session; 0: there is none, or nobody told. */
 export interface PromptView {
   id: string;
   kind: "elicitation" | "loop" | "permission" | "plan" | "problem" | "question" | "ready" | "startup" | "trust" | "unknown";
@@ -620,6 +621,7 @@ export interface PromptView {
   rank: number;
   action: ActionView | null;
   risk: Risk;
+  resets_at: number;
 }
 
 /** A rule that was not made yet, what it would have decided, and what the rules say to the prompt now. */
@@ -658,6 +660,12 @@ export interface Question {
   minimum: number | null;
   maximum: number | null;
   header: string;
+}
+
+/** The queue of a session has changed. Without a `seq`: after a reconnect, fetch the queues. */
+export interface QueueNews {
+  type: "queue";
+  queue: QueueView;
 }
 
 /** What waits for a session, in the order in which it is given, after what is over. `held`: why nothing is given until a person lets it go on. `waits_for`: why the first is not given now, in words. */
@@ -1038,4 +1046,4 @@ export interface ConvertChoice {
   confirm: string;
 }
 
-export type LiveNews = Hello | PromptNews | SessionNews | EntriesNews | PauseNews;
+export type LiveNews = Hello | PromptNews | SessionNews | EntriesNews | PauseNews | QueueNews;

@@ -116,6 +116,8 @@ export function span(seconds: number): string {
 }
 
 /** The hour, the day if it is not today, the year if it is not this one. */
+export const sentenceCase = (text: string): string => `${text[0]?.toUpperCase() ?? ""}${text.slice(1)}`;
+
 export function when(at: number, now: number): string {
   const then = new Date(at * 1000);
   const hour = then.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });

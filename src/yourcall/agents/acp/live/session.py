@@ -275,9 +275,10 @@ class AcpSession:
         if not pause or not self._turns:
             return []
         self._pause, self._next = "", 0
+        working = self._session(at, "working")
         if ours:
-            return [CallSettled(at, pause, "allowed", "held", "the next instruction was given")]
-        return [PromptWithdrawn(at, pause, "the session went on")]
+            return [CallSettled(at, pause, "allowed", "held", "the next instruction was given"), working]
+        return [PromptWithdrawn(at, pause, "the session went on"), working]
 
     def _turn_over(self, message: Message, at: float) -> Output:
         events = self._went_on(at)
