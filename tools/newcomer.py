@@ -18,7 +18,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -29,8 +28,9 @@ from urllib.request import urlopen
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests" / part) for part in ("browser", "")]
 
-from chromium import Chromium, Page  # noqa: E402
+from chromium import Chromium  # noqa: E402
 
+from kit.new_phone import let_in, trusting  # noqa: E402
 from kit.poll import until  # noqa: E402
 from kit.terminal import Pane, Tmux  # noqa: E402
 
@@ -110,7 +110,7 @@ def _walk(desk: Pane, folder: Path, home: Path, began: float, commands: int) -> 
     link = _one(r"Open:  (https://\S+#pair=\S+)", screen)
     with Chromium(folder / "chromium", env={"HOME": str(phone_home)}) as browser:
         phone = browser.page(link)
-        _let_in(phone)
+        let_in(phone)
         answer("Open the app in this machine's browser, too?", "n")
         answer("Send a question there, and wait for your answer?")
         phone.sees("Did this reach your phone?")
@@ -137,33 +137,10 @@ def _trusting(folder: Path, page: str, fingerprint: str) -> Path:
     """The home of a phone that trusts the certificate of this page, which must be the one that the desk shows."""
     with urlopen(page) as reply:  # noqa: S310 - what the desk has printed
         assert fingerprint in reply.read().decode()
+    certificate = folder / "yourcall.crt"
     with urlopen(f"{page}yourcall.crt") as reply:  # noqa: S310
-        certificate = reply.read()
-    home = folder / "phone"
-    store = home / ".pki" / "nssdb"
-    store.mkdir(parents=True)
-    (home / "yourcall.crt").write_bytes(certificate)
-    tool = ["certutil", "-d", f"sql:{store}"]
-    subprocess.run([*tool, "-N", "--empty-password"], check=True)
-    subprocess.run([*tool, "-A", "-t", "C,,", "-n", "yourcall", "-i", str(home / "yourcall.crt")], check=True)
-    return home
-
-
-def _let_in(phone: Page) -> None:
-    """Pair, and go through what the app shows a new phone."""
-    phone.sees("Pair this device")
-    phone.write("Name of this device", "My phone")
-    phone.tap("Pair", "form")
-    phone.sees("Turn on notifications")
-
-    def is_home() -> bool:
-        for label in ("Not now", "Continue", "Done"):
-            if phone.box(label):
-                phone.tap(label)
-                return False
-        return "All caught up" in phone.text()
-
-    until(is_home, what="the phone's home", show=phone.text, every=0.1)
+        certificate.write_bytes(reply.read())
+    return trusting(folder, certificate)
 
 
 def _installed(home: Path) -> tuple[int, int]:

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from browser.chromium import Chromium
+from kit.new_phone import let_in, trusting
 from kit.pebble import Pebble, free_port
 from kit.poll import PATIENCE_S, until
 from kit.tap import Tap
@@ -326,6 +328,38 @@ def test_a_certificate_is_ordered_renewed_and_reloaded_without_a_restart(
         for name in ("acme.json", "relay.pem", "relay.id"):
             assert (desk.home / "tls" / name).stat().st_mode & 0o777 == 0o600
         assert not (desk.home / "tls" / "challenge.pem").exists()
+
+
+@pytest.mark.soak
+def test_a_phone_pairs_and_answers_through_the_relay(
+    relay: RelayServer, desk: Desk, tap: Tap, tmp_path: Path
+) -> None:
+    """A real Chromium that trusts the certificate authority; and what it reads is nowhere on the way."""
+    question = "Shall the grey heron be let out of the boathouse?"
+    with Pebble(tmp_path, tap.port) as acme:
+        desk.trusted = str(acme.root())
+        said = desk.reach(relay.invite(tap.port), "--acme", acme.directory, "--acme-ca", str(acme.https_ca))
+        assert said.code == 0, (said, acme.log())
+        link = desk.run("pair", "--json").json["url"]
+        home = trusting(tmp_path, acme.root())
+        with Chromium(tmp_path / "chromium", env={"HOME": str(home)}) as browser:
+            phone = browser.page(link)
+            let_in(phone)
+            words = [COMMAND, "ask", question, "--option", "yes", "--option", "no", "--wait"]
+            asking = subprocess.Popen(words, env=desk.env, stdout=subprocess.DEVNULL)
+            phone.sees(question)
+            phone.tap("yes")
+            assert asking.wait(PATIENCE_S) == 0
+            assert not phone.errors, phone.errors
+            phone.close()
+        (machine,) = relay.machines()
+        assert machine["connected_since"] is not None
+    assert relay.process is not None
+    everything = b"".join(bytes(each.sent) + bytes(each.answered) for each in tap.passed)
+    assert len(everything) > 100_000
+    for plain in (question.encode(), b"Sec-WebSocket", b"HTTP/1.1", b"/api/prompts", b"<!doctype", b"grey heron"):
+        assert plain not in everything
+    assert not any(question.encode() in piece for piece in memory(relay.process.pid))
 
 
 @pytest.mark.soak
