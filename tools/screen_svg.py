@@ -95,7 +95,7 @@ def _write(row: list[Cell], text: str, column: int, style: Style) -> int:
     for letter in text:
         if combining(letter) and row:
             row[-1] = replace(row[-1], text=row[-1].text + letter)
-        elif letter.isprintable():
+        elif letter.isprintable() or letter == "\u00a0":
             row.append(Cell(column, letter, style))
             column += _width(letter)
     return column
@@ -175,12 +175,12 @@ def draw(screens: list[Screen], about: str) -> str:
     ]
     top = MARGIN
     for screen, tall in zip(screens, heights, strict=True):
-        parts += _window(screen, top, width - 2 * MARGIN, tall)
+        parts += window(screen, top, width - 2 * MARGIN, tall)
         top += tall + GAP
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _window(screen: Screen, top: float, width: float, height: float) -> list[str]:
+def window(screen: Screen, top: float, width: float, height: float) -> list[str]:
     x = MARGIN
     parts = [
         f'<rect x="{x:g}" y="{top:g}" width="{width:g}" height="{height:g}" rx="10" fill="{PAPER}" '
