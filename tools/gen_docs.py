@@ -31,6 +31,7 @@ from yourcall.server.contracts.rpc.methods import METHODS
 from yourcall.server.contracts.rpc.wire import EVENTS
 from yourcall.server.route import Route
 from yourcall.server.routes import ROUTES
+from yourcall.system import outbound
 
 DOCS = Path(__file__).parent.parent / "docs"
 PART = re.compile(
@@ -189,6 +190,7 @@ SOURCES: dict[str, Callable[[], str]] = {
     "cli/main.py": commands,
     "server/routes.py": routes,
     "cli/commands/answer.py": exit_codes,
+    "system/outbound.py": outbound.page,
     "config.py": settings,
 }
 PICTURES: dict[str, Callable[[], str]] = {"answered.svg": picture}

@@ -1,8 +1,11 @@
 """Makes a release, on any machine: sdist, wheel, hashes, the list of what is in it (SBOM), the Homebrew formula.
 
-    python tools/release.py --out dist --homepage URL --downloads URL
+    python tools/release.py --out dist --homepage URL --downloads URL --key ~/.ssh/release
 
-Rule: only from a clean tree, and twice the same from the same commit. It publishes nothing.
+Rule: only from a clean tree, and twice the same from the same commit. It publishes nothing. To verify one:
+
+    ssh-keygen -Y verify -f SIGNERS -I release -n yourcall-release -s SHA256SUMS.sig < SHA256SUMS
+    sha256sum -c SHA256SUMS
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ import runtime_pins
 from yourcall import __version__
 
 ROOT = Path(__file__).parents[1]
+NAMESPACE = "yourcall-release"  # a signature for anything else is none for this
 
 
 def sbom() -> dict[str, Any]:
@@ -110,6 +114,7 @@ def main() -> int:
     words.add_argument("--out", type=Path, default=ROOT / "dist")
     words.add_argument("--homepage", required=True, help="where the project is")
     words.add_argument("--downloads", required=True, help="the address below which the files will lie")
+    words.add_argument("--key", type=Path, help="sign the list of hashes with this ssh key")
     given = words.parse_args()
     changed = subprocess.run(
         ["git", "status", "--porcelain"], cwd=ROOT, check=True, capture_output=True, text=True
@@ -127,9 +132,22 @@ def main() -> int:
     url = f"{given.downloads.rstrip('/')}/{source.name}"
     (given.out / "yourcall.rb").write_text(formula(given.homepage, url, _digest(source)))
     lines = [f"{_digest(path)}  {path.name}\n" for path in sorted(given.out.iterdir())]
-    (given.out / "SHA256SUMS").write_text("".join(lines))
+    sums = given.out / "SHA256SUMS"
+    sums.write_text("".join(lines))
+    if given.key is not None and not sign(sums, given.key):
+        return 1
     print("".join(lines), end="")
     return 0
+
+
+def sign(sums: Path, key: Path) -> bool:
+    """`SHA256SUMS.sig`, by an ssh key (one in a token will do); the public half then verifies all files."""
+    command = ["ssh-keygen", "-Y", "sign", "-n", NAMESPACE, "-f", str(key), str(sums)]
+    done = subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        sums.unlink()  # what looks like a release is one
+        print(f"It could not be signed: {done.stderr.strip()}", file=sys.stderr)
+    return done.returncode == 0
 
 
 def _digest(path: Path) -> str:

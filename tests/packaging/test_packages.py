@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import shutil
@@ -98,3 +99,34 @@ def test_a_release_is_whole_and_the_same_twice(tmp_path: Path) -> None:
         assert json.loads(next(out.glob("*.cdx.json")).read_text())["bomFormat"] == "CycloneDX"
     assert sums[0] == sums[1]
     assert len(sums[0].splitlines()) == 4
+
+
+def test_a_signed_list_of_hashes_is_good_for_these_files_and_this_key_only(tmp_path: Path) -> None:
+    spec = importlib.util.spec_from_file_location("release", ROOT / "tools" / "release.py")
+    assert spec is not None
+    assert spec.loader is not None
+    sys.path.insert(0, str(ROOT / "tools"))  # it imports its neighbour
+    try:
+        release = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(release)
+    finally:
+        sys.path.remove(str(ROOT / "tools"))
+    for name in ("ours", "theirs"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / name)], check=True)
+    sums = tmp_path / "SHA256SUMS"
+    sums.write_text("0" * 64 + "  yourcall.whl\n")
+    assert release.sign(sums, tmp_path / "ours")
+
+    def good(signers: str, text: str, namespace: str = "yourcall-release") -> bool:
+        allowed = tmp_path / "signers"
+        allowed.write_text(f"release {(tmp_path / f'{signers}.pub').read_text()}")
+        command = ["ssh-keygen", "-Y", "verify", "-f", str(allowed), "-I", "release", "-n", namespace, "-s"]
+        command.append(str(tmp_path / "SHA256SUMS.sig"))
+        return subprocess.run(command, check=False, input=text, text=True, capture_output=True).returncode == 0
+
+    assert good("ours", sums.read_text())
+    assert not good("theirs", sums.read_text())
+    assert not good("ours", sums.read_text().replace("0", "1"))
+    assert not good("ours", sums.read_text(), "file")
+    assert not release.sign(sums, tmp_path / "none such")
+    assert not sums.exists()
