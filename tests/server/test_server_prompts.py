@@ -19,7 +19,7 @@ from yourcall.model.prompts import Option, Question
 KEYS = [
     "id", "kind", "state", "agent", "session_id", "cwd", "title", "body", "tool", "questions", "opened_at",
     "held", "hold", "subagent", "permission_mode", "answered_by", "outcome", "closed_at", "machine", "branch",
-    "version", "rank", "action", "risk",
+    "version", "rank", "action", "risk", "resets_at", "host",
 ]  # fmt: skip
 
 

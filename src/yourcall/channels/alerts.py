@@ -81,7 +81,7 @@ class Alerts:
         return before
 
     def _word(self, prompt: Prompt, moment: Moment) -> Notice | None:
-        if moment.by == "agent process" and moment.detail.startswith("refused:"):
+        if moment.by in ("agent process", "fleet") and moment.detail.startswith("refused:"):
             words = "A process of an agent's tried to answer this. It was refused; a person must answer it."
             return self._about(prompt, moment, "An agent tried to answer for you", words)
         answer = prompt.answer

@@ -58,6 +58,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "open": ("open_app", "command", "Open the app in this machine's browser, already let in."),
         "reach": ("reach", "command", "Find a way from the phone to this machine, and set it up."),
     },
+    "Many machines": {
+        "fleet": ("fleet", "command", "Make a fleet, invite machines, join, leave."),
+        "hosts": ("hosts", "command", "The machines of the fleet: list, rename, remove."),
+    },
     "In tmux": {
         "next": ("navigate", "next_command", "Go to the pane of the session that has waited longest."),
         "prev": ("navigate", "prev_command", "The same, in the other direction."),

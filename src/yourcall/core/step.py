@@ -365,7 +365,7 @@ def _attempted(state: State, event: AttemptRefused) -> Step:
     prompt = state.prompts.get(event.prompt_id)
     if event.prompt_id and prompt is None:
         return NOTHING
-    told = noted(prompt, Moment(event.at, prompt.state, "agent process", said)) if prompt is not None else None
+    told = noted(prompt, Moment(event.at, prompt.state, event.by, said)) if prompt is not None else None
     session = state.sessions.get(event.session_id)
     warned = replace(session, warning=said) if session is not None else None
     return Step(

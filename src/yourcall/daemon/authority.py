@@ -7,7 +7,7 @@ follows from it, so what was revoked a moment ago counts.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -60,6 +60,8 @@ class Authority:
     ) -> None:
         self._facts, self._policy, self._effects, self._barred = facts, policy, effects, barred
         self.proofs = proofs
+        # What a device of the fleet may do here now; None: it is in no fleet of ours, or was removed.
+        self.of_fleet: Callable[[str], Collection[str] | None] = lambda _device: None
 
     def judge(self, prompt: Prompt, answer: Answer) -> Answer | Agreed | Verdict:
         """The answer as it may be taken, with what stands behind it; or a yes that waits for others; or the no."""
@@ -139,6 +141,10 @@ class Authority:
             scopes = FOR_SCRIPT if certainty == "supervisor agent" else FOR_PHONE
             known = certainty in AT_THE_MACHINE or certainty == "supervisor agent"
             return Author(certainty, scopes=scopes, known=known)
+        if answer.via == "fleet":
+            may = self.of_fleet(answer.device)
+            gone = "This device was removed from the fleet." if may is None else ""
+            return Author(certainty, answer.device, gone, may or ())
         row = next((each for each in self._facts.devices() if each.id == answer.device), None)
         if row is None or row.revoked_at is not None or row.void:
             return Author(certainty, answer.device, gone="This device was revoked.")

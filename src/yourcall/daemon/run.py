@@ -29,6 +29,7 @@ from yourcall.agents.registry import AGENTS
 from yourcall.channels.context import ChannelContext
 from yourcall.daemon import heartbeat
 from yourcall.daemon.config import Config, read_config, with_environment
+from yourcall.daemon.fleet.door import FleetDoor
 from yourcall.daemon.logs import start_logging
 from yourcall.daemon.notify import Notifier
 from yourcall.daemon.wiring import Daemon
@@ -227,7 +228,9 @@ async def _serve(
         orders=daemon.orders,
         talk_search=ConversationSearch(home / "search-conversations.db", store, talks),
     )
-    remote, local = app(local=False), app(local=True, stop=stop.set)
+    fleet = FleetDoor(home, daemon.loop, devices, lambda: app(local=False, inside=True))
+    daemon.authority.of_fleet = fleet.may
+    remote, local = app(local=False, fleet=fleet), app(local=True, stop=stop.set, fleet=fleet)
     listeners = [(listener(remote), [tcp]), (listener(local), [unix])]
     reaching: list[Coroutine[Any, Any, None]] = []
     if way:
@@ -266,6 +269,7 @@ async def _serve(
             daemon.ties,
             daemon.settings,
             lockdown,
+            fleet,
         )
         sweeping = [tasks.create_task(work.run()) for work in (*looks, *daemon.servers.values())]
         sweeping += [tasks.create_task(daemon.upkeep.run()), tasks.create_task(telling.run())]

@@ -161,12 +161,14 @@ class AttemptRefused(Event, frozen=True):
     """A process that belongs to an agent tried what only a person may do, and was refused.
 
     `session_id`: whose process it was, if that is known. `prompt_id`: what it tried to answer, if it was that.
+    `by`: who tried, where it was no agent: `fleet` is somebody on another machine.
     """
 
     what: str
     why: str
     session_id: str = ""
     prompt_id: str = ""
+    by: str = "agent process"
 
 
 class TraceLost(Event, frozen=True):

@@ -6,52 +6,29 @@ Rule: a process is ended only if it is the very one that was noted, by its id an
 from __future__ import annotations
 
 import ctypes
-import os
 import signal
 import sys
-import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
-import msgspec
-import psutil
-
-from yourcall.system import private_files
+from yourcall.system.noted_process import KINDLY_S, NotedProcess
 
 PR_SET_PDEATHSIG = 1
-KINDLY_S, FORCED_S = 4.0, 2.0  # to react to SIGTERM; to be gone after SIGKILL
 
-
-class Noted(msgspec.Struct, frozen=True):
-    pid: int
-    started: str
+__all__ = ["KINDLY_S", "dying_with_us", "end_left_over", "forget", "note"]
 
 
 def note(home: Path, pid: int) -> None:
-    private_files.write(_file(home), msgspec.json.encode(Noted(pid, _started(pid))))
+    _noted(home).note(pid)
 
 
 def forget(home: Path) -> None:
-    _file(home).unlink(missing_ok=True)
+    _noted(home).forget()
 
 
 def end_left_over(home: Path) -> bool:
     """End the tunnel that was noted, if it still runs. False if it is still there after all."""
-    try:
-        noted = msgspec.json.decode(_file(home).read_bytes(), type=Noted)
-    except (OSError, msgspec.MsgspecError):
-        return True
-    if noted.pid > 1 and noted.started:
-        for number, patience in ((signal.SIGTERM, KINDLY_S), (signal.SIGKILL, FORCED_S)):
-            if _runs(noted):
-                with suppress(ProcessLookupError, PermissionError):
-                    os.kill(noted.pid, number)
-                _wait_for_end(noted, patience)
-        if _runs(noted):
-            return False
-    forget(home)
-    return True
+    return _noted(home).end()
 
 
 def dying_with_us() -> Callable[[], None] | None:
@@ -67,30 +44,5 @@ def dying_with_us() -> Callable[[], None] | None:
     return ask_the_kernel
 
 
-def _wait_for_end(noted: Noted, patience: float) -> None:
-    deadline = time.monotonic() + patience
-    while _runs(noted) and time.monotonic() < deadline:
-        time.sleep(0.02)
-
-
-def _runs(noted: Noted) -> bool:
-    return _started(noted.pid) == noted.started
-
-
-def _started(pid: int) -> str:
-    """When this process began, as the system counts it; nothing if there is none, or only what a dead one left."""
-    if sys.platform == "linux":  # in ticks since the machine started: a clock that is set anew doesn't change it
-        try:
-            fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-        except OSError:
-            return ""
-        return "" if fields[0] in "ZX" else fields[19]
-    try:
-        process = psutil.Process(pid)
-        return "" if process.status() == psutil.STATUS_ZOMBIE else str(process.create_time())
-    except psutil.Error:
-        return ""
-
-
-def _file(home: Path) -> Path:
-    return home / "reach.pid"
+def _noted(home: Path) -> NotedProcess:
+    return NotedProcess(home / "reach.pid")

@@ -30,6 +30,8 @@ from yourcall.server.contracts.interactive.convert import Responses
 from yourcall.server.contracts.rpc.connection import Tools
 from yourcall.server.contracts.rpc.socket import rpc
 from yourcall.server.devices import Devices
+from yourcall.server.fleet.forward import forward, seen_by
+from yourcall.server.fleet.port import FleetDoor
 from yourcall.server.live import live
 from yourcall.server.ports import (
     Changes,
@@ -104,8 +106,11 @@ def make_app(
     orders: Orders | None = None,
     step_up: StepUp | None = None,
     policy: Callable[[], AnswerPolicy] = AnswerPolicy,
+    fleet: FleetDoor | None = None,
+    inside: bool = False,
 ) -> ASGIApp:
-    """`devices` must be the same object for both apps: a code is made on one and used on the other."""
+    """`devices` must be the same object for both apps: a code is made on one and used on the other. `inside`:
+    without the gate, for requests whose caller was verified already."""
 
     def endpoint(route: Route) -> Endpoint:
         async def run(request: Request) -> Response:
@@ -116,13 +121,18 @@ def make_app(
             gesture = await gestures.brought(step_up, request)
             if isinstance(gesture, Refusal):
                 return gesture.response()
-            call = Call(desk, devices, stop, request, *given, talk_search, lockdown, orders, step_up, gesture)
-            done = await peers.refusal(ties, call.caller, route.method, route.path)
+            there = seen_by(fleet, devices, request.scope[CALLER])
+            more = (talk_search, lockdown, orders, step_up, gesture, there, fleet)
+            call = Call(desk, devices, stop, request, *given, *more)
+            done = await forward(call, route) if there is not None else None
+            done = done or await peers.refusal(ties, call.caller, route.method, route.path)
             done = done or await _steered(call, route)
             done = done or await gestures.wanted(step_up, policy(), request, call.caller, route, gesture)
             done = done or await route.run(call)
             if isinstance(done, Refusal):
                 return done.response()
+            if isinstance(done.value, Response):
+                return done.value
             response = json_response(done.status, done.value, done.headers)
             wanted = not local and "gzip" in request.headers.get("accept-encoding", "")
             return await _packed(response) if wanted and len(response.body) > SMALLEST_PACKED else response
@@ -135,7 +145,7 @@ def make_app(
         routes=[
             *(StarletteRoute(route.path, endpoint(route), methods=[route.method]) for route in offered),
             *(StarletteRoute(path, serve, methods=["GET"]) for path, serve in pages.items()),
-            WebSocketRoute(LIVE, _scoped("read", live(desk, devices, conversations, rules, orders))),
+            WebSocketRoute(LIVE, _scoped("read", live(desk, devices, conversations, rules, orders, fleet))),
             WebSocketRoute(INTERACTIVE, _scoped("read", feed.feed(desk, devices, ties), lockdown)),
             *(
                 WebSocketRoute(path, _scoped("read", _unlimited(devices, rpc(rpc_tools, devices)), lockdown))
@@ -148,6 +158,8 @@ def make_app(
     setattr(app.state, feed.BEGUN, Responses())
     # A redirect would repeat whatever address was asked for; a wrong one is simply not there.
     app.router.redirect_slashes = False
+    if inside:
+        return app
     open_paths = {(route.method, route.path) for route in offered if route.key == "nobody"}
     open_paths |= {("GET", path) for path in pages}
     # On the other two, more can be done than looked: those are for tokens.
@@ -211,6 +223,8 @@ async def _steered(call: Call, route: Route) -> Refusal | None:
     session = find_run(call.desk.store, call.part("id"))
     if isinstance(session, Refusal):
         return None  # the route itself says so
+    if call.caller.act is not None:
+        return None  # a device of the fleet: the authority said what it may do
     if not call.devices.may_there(call.caller.device_id, session.cwd, "steer"):
         return Refusal(403, f"You may not steer sessions in {session.cwd}. An admin changes that: yourcall people")
     if route.method == "POST":

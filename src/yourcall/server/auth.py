@@ -20,6 +20,7 @@ from starlette.requests import cookie_parser
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from yourcall.model.acts import SignedAct
 from yourcall.server import scopes, signed
 from yourcall.server.devices import PREFIX, Devices
 from yourcall.server.ports import Device
@@ -54,7 +55,8 @@ _READING = frozenset({"GET", "HEAD"})
 
 class Caller(Struct, frozen=True):
     """Whoever got through the gate. `device_id` is empty for the user's own command line. `peer`: the other end
-    of the connection, to look at when something is to be changed. `signed`: with a browser's own key."""
+    of the connection, to look at when something is to be changed. `signed`: with a browser's own key. `act`: what
+    a device of the fleet has signed, as this machine verified it."""
 
     by: str
     via: str
@@ -62,6 +64,7 @@ class Caller(Struct, frozen=True):
     peer: Peer | None = None
     scopes: tuple[ScopeName, ...] = ()
     signed: bool = False
+    act: SignedAct | None = None
 
     def may(self, scope: ScopeName) -> bool:
         return scope in self.scopes

@@ -20,6 +20,8 @@ from yourcall.model.orders import OrderQueue
 from yourcall.server.api.queue import queue_view
 from yourcall.server.auth import CALLER, Caller, Refusal, refuse
 from yourcall.server.devices import Devices
+from yourcall.server.fleet.forward import seen_by
+from yourcall.server.fleet.port import Fleet, FleetDoor
 from yourcall.server.ports import Conversations, Feed, Orders, Prompts, RuleChanges, StoredRows
 from yourcall.server.stream import Watched, stream
 from yourcall.server.views import encoded, head_view, news
@@ -46,6 +48,7 @@ def live(
     conversations: Conversations | None = None,
     rules: RuleChanges | None = None,
     orders: Orders | None = None,
+    fleet: FleetDoor | None = None,
 ) -> Callable[[WebSocket], Awaitable[None]]:
     """The endpoint of `/api/live?after=SEQ`."""
 
@@ -56,6 +59,9 @@ def live(
             return
         if after is not None and after > desk.store.last_seq:
             after = None  # a number from another time, before the database was replaced
+        there = seen_by(fleet, devices, socket.scope[CALLER])
+        if after is not None and there is not None and after < there.floor():
+            after = None  # what other machines have said since then is not known one by one
         caller: Caller = socket.scope[CALLER]
         with devices.present(caller.device_id) as cut:
             async with desk.subscribe(after) as feed:
@@ -73,6 +79,7 @@ def live(
                         stream(say.patiently, watched, desk.store, conversations),
                         _brake(say, rules, paused),
                         _queues(say, orders),
+                        _others(say, fleet, there, after),
                     )
                     if code:
                         with suppress(TimeoutError):  # who does not read does not hear why
@@ -141,6 +148,23 @@ async def _queues(say: _Subscriber, orders: Orders | None) -> tuple[int, str]:
         return RESYNC, "resync"
     finally:
         orders.listeners.discard(heard)
+
+
+async def _others(
+    say: _Subscriber, fleet: FleetDoor | None, there: Fleet | None, after: int | None
+) -> tuple[int, str]:
+    """What the other machines of the fleet say."""
+    if fleet is None or (there is None and fleet.now is not None):
+        return await asyncio.Future()
+    if there is None:
+        await fleet.changed()
+        return RESYNC, "resync"
+    try:
+        async for message in there.news(after):
+            await say.patiently(msgspec.Raw(message))
+    except TimeoutError:
+        pass
+    return RESYNC, "resync"  # it ends by itself only when it overflowed, or the fleet was left
 
 
 class _Subscriber:

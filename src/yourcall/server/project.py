@@ -12,6 +12,8 @@ import stat
 import time
 from functools import cache
 
+from yourcall.server.fleet.wire import HostRef
+
 # A list of a thousand prompts asks a thousand times; a branch changes by hand.
 FRESH_S = 5.0
 MOST_KNOWN = 500
@@ -20,6 +22,12 @@ _LARGEST = 4096
 _HEAD = re.compile(r"ref: refs/heads/(\S+)|([0-9a-f]{7})[0-9a-f]{33,57}")
 
 _known: dict[str, tuple[float, str]] = {}
+
+
+class Here:
+    """Which machine of a fleet this one is; None: it is in none. Said by the daemon as it joins or leaves one."""
+
+    host: HostRef | None = None
 
 
 @cache

@@ -15,6 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from yourcall.server.auth import CALLER, Caller, Refusal
 from yourcall.server.devices import Devices
+from yourcall.server.fleet.port import Fleet, FleetDoor
 from yourcall.server.ports import (
     Changes,
     Conversations,
@@ -68,6 +69,8 @@ class Call(Struct, frozen=True):
     orders: Orders | None = None
     step_up: StepUp | None = None
     gesture: str = ""  # the name of the gesture with a passkey that came with the request
+    fleet: Fleet | None = None
+    fleet_door: FleetDoor | None = None
 
     @property
     def caller(self) -> Caller:

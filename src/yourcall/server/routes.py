@@ -38,6 +38,7 @@ from yourcall.server.contracts.interactive import feed
 from yourcall.server.contracts.interactive.convert import InteractivePrompt, PromptResponse, ResponseResult
 from yourcall.server.docs.openapi import document
 from yourcall.server.docs.openrpc import openrpc
+from yourcall.server.fleet.routes import FLEET_ROUTES
 from yourcall.server.route import Call, Query, Reply, Route
 from yourcall.server.wire import (
     AnswerReply,
@@ -1035,4 +1036,5 @@ ROUTES: tuple[Route, ...] = (
         scope="admin",
         while_locked=True,
     ),
+    *FLEET_ROUTES,
 )

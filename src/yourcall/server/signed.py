@@ -13,8 +13,6 @@ Rule: a request is taken once, as it was signed, within a minute; whatever is no
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
 import hmac
 import re
@@ -22,10 +20,11 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+
+from yourcall.system.p256 import b64, public_key, signed_by, unb64
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
@@ -102,25 +101,17 @@ def signed_text(method: str, target: str, said: Signature) -> bytes:
 
 
 def digest_of(body: bytes) -> str:
-    return _b64(hashlib.sha256(body).digest())
+    return b64(hashlib.sha256(body).digest())
 
 
 def same_body(said: Signature, body: bytes) -> bool:
     return hmac.compare_digest(said.digest, digest_of(body))
 
 
-@lru_cache(256)
 def read_key(text: str) -> EllipticCurvePublicKey | None:
     """A browser's public key: a point of P-256, uncompressed, in base64url."""
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    data = _unb64(text)
-    if data is None or len(data) != 65 or _b64(data) != text:
-        return None
-    try:
-        return ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), data)
-    except ValueError:
-        return None
+    point = unb64(text)
+    return public_key(point) if point is not None else None
 
 
 def steady_clock() -> Callable[[], float]:
@@ -145,11 +136,9 @@ class Signatures:
         """In milliseconds."""
         return int(self._clock() * 1000)
 
-    def check(
-        self, public_key: str, method: str, target: str, said: Signature
-    ) -> Stale | Unsound | TooMany | None:
+    def check(self, key: str, method: str, target: str, said: Signature) -> Stale | Unsound | TooMany | None:
         """None if this is the first time that the device sends this; the body is not looked at here."""
-        if not _signed_by(public_key, signed_text(method, target, said), said.signature):
+        if not signed_by(unb64(key) or b"", signed_text(method, target, said), said.signature):
             return Unsound("The signature is not this device's for this request.")
         now = self._clock()
         if not hmac.compare_digest(said.run, self.run) or abs(now - said.time / 1000) > WINDOW_S:
@@ -212,33 +201,5 @@ def _offered(protocols: list[str], prefix: str) -> str | None:
     return found[0] if len(found) == 1 and PROTOCOL in protocols else None
 
 
-def _signed_by(public_key: str, text: bytes, signature: str) -> bool:
-    from cryptography.exceptions import InvalidSignature
-    from cryptography.hazmat.primitives.asymmetric import ec
-    from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
-    from cryptography.hazmat.primitives.hashes import SHA256
-
-    key, raw = read_key(public_key), _unb64(signature)
-    if key is None or raw is None or len(raw) != 64:
-        return False
-    r, s = int.from_bytes(raw[:32], "big"), int.from_bytes(raw[32:], "big")
-    try:
-        key.verify(encode_dss_signature(r, s), text, ec.ECDSA(SHA256()))
-    except (InvalidSignature, ValueError):
-        return False
-    return True
-
-
 def _hash(ticket: str) -> str:
     return hashlib.sha256(ticket.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _b64(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
-
-
-def _unb64(text: str) -> bytes | None:
-    try:
-        return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-    except (binascii.Error, ValueError):
-        return None

@@ -20,7 +20,7 @@ from yourcall.model import prompts
 from yourcall.model.prompts import Moment, Prompt, Risk
 from yourcall.model.sessions import Session
 from yourcall.server.ports import Bodies, Change, Head
-from yourcall.server.project import branch, machine
+from yourcall.server.project import Here, branch, machine
 from yourcall.server.wire import (
     HeadView,
     LogLine,
@@ -72,6 +72,7 @@ def prompt_view(prompt: Prompt, bodies: Bodies) -> PromptView:
         action=judged.action,
         risk=judged.risk,
         resets_at=prompt.resets_at,
+        host=Here.host,
     )
 
 
@@ -139,6 +140,7 @@ def session_view(session: Session) -> SessionView:
         machine=machine(),
         branch=branch(session.cwd),
         warning=session.warning,
+        host=Here.host,
     )
 
 

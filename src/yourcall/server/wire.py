@@ -16,6 +16,7 @@ from yourcall.model.orders import OrderState, Trigger
 from yourcall.model.people import Grant
 from yourcall.model.prompts import Effect, Kind, Outcome, PromptState, Risk, VerdictWord
 from yourcall.model.sessions import Link, SessionState
+from yourcall.server.fleet.wire import HostRef
 from yourcall.server.scopes import FOR_SCRIPT, Scope
 
 # Long enough for a person's patience, short enough that a proxy does not cut the connection first.
@@ -76,10 +77,10 @@ class PromptView(Struct, frozen=True):
     """A prompt as lists show it. `version` is another one as soon as anything else is asked under this id.
     `rank`: its place in any list, before its age; the lower, the more it blocks its agent.
 
-    `action`: what the tool of a permission would do, in the same words for every agent; null if there is none, or
-    it cannot be read. `risk`: how risky a yes is, the same wherever the prompt is shown. `resets_at`: when the
-    limit resets that stopped the session; 0: there is none, or nobody told.
-    """
+    `action`: what the tool of a permission would do, in the same words for every agent; null if there is
+    none, or it cannot be read. `risk`: how risky a yes is, the same wherever the prompt is shown.
+    `resets_at`: when the limit resets that stopped the session; 0: there is none, or nobody told. `host`: the
+    machine it is of, null where there is no fleet."""
 
     id: str
     kind: Kind
@@ -106,12 +107,13 @@ class PromptView(Struct, frozen=True):
     action: ActionView | None
     risk: Risk
     resets_at: float
+    host: HostRef | None = None
 
 
 class PromptStory(PromptView, frozen=True):
     """A prompt with everything that happened to it. `author_certainty`: how the author of its answer is known."""
 
-    history: tuple[MomentView, ...]
+    history: tuple[MomentView, ...] = ()
     author_certainty: str = ""
 
 
@@ -133,6 +135,7 @@ class SessionView(Struct, frozen=True):
     branch: str = ""
     cost_usd: float = 0.0
     warning: str = ""
+    host: HostRef | None = None
 
 
 class LogLine(Struct, frozen=True):

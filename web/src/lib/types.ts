@@ -39,6 +39,11 @@ export interface ActionView {
   patch: boolean;
 }
 
+/** A device that is paired here, by its id or name. */
+export interface AllowRequest {
+  device: string;
+}
+
 export interface AnswerReply {
   result: "accepted" | "approved" | "bounced" | "confirmed" | "refused" | "sent" | "taken" | "too_late" | "unsure";
   detail: string;
@@ -199,6 +204,33 @@ export interface FilePatch {
   complete: boolean;
 }
 
+/** A device that may sign for the fleet, or (`allowed` false) one that is paired here and may not yet. `check`: the beginning of its key's digest, to be compared with what the device shows. */
+export interface FleetDevice {
+  id: string;
+  name: string;
+  allowed: boolean;
+  check: string;
+  home: string;
+  scopes: string[];
+}
+
+/** The fleet that this machine is in; `fleet` is empty where it is in none. `line`: NATS is reached, else `problem` says why not. `authority`: the key that says who belongs is on this machine. `device`: the id under which the device that asks may sign for other machines, "" if it may not. `leader`: this hub tells people. */
+export interface FleetView {
+  fleet: string;
+  name: string;
+  fingerprint: string;
+  me: HostRef | null;
+  roles: ("desk" | "host" | "hub")[];
+  addresses: string[];
+  line: boolean;
+  problem: string;
+  authority: boolean;
+  device: string;
+  leader: boolean;
+  hosts: HostView[];
+  warnings: string[];
+}
+
 export interface GestureRequest {
   credential: Record<string, unknown>;
 }
@@ -226,6 +258,13 @@ export interface GivenView {
   options: string[];
   text: string;
   input: unknown | null;
+}
+
+/** A prompt or a session of another machine is not there any more, and nobody says how it ended. */
+export interface GoneNews {
+  type: "gone";
+  kind: "prompt" | "session";
+  id: string;
 }
 
 /** What somebody may do, and where: in these folders and below, on these machines; empty: everywhere. */
@@ -265,6 +304,39 @@ export interface HoldRequest {
   held: boolean;
 }
 
+/** A machine came, went, or is called otherwise now; null: it is not in the fleet any more. */
+export interface HostNews {
+  type: "host";
+  id: string;
+  host: HostView | null;
+}
+
+/** The machine that a prompt or a session is of. `run` and `offset`: what a device signs for it with: the run of its daemon, and how far its clock is ahead of this one, in seconds. */
+export interface HostRef {
+  id: string;
+  name: string;
+  state: "offline" | "online";
+  seen_at: number;
+  run: string;
+  offset: number;
+}
+
+/** A machine of the fleet. `offset`: how far its clock is ahead, in seconds; null until it was heard. `refused`: how many requests it has refused since it started, and `problem` the last of them. `here`: it is this one. */
+export interface HostView {
+  id: string;
+  name: string;
+  state: "offline" | "online";
+  seen_at: number;
+  version: string;
+  here: boolean;
+  roles: ("desk" | "host" | "hub")[];
+  prompts: number;
+  sessions: number;
+  offset: number | null;
+  refused: number;
+  problem: string;
+}
+
 /** A field of a tool's input; `value` is its text, or JSON if it is no text. */
 export interface InputField {
   name: string;
@@ -284,6 +356,16 @@ export interface InteractivePrompt {
   multiSelect: boolean;
 }
 
+export interface InvitationView {
+  code: string;
+  ends_at: number;
+}
+
+/** What the machine that joins may do: `host` it may be answered, `hub` it shows the others, `desk` its command line may answer for them. */
+export interface InviteRequest {
+  roles?: ("desk" | "host" | "hub")[];
+}
+
 /** What a tool would do with an edited input, and how risky a yes to that is. `confirm`: by option, why it needs a confirmation. */
 export interface JudgedView {
   action: ActionView | null;
@@ -293,6 +375,11 @@ export interface JudgedView {
 
 export interface KeyRequest {
   key: string;
+}
+
+/** `told`: the authority knows that this machine went; else it lists it until somebody removes it there. */
+export interface LeftView {
+  told: boolean;
 }
 
 /** A way we touch a session: `hook`, or `tmux` with the server's socket and the pane, or `pty` with the run's socket and its name. */
@@ -591,11 +678,12 @@ export interface PromptStory {
   action: ActionView | null;
   risk: Risk;
   resets_at: number;
+  host: HostRef | null;
   history: MomentView[];
   author_certainty: string;
 }
 
-/** A prompt as lists show it. `version` is another one as soon as anything else is asked under this id. `rank`: its place in any list, before its age; the lower, the more it blocks its agent. `action`: what the tool of a permission would do, in the same words for every agent; null if there is none, or it cannot be read. `risk`: how risky a yes is, the same wherever the prompt is shown. `resets_at`: when the limit resets that stopped the session; 0: there is none, or nobody told. */
+/** A prompt as lists show it. `version` is another one as soon as anything else is asked under this id. `rank`: its place in any list, before its age; the lower, the more it blocks its agent. `action`: what the tool of a permission would do, in the same words for every agent; null if there is none, or it cannot be read. `risk`: how risky a yes is, the same wherever the prompt is shown. `resets_at`: when the limit resets that stopped the session; 0: there is none, or nobody told. `host`: the machine it is of, null where there is no fleet. */
 export interface PromptView {
   id: string;
   kind: "elicitation" | "loop" | "permission" | "plan" | "problem" | "question" | "ready" | "startup" | "trust" | "unknown";
@@ -622,6 +710,7 @@ export interface PromptView {
   action: ActionView | null;
   risk: Risk;
   resets_at: number;
+  host: HostRef | null;
 }
 
 /** A rule that was not made yet, what it would have decided, and what the rules say to the prompt now. */
@@ -838,6 +927,7 @@ export interface SessionView {
   branch: string;
   cost_usd: number;
   warning: string;
+  host: HostRef | null;
 }
 
 /** Who changed which device, rule, channel or person, and when. `number` counts them from 1. */
@@ -1046,4 +1136,4 @@ export interface ConvertChoice {
   confirm: string;
 }
 
-export type LiveNews = Hello | PromptNews | SessionNews | EntriesNews | PauseNews | QueueNews;
+export type LiveNews = Hello | PromptNews | SessionNews | EntriesNews | PauseNews | QueueNews | HostNews | GoneNews;

@@ -249,6 +249,8 @@ def sentence(result: Result, place: Instance, prompt: Prompt, took: float) -> st
         case "too_late":
             who = f", by {safe(result.by)}" if result.by and result.by not in detail.split() else ""
             words = f"Too late: {detail or 'already answered'}{who}{when}.{outcome}"
+        case "bounced" if result.prompt is None:  # it is another machine's, and that is away
+            words = f"Not sent: {detail}"
         case "bounced":
             where = "" if now.held else ", at the desk only"
             words = f"Bounced: {detail or 'the agent did not take it'}. The prompt is open again{where}: {again}"

@@ -192,6 +192,11 @@ def _last_words(said: IO[bytes], home: Path) -> str:
     return f"{told}\nIts log is {home / 'log' / 'yourcall.log'}"
 
 
+def start_in_background(place: Instance) -> None:
+    """As `up --detach` does."""
+    _start(place, place.port, None, None)
+
+
 def _running(home: Path) -> bool:
     with suppress(NotRunning):
         connect(home, 2).close()

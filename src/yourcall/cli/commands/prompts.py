@@ -26,13 +26,16 @@ Examples:
 )
 @click.option("--all", "everything", is_flag=True, help="Also those that are over, newest last.")
 @click.option("--limit", type=click.IntRange(1, 500), default=100, show_default=True, help="With --all: how many.")
+@click.option("--host", default="", metavar="NAME", help="Only those of this machine of the fleet.")
 @click.option("--json", "as_json", is_flag=True, help="An array of prompts, in the same order.")
 @pass_place
-def ls(place: Instance, everything: bool, limit: int, as_json: bool) -> None:
+def ls(place: Instance, everything: bool, limit: int, host: str, as_json: bool) -> None:
     """List what is waiting for you: what blocks an agent first, then questions, then sessions that are ready; each
     by age."""
-    query = {"all": "true", "limit": limit} if everything else None
-    data: list[dict[str, Any]] = get(place.home, "/api/prompts", query=query)
+    query: dict[str, object] = {"all": "true", "limit": limit} if everything else {}
+    data: list[dict[str, Any]] = get(
+        place.home, "/api/prompts", query={**query, **({"host": host} if host else {})}
+    )
     if everything:
         data.sort(key=lambda prompt: (prompt["opened_at"], prompt["id"]))
     if as_json:

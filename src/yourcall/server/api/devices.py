@@ -43,6 +43,7 @@ _DONE_WITHOUT_US = {
     "stop": "stop yourcall",
     "channels": "change how people are told",
     "reach": "change how phones reach this machine",
+    "fleet": "change the fleet",
 }
 
 

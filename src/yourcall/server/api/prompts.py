@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from yourcall import __version__
 from yourcall.agents.assess import edited
 from yourcall.core.lifecycle import CLOSED
 from yourcall.core.prompt_version import act_of
-from yourcall.core.queue_order import in_order
+from yourcall.core.queue_order import in_order, place
 from yourcall.core.safety import chosen, confirmation, too_late
 from yourcall.core.verdicts import final
 from yourcall.model.prompts import Answer, Prompt, Refused, Verdict
 from yourcall.server.auth import Refusal
 from yourcall.server.choosing import AnswerWords, understand
+from yourcall.server.fleet.port import Kind
 from yourcall.server.gestures import LONGEST_WORDS, missing
 from yourcall.server.peers import ANSWER, author_of, lasting_refusal, name_of
 from yourcall.server.ports import Rows, StoredRows
@@ -39,8 +41,10 @@ _STATUS: Mapping[str, int] = {"approved": 202, "too_late": 409, "bounced": 409, 
 async def list_prompts(call: Call) -> Reply | Refusal:
     shelf = call.desk.store
     if not flag(call.request, "all"):
-        waiting = [prompt for prompt in shelf.live()[0] if prompt.state not in CLOSED]
-        return await _listed(in_order(waiting), shelf)
+        waiting = in_order([prompt for prompt in shelf.live()[0] if prompt.state not in CLOSED])
+        return await _with_others(
+            call, "prompts", [place(each) for each in waiting], await _listed(waiting, shelf)
+        )
     limit, before = rows(call.request, 100), number(call.request, "before")
     if isinstance(limit, Refusal):
         return limit
@@ -55,6 +59,25 @@ async def _listed(prompts: list[Prompt], shelf: StoredRows) -> Reply:
     return Reply(
         await encoded(lambda: [prompt_view(prompt, shelf) for prompt in prompts], prompts, shelf), headers=as_of
     )
+
+
+async def _with_others(
+    call: Call, kind: Kind, places: Sequence[tuple[float, float, str]], own: Reply
+) -> Reply | Refusal:
+    """The list with the rows of other machines, each in its place; with `host`, those of one machine."""
+    named = call.request.query_params.get("host", "")
+    if call.fleet is None:
+        return Refusal(404, "This machine is in no fleet.") if named else own
+    host = call.fleet.host(named) if named else ""
+    if isinstance(host, Refused):
+        return Refusal(404, host.reason)
+    others = [each for each in await call.fleet.listed(kind) if host in ("", each.host)]
+    if not others and host in ("", call.fleet.me.id):
+        return own
+    mine = msgspec.json.decode(msgspec.json.encode(own.value), type=list[msgspec.Raw])
+    rows = list(zip(places, mine, strict=True)) if host in ("", call.fleet.me.id) else []
+    rows += [(each.place, each.view) for each in others]
+    return replace(own, value=[view for _, view in sorted(rows, key=lambda row: row[0])])
 
 
 def _as_of(rows: StoredRows) -> Mapping[str, str]:
@@ -114,7 +137,7 @@ async def answer_prompt(call: Call) -> Reply | Refusal:
     if lasting is not None:
         return Refusal(403, lasting)
     answer = Answer(
-        id=secrets.token_hex(12),
+        id=call.caller.act.id if call.caller.act is not None else secrets.token_hex(12),
         by=name_of(call.caller, author),
         via=call.caller.via,
         choices=choice.choices,
@@ -164,7 +187,8 @@ async def list_sessions(call: Call) -> Reply | Refusal:
             return limit
         return Reply([session_view(session) for session in call.desk.store.ended(limit)])
     sessions = sorted(call.desk.store.live()[1], key=lambda session: (-session.seen_at, session.id))
-    return Reply([session_view(session) for session in sessions], headers=_as_of(call.desk.store))
+    listed = Reply([session_view(session) for session in sessions], headers=_as_of(call.desk.store))
+    return await _with_others(call, "sessions", [(0.0, -each.seen_at, each.id) for each in sessions], listed)
 
 
 async def read_log(call: Call) -> Reply | Refusal:

@@ -13,11 +13,12 @@ from typing import Any
 import msgspec
 
 from yourcall import __version__
+from yourcall.server.fleet.wire import GoneNews, HostNews
 from yourcall.server.route import Route
 from yourcall.server.signed import HEADER
 from yourcall.server.wire import EntriesNews, Hello, PauseNews, Problem, PromptNews, QueueNews, SessionNews
 
-_FEED = (Hello, PromptNews, SessionNews, EntriesNews, PauseNews, QueueNews)
+_FEED = (Hello, PromptNews, SessionNews, EntriesNews, PauseNews, QueueNews, HostNews, GoneNews)
 
 _LIVE_ABOUT = (
     "A WebSocket. First a `Hello`, then, with `after`, the current version of every row that changed after that "
