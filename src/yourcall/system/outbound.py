@@ -55,6 +55,14 @@ OUTBOUND: tuple[Outbound, ...] = (
         "No such section, or without the extra `yourcall[slack]`.",
     ),
     Outbound(
+        "Discord",
+        ("yourcall.channels.discord.api",),
+        "discord.com and the gateway that it names.",
+        "All the time while it is set up.",
+        "Notices, masked; what you ask for in the channel.",
+        "No such section, or without the extra `yourcall[discord]`.",
+    ),
+    Outbound(
         "Webhook",
         ("yourcall.channels.webhook", "yourcall.channels.http"),
         "The `url` of a section of type `webhook`.",
