@@ -87,7 +87,7 @@ def test_it_describes_itself(yc: Yourcall) -> None:
         "session/send", "session/input", "session/state", "session/start", "session/stop", "session/list",
         "workspace/list", "workspace/add", "workspace/remove", "workspace/session/watch",
         "workspace/session/unwatch", "session/queue", "session/queue/add", "session/queue/change",
-            "session/queue/hold",
+            "session/queue/hold", "session/review", "session/reviews", "session/review/change",
     }  # fmt: skip
     assert set(document["x-events"]) == {
         "pty_output", "pty_permission", "pty_state", "claude_message", "claude_log",
@@ -364,3 +364,21 @@ def test_a_queue_is_arranged(yc: Yourcall, claude: ScriptedClaude) -> None:
         gone = {"session_id": claude.session_id, "order_id": "x", "remove": True}
         assert code(said(talk, request("session/queue/change", gone))) == (1, -32002)
         assert code(said(talk, request("session/queue", {"session_id": "none"}))) == (1, -32001)
+
+
+def test_a_review_is_asked_for(yc: Yourcall, claude: ScriptedClaude) -> None:
+    claude.asks("Bash", command="ls")
+    yc.wait_prompt()
+    with line(yc) as talk:
+        who = {"session_id": claude.session_id}
+        assert said(talk, request("session/reviews", who))["result"] == {"reviews": []}
+        # It has no mode in which it only reads.
+        refused = said(talk, request("session/review", {**who, "agent_type": "acp"}))
+        assert code(refused) == (1, -32002)
+        assert "only reads" in refused["error"]["message"]
+        assert code(said(talk, request("session/review", {"session_id": "none", "agent_type": "codex"}))) == (
+            1,
+            -32001,
+        )
+        gone = {"review_id": "none", "send": True}
+        assert code(said(talk, request("session/review/change", gone))) == (1, -32001)

@@ -1,8 +1,8 @@
 """A small agent over ACP, for tests that need a session and no model: it writes down what it is told.
 
-`python small_acp.py LOG`: each instruction is a line of JSON in the file LOG. An instruction may hold words that
-it obeys: `ASK` asks for a permission, `FAIL` ends with an error, `HOLD name` works until the file `name` is there,
-`SAY text` says the text; otherwise it says back what it was told.
+`python small_acp.py LOG [NAME]`: it calls itself NAME, and writes each instruction as a line of JSON into the
+file LOG. An instruction may hold words that it obeys: `ASK` asks for a permission, `FAIL` ends with an error,
+`HOLD name` works until the file `name` is there, `SAY text` says the text; otherwise it says back what it was told.
 """
 
 from __future__ import annotations
@@ -56,14 +56,17 @@ def turn(session: str, text: str) -> None:
         say(session, f"I was told: {text}")
 
 
-def main(log: Path) -> None:
+MODES = {"currentModeId": "default", "availableModes": [{"id": id, "name": id} for id in ("default", "plan")]}
+
+
+def main(log: Path, name: str) -> None:
     session = f"small-{os.getpid()}"
     for line in sys.stdin:
         heard = json.loads(line)
         match heard.get("method"):
             case "initialize":
-                info = {"name": "small", "title": "Small", "version": "1.0.0"}
-                capabilities = {"promptCapabilities": {}}
+                info = {"name": name, "title": name.title(), "version": "1.0.0"}
+                capabilities: dict[str, Any] = {"promptCapabilities": {}}
                 result: dict[str, Any] = {
                     "protocolVersion": 1,
                     "agentInfo": info,
@@ -72,7 +75,11 @@ def main(log: Path) -> None:
                 }
                 send({"id": heard["id"], "result": result})
             case "session/new":
-                send({"id": heard["id"], "result": {"sessionId": session}})
+                send({"id": heard["id"], "result": {"sessionId": session, "modes": MODES}})
+            case "session/set_mode":
+                with log.open("a") as file:
+                    file.write(json.dumps(f"MODE {heard['params']['modeId']}") + "\n")
+                send({"id": heard["id"], "result": {}})
             case "session/prompt":
                 text = "".join(block.get("text", "") for block in heard["params"]["prompt"])
                 with log.open("a") as file:
@@ -89,4 +96,4 @@ def main(log: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else "small")

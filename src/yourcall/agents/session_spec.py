@@ -19,6 +19,7 @@ from yourcall.model.sessions import Session
 
 class StartOptions(Struct, frozen=True):
     """A session to be started. `resume` is the id of an earlier one that is to go on; empty fields say nothing.
+    `read_only`: it may read, and nothing else; only for an agent that has such a mode.
     `command`: another program than the agent's usual one, as a person typed it at this machine."""
 
     cwd: str
@@ -29,6 +30,7 @@ class StartOptions(Struct, frozen=True):
     allowed_tools: tuple[str, ...] = ()
     skip_permissions: bool = False
     command: tuple[str, ...] = ()
+    read_only: bool = False
 
 
 class Child(Struct, frozen=True):
@@ -118,6 +120,7 @@ class Headless(Struct, frozen=True):
     missing: str = ""
     in_terminal: Callable[[StartOptions], list[str]] | None = None
     restored: Callable[[StartOptions, Child, bytes], LiveSession] | None = None
+    read_only: bool = False
 
 
 class Conversation(Protocol):

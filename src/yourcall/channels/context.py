@@ -16,6 +16,7 @@ from yourcall.agents.session_spec import Speaking, StartOptions
 from yourcall.model.conversation import Page
 from yourcall.model.orders import OrderQueue
 from yourcall.model.prompts import Answer, Prompt, Receipt, Refused, Tap, Verdict
+from yourcall.model.reviews import Review
 from yourcall.model.sessions import Session
 
 
@@ -111,6 +112,7 @@ class ChannelContext(Struct, frozen=True):
     records: Records | None = None
     uploads: Uploads | None = None
     orders: Orders | None = None
+    reviews: Reviews | None = None
     wake: Callable[[], None] = lambda: None
     tried: Callable[[str], None] = lambda _: None
 
@@ -124,6 +126,20 @@ class Orders(Protocol):
     ) -> OrderQueue | Refused: ...
     async def remove(self, session_id: str, order_id: str, /) -> OrderQueue | Refused: ...
     async def resume(self, session_id: str, /) -> OrderQueue | Refused: ...
+
+
+class Reviews(Protocol):
+    """Another agent's opinion of a session's work."""
+
+    async def reviewers(self) -> list[str]: ...
+    def of(self, session_id: str, /) -> list[Review]: ...
+    async def start(
+        self, session: Session, reviewer: str, by: str, via: str, /, *, question: str, remote: bool
+    ) -> Review | Refused: ...
+    async def text_of(self, review: Review, /) -> str: ...
+    async def send_back(
+        self, review: Review, text: str, by: str, via: str, device: str, certainty: str, /
+    ) -> Review | Refused: ...
 
 
 class Receipts(Protocol):

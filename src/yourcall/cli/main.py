@@ -47,6 +47,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "send": ("send", "send", "Give a session its next instruction."),
         "key": ("send", "key", "Press one special key in a session."),
         "interrupt": ("send", "interrupt", "Stop the turn a session is in."),
+        "review": ("review", "command", "Ask another agent what it thinks of a session's work."),
         "queue": ("queue", "command", "Instructions that wait for a session: add, list, remove, move."),
         "conversation": ("conversation", "command", "What was said and done in a session."),
         "changes": ("changes", "command", "Which files a session changed, and how."),

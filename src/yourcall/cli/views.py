@@ -78,6 +78,18 @@ class Queue(Struct, frozen=True):
     waits_for: str = ""
 
 
+class Review(Struct, frozen=True):
+    id: str
+    reviewer: str
+    state: str
+    text: str = ""
+    detail: str = ""
+    question: str = ""
+    round: int = 1
+    cost_usd: float = 0.0
+    sent_at: float = 0.0
+
+
 class FileChange(Struct, frozen=True):
     path: str = ""
     change: str = "edit"

@@ -32,6 +32,7 @@ from yourcall.daemon.config import Config, read_config, with_environment
 from yourcall.daemon.fleet.door import FleetDoor
 from yourcall.daemon.logs import start_logging
 from yourcall.daemon.notify import Notifier
+from yourcall.daemon.reviews import Reviews
 from yourcall.daemon.wiring import Daemon
 from yourcall.links.changes import Changes
 from yourcall.links.conversations import Conversations
@@ -178,11 +179,12 @@ async def _serve(
         daemon.orders.told,
     )
     daemon.orders.reaches = voice.reaches
+    reviews = Reviews(daemon.loop, store, daemon.started, talks, changes, daemon.orders, AGENTS.get)
     presence = Presence(lambda: daemon.loop.state.sessions.values(), daemon.tmux)
     # A phone cannot follow a link to this machine's own loopback.
     reached = public_url or ("" if bind in ("127.0.0.1", "::1", "localhost") else url)
     uploads = Uploads(home / "uploads")
-    desk = ChannelContext(daemon.loop, voice, daemon.started, daemon.rules, talks, uploads, daemon.orders)
+    desk = ChannelContext(daemon.loop, voice, daemon.started, daemon.rules, talks, uploads, daemon.orders, reviews)
     passkey = daemon.authority.passkey_options
     telling = Notifier(
         home, daemon.loop, store, config, presence, desk, reached, settings=daemon.settings, passkey=passkey
@@ -204,6 +206,7 @@ async def _serve(
         daemon.lodgers,
         daemon.ties,
         daemon.orders,
+        reviews,
     )
     app = partial(
         make_app,
@@ -226,6 +229,7 @@ async def _serve(
         changes=changes,
         search=Search(home / "search.db", store),
         orders=daemon.orders,
+        reviews=reviews,
         talk_search=ConversationSearch(home / "search-conversations.db", store, talks),
     )
     fleet = FleetDoor(home, daemon.loop, devices, lambda: app(local=False, inside=True))
@@ -261,6 +265,7 @@ async def _serve(
         looks = (
             anew,
             daemon.orders,
+            reviews,
             looking,
             daemon.channels,
             daemon.screens,

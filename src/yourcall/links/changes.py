@@ -66,6 +66,23 @@ class Changes:
         except git.GitProblem as problem:
             return Refused(str(problem))
 
+    async def whole(self, session: Session, most: int, /) -> tuple[str, int, bool]:
+        """All changes as one text of at most so many bytes, how many files differ, and whether that is all.
+        Files that git does not know are only counted."""
+        found = await self.files(session, None)
+        if isinstance(found, Refused) or not found.files:
+            return "", 0, True
+        if found.against == "record":
+            record = await self._record(session)
+            text = "\n".join(diff for diffs in record.values() for diff in diffs)
+            return text[:most], len(found.files), found.complete and len(text) <= most
+        try:
+            text, whole = await asyncio.to_thread(_whole_patch, session, found.against, most)
+        except git.GitProblem:
+            return "", len(found.files), False
+        whole = whole and found.complete and not any(each.kind == "untracked" for each in found.files)
+        return text, len(found.files), whole
+
     async def _record(self, session: Session) -> dict[str, list[str]]:
         """The files that the session's record names as changed, each with its diffs, oldest first."""
         found: list[Action] = []
@@ -140,6 +157,13 @@ def _patch(session: Session, against: Against, file_id: str, path: bytes) -> Fil
     if not text:
         return Refused("This file doesn't differ any more.")
     return FilePatch(file_id, _shown(path), text.decode("utf-8", "replace"), complete)
+
+
+def _whole_patch(session: Session, against: Against, most: int) -> tuple[str, bool]:
+    repository = git.find(Path(session.cwd))
+    start = _start(repository, session) if against == "start" else ""
+    text, whole = git.whole_patch(repository, start or repository.head, most)
+    return text.decode("utf-8", "replace"), whole
 
 
 def _start(repository: git.Repository, session: Session) -> str:

@@ -42,6 +42,7 @@ from yourcall.server.ports import (
     Notifications,
     Orders,
     Prompts,
+    Reviews,
     RuleChanges,
     ScriptQuestions,
     Search,
@@ -108,6 +109,7 @@ def make_app(
     policy: Callable[[], AnswerPolicy] = AnswerPolicy,
     fleet: FleetDoor | None = None,
     inside: bool = False,
+    reviews: Reviews | None = None,
 ) -> ASGIApp:
     """`devices` must be the same object for both apps: a code is made on one and used on the other. `inside`:
     without the gate, for requests whose caller was verified already."""
@@ -122,7 +124,7 @@ def make_app(
             if isinstance(gesture, Refusal):
                 return gesture.response()
             there = seen_by(fleet, devices, request.scope[CALLER])
-            more = (talk_search, lockdown, orders, step_up, gesture, there, fleet)
+            more = (talk_search, lockdown, orders, step_up, gesture, there, fleet, reviews)
             call = Call(desk, devices, stop, request, *given, *more)
             done = await forward(call, route) if there is not None else None
             done = done or await peers.refusal(ties, call.caller, route.method, route.path)

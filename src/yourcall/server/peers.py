@@ -45,6 +45,7 @@ _WHAT = (
     ("/api/shutdown", "stop yourcall"),
     ("/api/tap", "answer a prompt"),
     ("/api/prompts", "dismiss a prompt"),
+    ("/api/reviews", "start, steer or stop sessions"),
     ("/api/sessions", "start, steer or stop sessions"),
     ("/api/channels", "change how people are told"),
     ("/api/push", "change how people are told"),

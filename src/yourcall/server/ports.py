@@ -19,6 +19,7 @@ from yourcall.model.messages import Message
 from yourcall.model.orders import OrderQueue, Trigger
 from yourcall.model.people import Person
 from yourcall.model.prompts import Answer, Prompt, Refused, Verdict
+from yourcall.model.reviews import Review
 from yourcall.model.sessions import Session
 from yourcall.server.wire import (
     Do,
@@ -267,6 +268,32 @@ class Orders(Protocol):
     async def remove(self, session_id: str, order_id: str, /) -> OrderQueue | Refused: ...
     async def hold(self, session_id: str, by: str, /) -> OrderQueue | Refused: ...
     async def resume(self, session_id: str, /) -> OrderQueue | Refused: ...
+
+
+class Reviews(Protocol):
+    """Second opinions: another agent that only reads, asked by a person."""
+
+    async def reviewers(self) -> list[str]: ...
+    def of(self, session_id: str, /) -> list[Review]: ...
+    def find(self, review_id: str, /) -> Review | None: ...
+    async def start(
+        self,
+        session: Session,
+        reviewer: str,
+        by: str,
+        via: str,
+        /,
+        *,
+        question: str = "",
+        subject: str = "",
+        prompt_id: str = "",
+        remote: bool,
+    ) -> Review | Refused: ...
+    async def text_of(self, review: Review, /) -> str: ...
+    async def send_back(
+        self, review: Review, text: str, by: str, via: str, device: str, certainty: str, /
+    ) -> Review | Refused: ...
+    async def end(self, review: Review, /) -> Review: ...
 
 
 class ScriptQuestions(Protocol):

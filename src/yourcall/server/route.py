@@ -25,6 +25,7 @@ from yourcall.server.ports import (
     Notifications,
     Orders,
     Prompts,
+    Reviews,
     RuleChanges,
     ScriptQuestions,
     Search,
@@ -71,6 +72,7 @@ class Call(Struct, frozen=True):
     gesture: str = ""  # the name of the gesture with a passkey that came with the request
     fleet: Fleet | None = None
     fleet_door: FleetDoor | None = None
+    reviews: Reviews | None = None
 
     @property
     def caller(self) -> Caller:

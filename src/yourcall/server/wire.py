@@ -15,6 +15,7 @@ from yourcall.model.conversation import Page
 from yourcall.model.orders import OrderState, Trigger
 from yourcall.model.people import Grant
 from yourcall.model.prompts import Effect, Kind, Outcome, PromptState, Risk, VerdictWord
+from yourcall.model.reviews import ReviewState
 from yourcall.model.sessions import Link, SessionState
 from yourcall.server.fleet.wire import HostRef
 from yourcall.server.scopes import FOR_SCRIPT, Scope
@@ -361,6 +362,47 @@ class QueueNews(Struct, frozen=True, tag_field="type", tag="queue"):
     """The queue of a session has changed. Without a `seq`: after a reconnect, fetch the queues."""
 
     queue: QueueView
+
+
+class ReviewRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """`agent`: one of `/api/reviewers`. `text`: the question; empty: the usual one. `subject`: what it is about,
+    if not what the session said last. `prompt`: the id of what it asks for."""
+
+    agent: Annotated[str, Meta(min_length=1, max_length=40)]
+    text: Annotated[str, Meta(max_length=4_000)] = ""
+    subject: Annotated[str, Meta(max_length=100_000)] = ""
+    prompt: Annotated[str, Meta(max_length=200)] = ""
+
+
+class SendBackRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """`text`: what the session is told; empty: the whole review, quoted."""
+
+    text: Annotated[str, Meta(max_length=100_000)] = ""
+
+
+class ReviewView(Struct, frozen=True):
+    """A second opinion. `by_session`: the reviewer's own session. `text`: what it has said so far, or in all;
+    `detail`: why there is no more. `files`: how many differ; `whole_diff`: the reviewer was given all of it."""
+
+    id: str
+    session_id: str
+    reviewer: str
+    by_session: str
+    question: str
+    at: float
+    by: str
+    round: int
+    subject: str
+    prompt_id: str
+    state: ReviewState
+    text: str
+    detail: str
+    cost_usd: float
+    done_at: float
+    sent_at: float
+    order_id: str
+    files: int
+    whole_diff: bool
 
 
 class KeyRequest(Struct, frozen=True, forbid_unknown_fields=True):

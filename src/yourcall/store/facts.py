@@ -14,6 +14,7 @@ from yourcall.core.identity import unsettled
 from yourcall.model.events import AnyEvent, PromptRaised, SessionEnded, SessionSeen, SettingsChanged
 from yourcall.model.orders import OrderQueue
 from yourcall.model.prompts import Prompt
+from yourcall.model.reviews import Review
 from yourcall.model.sessions import Session
 from yourcall.store.writer import Transaction
 
@@ -42,6 +43,7 @@ SESSION = msgspec.json.Decoder(Session)
 EVENT: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 SETTING = msgspec.json.Decoder(SettingsChanged)
 QUEUE = msgspec.json.Decoder(OrderQueue)
+REVIEW = msgspec.json.Decoder(Review)
 
 # The kind, and the one subject, of facts that no row follows from; replay leaves them out.
 SETTINGS_KIND = SettingsChanged.__name__

@@ -112,6 +112,18 @@ def persons_and_passkeys(db: sqlite3.Connection) -> None:
         db.execute(statement)
 
 
+def sessions_are_reviewed(db: sqlite3.Connection) -> None:
+    """Second opinions: which session reviewed which, and what it said."""
+    for statement in (
+        "CREATE TABLE reviews (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, by_session TEXT NOT NULL,"
+        " at REAL NOT NULL, running INTEGER NOT NULL, row BLOB NOT NULL)",
+        "CREATE INDEX reviews_session ON reviews (session_id)",
+        "CREATE INDEX reviews_by_session ON reviews (by_session)",
+        "CREATE INDEX reviews_running ON reviews (at) WHERE running = 1",
+    ):
+        db.execute(statement)
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     first_layout,
     people_are_told,
@@ -120,6 +132,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     changed_settings_are_facts,
     sessions_have_queues,
     persons_and_passkeys,
+    sessions_are_reviewed,
 )
 
 

@@ -55,6 +55,7 @@ def prune_sessions(tx: Transaction, before: float) -> int:
         tx.db.execute(_OF_SESSION, (session_id,))
         tx.db.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
         tx.db.execute("DELETE FROM queues WHERE session_id = ?", (session_id,))
+        tx.db.execute("DELETE FROM reviews WHERE session_id = ?", (session_id,))
     return len(old)
 
 

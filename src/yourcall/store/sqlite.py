@@ -23,6 +23,7 @@ from yourcall.model.events import AnyEvent, SettingsChanged
 from yourcall.model.orders import OrderQueue
 from yourcall.model.people import Person
 from yourcall.model.prompts import Prompt, Receipt, Tap
+from yourcall.model.reviews import Review
 from yourcall.model.sessions import Session
 from yourcall.store import devices, passkeys, people, prune
 from yourcall.store import receipts as told
@@ -32,12 +33,14 @@ from yourcall.store.facts import (
     EVENT,
     PROMPT,
     QUEUE,
+    REVIEW,
     SESSION,
     SETTING,
     SETTINGS_FROM,
     Change,
     Encoded,
     Fact,
+    encode,
     encode_queue,
     put_setting,
 )
@@ -85,6 +88,9 @@ SETTINGS_LOG = (
     f" AND seq < {SETTINGS_FROM} + ? ORDER BY seq DESC LIMIT ?"
 )
 QUEUES = "SELECT session_id, row FROM queues ORDER BY session_id"
+ONE_REVIEW = "SELECT id, row FROM reviews WHERE id = ?"
+REVIEWS = "SELECT id, row FROM reviews WHERE session_id = ? OR by_session = ?"
+RUNNING_REVIEWS = "SELECT id, row FROM reviews WHERE running = 1 ORDER BY at"
 BODY = "SELECT data FROM bodies WHERE id = ?"
 BODY_SIZE = "SELECT length(data) FROM bodies WHERE id = ?"
 
@@ -431,6 +437,27 @@ class Store:
             return str(tx.db.execute("SELECT value FROM meta WHERE key = 'host'").fetchone()[0])
 
         return self._writer.submit(work).result()
+
+    # -- who reviewed what
+
+    def reviews(self, session_id: str) -> list[Review]:
+        """Those about this session, and the one that this session is; the oldest first."""
+        return sorted(self._decoded(REVIEW, REVIEWS, session_id, session_id), key=lambda each: each.at)
+
+    def review(self, review_id: str) -> Review | None:
+        return next(iter(self._decoded(REVIEW, ONE_REVIEW, review_id)), None)
+
+    def running_reviews(self) -> list[Review]:
+        return self._decoded(REVIEW, RUNNING_REVIEWS)
+
+    async def put_review(self, review: Review) -> None:
+        """On disk when this returns."""
+        row = encode(review)
+        REVIEW.decode(row)
+        values = (review.id, review.session_id, review.by_session, review.at, review.state == "running", row)
+        await self._write(
+            lambda tx: tx.db.execute("INSERT OR REPLACE INTO reviews VALUES (?, ?, ?, ?, ?, ?)", values).rowcount
+        )
 
     # -- what people were told
 

@@ -144,6 +144,13 @@ def listing(repository: Repository, commit: str) -> Listing:
     return Listing(tuple(sorted(files, key=lambda each: each.path)), whole and all_others)
 
 
+def whole_patch(repository: Repository, commit: str, most: int) -> tuple[bytes, bool]:
+    """How all files that git knows differ, as one diff of at most so many bytes; and whether that is all."""
+    with _private(repository) as env:
+        base = commit or _NO_COMMIT[repository.sha256]
+        return _run(repository, env, most, *_DIFF, "--patch", "--unified=3", base, "--")
+
+
 def patch(repository: Repository, commit: str, path: bytes) -> tuple[bytes, bool]:
     """How this file differs, as a unified diff; and whether that is all of it."""
     with _private(repository) as env:

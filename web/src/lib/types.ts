@@ -795,6 +795,37 @@ export interface Result {
   subagent: string;
 }
 
+/** `agent`: one of `/api/reviewers`. `text`: the question; empty: the usual one. `subject`: what it is about, if not what the session said last. `prompt`: the id of what it asks for. */
+export interface ReviewRequest {
+  agent: string;
+  text?: string;
+  subject?: string;
+  prompt?: string;
+}
+
+/** A second opinion. `by_session`: the reviewer's own session. `text`: what it has said so far, or in all; `detail`: why there is no more. `files`: how many differ; `whole_diff`: the reviewer was given all of it. */
+export interface ReviewView {
+  id: string;
+  session_id: string;
+  reviewer: string;
+  by_session: string;
+  question: string;
+  at: number;
+  by: string;
+  round: number;
+  subject: string;
+  prompt_id: string;
+  state: "done" | "ended" | "failed" | "running";
+  text: string;
+  detail: string;
+  cost_usd: number;
+  done_at: number;
+  sent_at: number;
+  order_id: string;
+  files: number;
+  whole_diff: boolean;
+}
+
 /** How risky a yes to a prompt is, and why, in one sentence. `unclear`: nobody can tell what it would do. A yes to what is not `low` needs a confirmation. */
 export interface Risk {
   level: "high" | "low" | "unclear";
@@ -881,6 +912,11 @@ export interface SearchHit {
   excerpt: string;
   state: "accepted" | "answering" | "confirmed" | "desk" | "ended" | "open" | "sent" | "unsure";
   opened_at: number;
+}
+
+/** `text`: what the session is told; empty: the whole review, quoted. */
+export interface SendBackRequest {
+  text?: string;
 }
 
 /** A message for a session. `as_command`: a leading `/` or `!` is meant as the agent's own command. */

@@ -20,7 +20,8 @@ class Row(Struct, frozen=True):
 
     `name`: what it is called in yourcall; `info`: what it calls itself when it is asked. `program` and `arguments`
     start it. `install`, `sign_in`: what a person does if it is missing, or not signed in.
-    `modes`: what yourcall calls a mode -> the agent's own id of it.
+    `modes`: what yourcall calls a mode -> the agent's own id of it. `read_only`: the one of those in which it only
+    reads.
     `command`: where in a call's raw input the exact command stands; empty: it does not tell it exactly.
     `folder`: where the folder stands that the command runs in, if not the session's own.
     `unboxed`: what in the raw input says that the command leaves the agent's sandbox.
@@ -45,6 +46,7 @@ class Row(Struct, frozen=True):
     install: str = ""
     sign_in: str = ""
     modes: dict[str, str] = field(default_factory=lambda: dict(PLAIN_MODES))
+    read_only: str = ""
     command: str = ""
     folder: str = ""
     unboxed: str = ""
@@ -75,6 +77,7 @@ ROWS = (
         install="npm install -g @google/gemini-cli",
         sign_in="Run `gemini` once in a terminal and sign in there.",
         modes={**PLAIN_MODES, "acceptEdits": "autoEdit", "bypassPermissions": "yolo"},
+        read_only="plan",
         for_session=frozenset({"proceed_always", "proceed_always_server", "proceed_always_tool"}),
         replays_until="available_commands_update",
         mode_echo="[MODE_UPDATE] ",
@@ -98,6 +101,7 @@ ROWS = (
             "auto": "auto",
             "bypassPermissions": "bypassPermissions",
         },
+        read_only="plan",
         command="command",
         unboxed="dangerouslyDisableSandbox",
         reason="description",
@@ -118,6 +122,7 @@ ROWS = (
             "acceptEdits": "auto",
             "bypassPermissions": "full-access",
         },
+        read_only="default",
         command="command",
         folder="cwd",
         reason="reason",
@@ -133,6 +138,7 @@ ROWS = (
         install="npm install -g opencode-ai",
         sign_in="Run `opencode auth login` in a terminal.",
         modes={"default": "build", "manual": "build", "plan": "plan"},
+        read_only="plan",
         command="command",
         folder="cwd",
         reason="description",
@@ -148,6 +154,7 @@ ROWS = (
         install="npm install -g @qwen-code/qwen-code",
         sign_in="Run `qwen` once in a terminal and sign in there.",
         modes={**PLAIN_MODES, "acceptEdits": "auto-edit", "bypassPermissions": "yolo"},
+        read_only="plan",
         command="command",
         folder="directory",
         reason="description",
@@ -162,6 +169,7 @@ ROWS = (
         install="npm install -g @kilocode/cli",
         sign_in="Run `kilo auth login` in a terminal.",
         modes={"default": "code", "manual": "code", "plan": "plan"},
+        read_only="plan",
         command="command",
         folder="cwd",
         reason="description",

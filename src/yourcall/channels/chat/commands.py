@@ -34,6 +34,7 @@ COMMANDS: dict[str, str] = {
     "resume": "session, then what to do: go on with one that ended; alone it lists them",
     "steer": "session, then your words: speak to it",
     "queue": "session, then your words: for when its turn has ended; alone it lists; /queue drop 1, /queue go",
+    "review": "agent, then your question: another agent's opinion; /review alone shows it, /review send",
     "interrupt": "session: stop its turn",
     "stop": "session: end one that was started from here",
     "mode": "mode for new sessions of this chat; or session and mode",
@@ -48,6 +49,10 @@ MOST_RESUMED = 10
 
 # One line of a list; more of them fit into a message then.
 LONGEST_LINE = 120
+
+
+LONGEST_REVIEW = 3_000
+_SENT = [Span("Sent back: it is the next in its queue.")]
 
 
 class Commands:
@@ -69,6 +74,8 @@ class Commands:
                 spans = await self._steer(said, chat, by, thread)
             case "queue":
                 spans = await self._queue(said, chat, by)
+            case "review":
+                spans = await self._review(said, chat, by)
             case "interrupt" | "stop":
                 spans = await self._halt(command, said, chat)
             case "mode":
@@ -228,6 +235,29 @@ class Commands:
             return _queued(orders.queue(session.id))
         certainty = "chat account"
         return _queued(await orders.add(session, what, by, self._channel.name, certainty=certainty))
+
+    async def _review(self, said: str, chat: Chat, by: str) -> list[Span]:
+        """Of the session that this chat speaks to."""
+        reviews, session = self._desk.reviews, self._one("", chat)
+        if reviews is None:
+            return [Span("There are no reviews here.")]
+        if isinstance(session, Refused):
+            return [Span(session.reason, "command")]
+        word, question = _two(said)
+        latest = next((r for r in reversed(reviews.of(session.id)) if r.session_id == session.id), None)
+        if not word or word == "send":
+            if latest is None:
+                known = ", ".join(await reviews.reviewers()) or "none that is installed"
+                return [Span("It was not reviewed. Who can: "), Span(known, "code")]
+            if word == "send":
+                done = await reviews.send_back(latest, question, by, self._channel.name, "", "chat account")
+                return [Span("Not sent: "), Span(done.reason, "code")] if isinstance(done, Refused) else _SENT
+            text = masked(await reviews.text_of(latest)) or latest.detail or "nothing yet"
+            return [Span(f"{latest.reviewer}, {latest.state}: "), Span(short(text, LONGEST_REVIEW), "code")]
+        begun = await reviews.start(session, word.lower(), by, self._channel.name, question=question, remote=True)
+        if isinstance(begun, Refused):
+            return [Span("Not started: "), Span(masked(begun.reason), "code")]
+        return [Span(f"{begun.reviewer} reads it now. To see what it says: "), Span("/review", "command")]
 
     async def _attend(self, chat: Chat, session_id: str, thread: Id, mark: Mark) -> None:
         newest = self._channel.book.chat(chat.id)

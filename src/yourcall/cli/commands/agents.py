@@ -11,7 +11,7 @@ import time
 import click
 import msgspec
 
-from yourcall.agents.registry import GRADES
+from yourcall.agents.registry import AGENTS, GRADES
 from yourcall.cli.instance import Instance, pass_place
 from yourcall.cli.terminal.render import safe, style, table
 from yourcall.live_check.grades import read, summary
@@ -21,6 +21,14 @@ UNTESTABLE = (
     "Not known, because they can't be tested without an account or a program that is published elsewhere: Amp,\n"
     "Crush, Cursor. In tmux, yourcall can still watch them: yourcall run --keep -- PROGRAM"
 )
+
+
+def reviews(name: str) -> str:
+    """Whether `yourcall review --by` takes this agent; if not, why."""
+    headless = AGENTS[name].headless
+    if headless is None:
+        return "no, yourcall can't start it without a terminal"
+    return "yes, in a mode of its own in which it only reads" if headless.read_only else "no, it has no such mode"
 
 
 @click.command(
@@ -43,7 +51,8 @@ def command(place: Instance, name: str | None, as_json: bool) -> None:
     tried = read(place.home).versions
     if as_json:
         listed = {
-            each: {**msgspec.to_builtins(grade), "tried": tried.get(each, {})} for each, grade in chosen.items()
+            each: {**msgspec.to_builtins(grade), "reviews": reviews(each), "tried": tried.get(each, {})}
+            for each, grade in chosen.items()
         }
         click.echo(json.dumps(msgspec.to_builtins(listed), indent=2))
         return
@@ -52,6 +61,7 @@ def command(place: Instance, name: str | None, as_json: bool) -> None:
         click.echo(f"{chr(10) if number else ''}{style(each, 'cyan')}: {grade.cli}{tested}")
         if grade.needs:
             click.echo(f"  ({grade.needs})")
+        click.echo(f"  Reviews the work of others: {reviews(each)}")
         rows = [
             [kind, reach.noticed, reach.answered or "-", reach.confirmed or "-"]
             for kind, reach in grade.kinds.items()

@@ -486,7 +486,10 @@ class StdioSessions:
     # --- what may be started --------------------------------------------------------------------------------
 
     def _completed(self, wish: StartOptions, policy: Policy) -> StartOptions:
-        """What was not said is as the config, or the session that is resumed, has it."""
+        """What was not said is as the config, or the session that is resumed, has it. One that only reads has
+        none of what the config allows."""
+        if wish.read_only:
+            return replace(wish, permission_mode="", model=wish.model or policy.model)
         return replace(
             wish,
             permission_mode=wish.permission_mode or policy.permission_mode,
@@ -498,6 +501,8 @@ class StdioSessions:
     def _objection(self, agent: str, headless: Headless, wish: StartOptions, remote: bool) -> Refused | None:
         if len(self._running) >= MOST:
             return Refused(f"{MOST} sessions that yourcall started are running; stop one first.")
+        if wish.read_only and not headless.read_only:
+            return Refused(f"{agent} has no mode in which it only reads.")
         if wish.command and (remote or not headless.idles):
             return Refused("A command of your own can be started at the machine itself only: yourcall run --acp.")
         if not wish.prompt.strip() and not headless.idles:

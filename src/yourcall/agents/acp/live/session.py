@@ -361,7 +361,10 @@ def headless(row: Row) -> Headless:
     return Headless(
         row.program,
         lambda wish: [*row.arguments],
-        lambda wish, child: AcpSession(row, wish, child),
+        lambda wish, child: AcpSession(
+            row, replace(wish, permission_mode=row.read_only) if wish.read_only else wish, child
+        ),
         idles=True,
         missing=f"To install it: {row.install}" if row.install else "",
+        read_only=bool(row.read_only),
     )

@@ -63,6 +63,13 @@ _blocks = msgspec.json.Decoder(list[Block])
 _payload = msgspec.json.Decoder(HookPayload)
 
 
+# Every tool of Claude's own that does more than read.
+WRITING = (
+    "Bash,BashOutput,KillShell,KillBash,Edit,MultiEdit,Write,NotebookEdit,Task,Agent,Skill,SlashCommand,"
+    "EnterWorktree,ExitWorktree,PowerShell"
+)
+
+
 def arguments(wish: StartOptions) -> list[str]:
     """How `claude` is called for a session that is driven over pipes."""
     words = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
@@ -78,7 +85,10 @@ def in_terminal(wish: StartOptions) -> list[str]:
 
 def _wished(wish: StartOptions) -> list[str]:
     words: list[str] = []
-    if wish.skip_permissions and not wish.permission_mode:
+    if wish.read_only:
+        # What is disallowed is not even offered to the model; servers of the person's own may do anything.
+        words += ["--permission-mode", "default", "--disallowedTools", WRITING, "--strict-mcp-config"]
+    elif wish.skip_permissions and not wish.permission_mode:
         words += ["--dangerously-skip-permissions"]
     else:
         # `manual` is what new versions call it; all of them know `default`, and the new ones must be told.
@@ -465,4 +475,6 @@ def _inert(text: str) -> str:
     return f" {text}" if text.startswith("/") else text
 
 
-HEADLESS = Headless("claude", arguments, ClaudeSession, in_terminal=in_terminal, restored=ClaudeSession.restored)
+HEADLESS = Headless(
+    "claude", arguments, ClaudeSession, in_terminal=in_terminal, restored=ClaudeSession.restored, read_only=True
+)

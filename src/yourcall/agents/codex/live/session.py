@@ -26,6 +26,8 @@ POLICIES: dict[str, dict[str, object]] = {
     "dontAsk": {"approvalPolicy": "never"},
     "bypassPermissions": {"approvalPolicy": "never", "sandbox": "danger-full-access"},
 }
+# It may run what its own sandbox lets read, and asks for no more.
+READ_ONLY: dict[str, object] = {"approvalPolicy": "never", "sandbox": "read-only"}
 # A change while it runs is one of when Codex asks; planning, and what it may do unasked, are settled at the start.
 CHANGEABLE = frozenset({"default", "manual", "dontAsk"})
 UNBOUND = "bypassPermissions"
@@ -65,7 +67,8 @@ class CodexSession:
 
     def _begin(self) -> bytes:
         wish = self._wish
-        params: dict[str, object] = {"cwd": wish.cwd, **POLICIES.get(wish.permission_mode, {})}
+        policy = READ_ONLY if wish.read_only else POLICIES.get(wish.permission_mode, {})
+        params: dict[str, object] = {"cwd": wish.cwd, **policy}
         if wish.model:
             params["model"] = wish.model
         if not wish.resume:
@@ -120,4 +123,4 @@ def _lines(messages: list[bytes]) -> list[bytes]:
     return [message + b"\n" for message in messages]
 
 
-HEADLESS = Headless("codex", arguments, CodexSession)
+HEADLESS = Headless("codex", arguments, CodexSession, read_only=True)

@@ -29,6 +29,7 @@ from yourcall.server.ports import (
     PrivateTerminals,
     Prompts,
     Records,
+    Reviews,
     Sender,
     Spawning,
     Ties,
@@ -60,6 +61,7 @@ class Tools(Struct, frozen=True):
     lodging: PrivateTerminals | None = None
     ties: Ties | None = None
     orders: Orders | None = None
+    reviews: Reviews | None = None
     names: Names = msgspec.field(default_factory=Names)
 
 

@@ -26,6 +26,7 @@ from yourcall.server.contracts.rpc.connection import MOST_WATCHED, Connection, W
 from yourcall.server.contracts.rpc.dialog import YES_OR_NO, Dialog, Moved
 from yourcall.server.contracts.rpc.method import BAD_PARAMS, NOT_FOUND, REFUSED, TOO_LATE, UNSURE, Method, Wrong
 from yourcall.server.contracts.rpc.queue_methods import QUEUE_METHODS
+from yourcall.server.contracts.rpc.review_methods import REVIEW_METHODS
 from yourcall.server.contracts.rpc.views import is_live, standing, terminal_app, workspace_id
 from yourcall.server.contracts.rpc.wire import (
     ActiveSession,
@@ -442,4 +443,5 @@ METHODS: tuple[Method, ...] = (
     ),
     Method("workspace/session/unwatch", unwatch, WatchParams, SessionResult, "Be told no more.", "read"),
     *QUEUE_METHODS,
+    *REVIEW_METHODS,
 )

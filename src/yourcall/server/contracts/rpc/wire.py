@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Raw, Struct
 
 from yourcall.model.messages import Block, Role
+from yourcall.server.wire import ReviewView
 
 Text = Annotated[str, Meta(max_length=100_000)]
 Id = Annotated[str, Meta(max_length=200)]
@@ -101,6 +102,27 @@ class OrderParams(Struct, frozen=True):
 class HoldParams(Struct, frozen=True):
     session_id: Id
     held: bool
+
+
+class ReviewParams(Struct, frozen=True):
+    """`agent_type`: who reviews. `prompt`: the question; without one, what is wrong, missing or risky."""
+
+    session_id: Id
+    agent_type: Word
+    prompt: Annotated[str, Meta(max_length=4_000)] = ""
+
+
+class ReviewChangeParams(Struct, frozen=True):
+    """`send`: back to the session, as `prompt`, or quoted as a whole. `end`: nobody wants to hear more of it."""
+
+    review_id: Id
+    send: bool = False
+    end: bool = False
+    prompt: Text = ""
+
+
+class ReviewList(Struct, frozen=True):
+    reviews: tuple[ReviewView, ...]
 
 
 class NoParams(Struct, frozen=True):
