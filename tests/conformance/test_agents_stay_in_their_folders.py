@@ -30,6 +30,7 @@ EXCEPT = {
     "cli/commands/attach.py": "examples in its help",
     "cli/commands/doctor.py": "examples in its help",
     "cli/commands/mcp.py": "examples in its help",
+    "cli/commands/review.py": "examples in its help",
     "cli/commands/run.py": "examples in its help; the name of a config section",
     "cli/commands/screen.py": "examples in its help",
     "cli/commands/setup.py": "examples in its help",

@@ -2,7 +2,7 @@
 
 `python small_acp.py LOG [NAME]`: it calls itself NAME, and writes each instruction as a line of JSON into the
 file LOG. An instruction may hold words that it obeys: `ASK` asks for a permission, `FAIL` ends with an error,
-`HOLD name` works until the file `name` is there, `SAY text` says the text; otherwise it says back what it was told.
+`HOLD name` works until the file `name` is there, `SAY text` says the text; else it says back what it was told.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ Rule: the oldest open prompt alike is meant; with none, nothing happened that we
 from __future__ import annotations
 
 import unicodedata
+from typing import Literal
 
 from yourcall.agents.sightings import Ending
 from yourcall.core.identity import unsettled
@@ -15,19 +16,27 @@ from yourcall.model.prompts import Kind, Prompt
 
 
 def ended(state: State, ending: Ending, at: float) -> list[AnyEvent]:
-    """What an ending means for the prompts of its session. Without an answer, all alike are no longer asked."""
+    """What an ending means for the prompts of its session. Without an answer, all alike are no longer asked; one
+    that is answered was answered by these words, or at the desk."""
     later = [p for p in _open(state, ending.session_id) if not ending.turn_id or p.turn_id != ending.turn_id]
     alike = [p for p in later if p.fingerprint.startswith(ending.alike)]
     if ending.outcome is None:
-        return [PromptWithdrawn(at, p.id, ending.detail) for p in alike if p.state == "open"]
+        told = [p for p in alike if p.answer is not None and p.state in ("answering", "sent", "accepted")]
+        over: list[AnyEvent] = [PromptWithdrawn(at, p.id, ending.detail) for p in alike if p.state == "open"]
+        return over + [
+            CallSettled(at, p.id, "allowed", _source(p, ending), ending.detail) for p in told if ending.said
+        ]
     if not alike:
         return []
-    prompt = alike[0]
-    source = "unknown"
-    if ending.said:
-        ours = prompt.answer is not None and _letters(ending.said) in map(_letters, prompt.answer.texts.values())
-        source = "held" if ours else "desk"
-    return [CallSettled(at, prompt.id, ending.outcome, source, ending.detail)]
+    return [CallSettled(at, alike[0].id, ending.outcome, _source(alike[0], ending), ending.detail)]
+
+
+def _source(prompt: Prompt, ending: Ending) -> Literal["held", "desk", "unknown"]:
+    """Whose words they are, if any were told."""
+    if not ending.said:
+        return "unknown"
+    ours = prompt.answer is not None and _letters(ending.said) in map(_letters, prompt.answer.texts.values())
+    return "held" if ours else "desk"
 
 
 def _letters(text: str) -> str:

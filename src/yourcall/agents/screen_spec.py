@@ -76,13 +76,15 @@ class Paste(Struct, frozen=True):
 
 
 class Offer(Struct, frozen=True):
-    """A dialog on a screen as a prompt shows it. `why`: the reason why it can only be answered at the desk."""
+    """A dialog on a screen as a prompt shows it. `why`: the reason why it can only be answered at the desk.
+    `limited`: it tells of a usage limit, which may reset at a time that it names."""
 
     kind: Kind
     title: str
     body: str
     questions: tuple[Question, ...] = ()
     why: str = ""
+    limited: bool = False
 
 
 class MatchedCall(Struct, frozen=True):

@@ -145,6 +145,7 @@ class Prompt(Struct, frozen=True):
     history: tuple[Moment, ...] = ()
     action: Action | None = None
     risk: Risk = Risk()
+    resets_at: float = 0.0
 
     @property
     def warning(self) -> str:

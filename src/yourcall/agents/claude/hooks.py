@@ -72,7 +72,7 @@ def read_hook(call: HookCall) -> HookResult:
         case "Stop":
             return HookResult((seen, *_pause(call, payload, pauses.ready(payload, seen.session))))
         case "StopFailure":
-            return HookResult((seen, *_pause(call, payload, pauses.problem(payload))))
+            return HookResult((seen, *_pause(call, payload, pauses.problem(payload, call.at))))
         case "Notification":
             return pauses.notified(seen, payload)
         case "SessionStart":
@@ -201,6 +201,7 @@ def _pause(call: HookCall, payload: HookPayload, pause: pauses.Pause | None) -> 
         opened_at=call.at,
         body=pause.body,
         questions=pause.questions,
+        resets_at=pause.resets_at,
         fingerprint=pause.mark,
         turn_id=payload.prompt_id[:128],
         permission_mode=payload.permission_mode[:40],

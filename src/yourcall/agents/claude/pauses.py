@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from yourcall.agents.claude import wording
 from yourcall.agents.claude.wire import HookPayload
+from yourcall.agents.kit.resets import reset_in
 from yourcall.agents.sightings import Ending, HookResult
 from yourcall.model.events import SessionSeen
 from yourcall.model.prompts import Kind, Outcome, Question
@@ -31,6 +32,7 @@ ANEW = {
 }
 GOES_ON = frozenset({"clear", "resume"})  # reasons of SessionEnd after which the process goes on, under another id
 
+LIMIT = "rate_limit"
 # What the CLI calls the failure -> what happened, and what to do. Anything else is shown in its own words.
 PROBLEMS = {
     "authentication_failed": (
@@ -39,7 +41,7 @@ PROBLEMS = {
     ),
     "oauth_org_not_allowed": ("This account may not use Claude Code", "Log in with another account: /login."),
     "billing_error": ("Claude's account has no credit left", "See to the account's plan or credit, then go on."),
-    "rate_limit": (
+    LIMIT: (
         "Claude's usage limit is reached",
         "Wait until the limit resets, or switch the model, then go on.",
     ),
@@ -65,6 +67,7 @@ class Pause(Struct, frozen=True):
     body: str
     mark: str
     questions: tuple[Question, ...] = ()
+    resets_at: float = 0.0
 
 
 class Task(Struct, frozen=True):
@@ -89,14 +92,16 @@ def ready(payload: HookPayload, session: Session) -> Pause | None:
     return Pause("ready", "Ready for the next instruction", body, mark, (question,))
 
 
-def problem(payload: HookPayload) -> Pause:
+def problem(payload: HookPayload, at: float) -> Pause:
+    """One that names when its limit resets can be told to go on then."""
     full = payload.error == "server_error" and OVERLOADED.search(payload.last_assistant_message)
     known = PROBLEMS.get("overloaded" if full else payload.error)
     title, advice = known or (f"Claude stopped: {payload.error or 'an error'}"[: wording.LONGEST_TITLE], "")
     said = payload.last_assistant_message[: wording.LONGEST_BODY]
-    return Pause(
-        "problem", title, "\n\n".join(part for part in (said, advice) if part), PROBLEM + payload.error[:80]
-    )
+    resets_at = reset_in(said, at) if payload.error == LIMIT else 0.0
+    questions = (Question(NEXT, "What next?", free_text=True),) if resets_at else ()
+    body = "\n\n".join(part for part in (said, advice) if part)
+    return Pause("problem", title, body, PROBLEM + payload.error[:80], questions, resets_at)
 
 
 def retrying(said: str) -> Pause:
@@ -109,7 +114,7 @@ def next_turn(payload: HookPayload) -> tuple[Ending, ...]:
     """The next instruction came: what waited for it is over, wherever it was given."""
     turn = payload.prompt_id[:128]
     given = Ending(payload.session_id, READY, "allowed", payload.prompt, "the next instruction was given", turn)
-    over = Ending(payload.session_id, PROBLEM, None, detail="the session went on", turn_id=turn)
+    over = Ending(payload.session_id, PROBLEM, None, payload.prompt, "the session went on", turn)
     return given, over
 
 

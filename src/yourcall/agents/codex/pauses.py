@@ -18,6 +18,7 @@ from yourcall.agents.kit.prompts import (
     derived_id,
     turn_ended,
 )
+from yourcall.agents.kit.resets import reset_in
 from yourcall.agents.kit.wire import decoded
 from yourcall.model.prompts import Kind, Option, Prompt, Question
 from yourcall.model.sessions import Session
@@ -25,9 +26,10 @@ from yourcall.model.sessions import Session
 PLAN = "plan"
 IMPLEMENT = "Implement the plan."  # what Codex's own dialog sends
 
+LIMIT = "usageLimitExceeded"
 # What the server calls the failure -> what happened, and what to do. Anything else is shown in its own words.
 PROBLEMS = {
-    "usageLimitExceeded": ("Codex's usage limit is reached", "Wait until the limit resets, then go on."),
+    LIMIT: ("Codex's usage limit is reached", "Wait until the limit resets, then go on."),
     "contextWindowExceeded": ("The conversation is too long", "Say `/compact` in the session, then go on."),
     "unauthorized": ("Codex is not signed in, or the login has expired", "Run `codex login` at the machine."),
     "reauthenticationRequired": ("Codex's login has expired", "Run `codex login` at the machine."),
@@ -41,6 +43,7 @@ def ended(thread: Thread, turn: Turn, last: Item, link: str, at: float) -> Promp
     kind: Kind = "ready"
     title, body, mark = READY_TITLE, last.text, READY
     questions = WHAT_NEXT
+    resets_at = 0.0
     if turn.status == "interrupted":
         body = STOPPED
     elif turn.status == "failed":
@@ -51,6 +54,8 @@ def ended(thread: Thread, turn: Turn, last: Item, link: str, at: float) -> Promp
         title = known[0] if known else prompts.line(failure.message if failure else "", "Codex stopped: an error")
         body = prompts.paragraphs(failure.message if failure else "", known[1] if known else "")
         mark = PROBLEM + name[:80]
+        if name == LIMIT and failure is not None:
+            resets_at = reset_in(failure.message, at)
     elif last.type == "plan" and link == "stdio":  # in a terminal Codex shows a dialog of its own
         kind, title, mark = "plan", "Approve the plan?", PLAN
         options = (
@@ -70,4 +75,5 @@ def ended(thread: Thread, turn: Turn, last: Item, link: str, at: float) -> Promp
         turn_id=turn.id,
         questions=questions,
         stopped=turn.status == "interrupted",
+        resets_at=resets_at,
     )

@@ -118,6 +118,7 @@ def turn_ended(
     turn_id: str = "",
     questions: tuple[Question, ...] = WHAT_NEXT,
     stopped: bool = False,
+    resets_at: float = 0.0,
 ) -> Prompt:
     """What a session waits for once a turn is over."""
     return Prompt(
@@ -136,4 +137,5 @@ def turn_ended(
         link=link,
         answerable=True,
         stopped=stopped,
+        resets_at=resets_at,
     )

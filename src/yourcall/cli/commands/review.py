@@ -42,9 +42,7 @@ Exit codes:
 """,
 )
 @click.argument("session")
-@click.option(
-    "--by", "agent", metavar="AGENT", help="Who reviews: claude, codex, or another agent of this machine."
-)
+@click.option("--by", "agent", metavar="AGENT", help="Who reviews; without it, a list of those on this machine.")
 @click.option("--text", default="", help="What you want to know; without it, what is wrong, missing or risky.")
 @click.option("--send", "send_back", is_flag=True, help="Send the review back as the session's next instruction.")
 @click.option("--list", "listing", is_flag=True, help="The reviews of this session.")

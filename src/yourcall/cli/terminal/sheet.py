@@ -79,6 +79,11 @@ def page(prompt: Prompt, place: Instance) -> str:
         parts.append(_tool(_told_once(prompt.tool, prompt)))
     if prompt.body.strip() and not _repeats(prompt.body, prompt.tool):
         parts.append(wrapped(prompt.body, 2))
+    if prompt.resets_at:
+        left = prompt.resets_at - time.time()
+        when = f"in {span(left)}, at {clock(prompt.resets_at)}" if left > 0 else f"at {clock(prompt.resets_at)}"
+        add = place.command(f'queue {prompt.session_id[:8]} add "Go on." --after-limit')
+        parts.append(f"  The limit resets {when}. To go on then: {add}")
     parts += [_question(q, several=len(prompt.questions) > 1) for q in prompt.questions]
     if prompt.history:
         parts.append(_history(prompt))

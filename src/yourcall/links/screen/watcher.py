@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from yourcall.agents.kit.resets import reset_in
 from yourcall.agents.registry import USUAL
 from yourcall.agents.screen_spec import MatchedCall, ScreenSpec, Snapshot
 from yourcall.core.identity import since
@@ -437,6 +438,7 @@ class ScreenWatcher:
             permission_mode=session.permission_mode,
             link="screen",
             answerable=bool(offer.questions),
+            resets_at=reset_in(offer.body, time.time()) if offer.limited else 0.0,
         )
         if told and self._calls:
             self._calls.stands_for(place.session_id, told.told, prompt.id)

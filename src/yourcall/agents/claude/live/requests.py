@@ -105,8 +105,11 @@ def in_words(kind: Kind, outcome: Outcome, failed: bool) -> str:
     return f"{ran}, and ended with an error" if failed else ran
 
 
-def pause(session: Session, line: Line, result: Result, error: str, tasks: list[Raw], at: float) -> Prompt:
-    """The turn is over: ready for the next instruction, or stopped by a problem. `is_error` decides, alone."""
+def pause(
+    session: Session, line: Line, result: Result, error: str, tasks: list[Raw], resets_at: float, at: float
+) -> Prompt:
+    """The turn is over: ready for the next instruction, or stopped by a problem. `is_error` decides, alone.
+    `resets_at`: of the limit that was told of in this turn."""
     stopped = (result.terminal_reason or "").startswith("aborted") or (
         not result.is_error and line.subtype == "error_during_execution"  # how 2.0 tells of an interrupt
     )
@@ -121,7 +124,9 @@ def pause(session: Session, line: Line, result: Result, error: str, tasks: list[
     now = pauses.ready(payload, replace(session, mode="terminal"))
     assert now is not None
     if result.is_error and not stopped:
-        now = replace(pauses.problem(payload), questions=now.questions)
+        told = pauses.problem(payload, at)
+        limited = payload.error == pauses.LIMIT
+        now = replace(told, questions=now.questions, resets_at=(resets_at if limited else 0.0) or told.resets_at)
     return _prompt(session, ("pause", line.uuid or str(at)), now, at, answerable=True, stopped=stopped)
 
 
@@ -154,6 +159,7 @@ def _prompt(
         link=LINK,
         answerable=answerable,
         stopped=stopped,
+        resets_at=now.resets_at,
     )
 
 

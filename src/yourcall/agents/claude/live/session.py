@@ -16,6 +16,7 @@ from yourcall.agents.claude import pauses
 from yourcall.agents.claude.hooks import AGENT
 from yourcall.agents.claude.live import requests
 from yourcall.agents.claude.live.wire import (
+    Limited,
     Line,
     Request,
     Requested,
@@ -36,6 +37,7 @@ from yourcall.agents.claude.live.wire import (
 )
 from yourcall.agents.claude.wire import Block, HookPayload
 from yourcall.agents.kit.hooks import LONGEST_PATH, SAFE_ID
+from yourcall.agents.kit.resets import sound
 from yourcall.agents.session_spec import Child, Headless, Output, RequestDone, Speaking, StartOptions
 from yourcall.core.step import PAUSES
 from yourcall.model.events import (
@@ -119,6 +121,7 @@ class Standing(msgspec.Struct, frozen=True):
     pause: str
     trouble: str
     next: str
+    resets_at: float = 0.0
 
 
 class ClaudeSession:
@@ -142,6 +145,7 @@ class ClaudeSession:
         self._unheard: set[str] = set()  # messages that Claude has not echoed yet
         self._error = ""
         self._pause = ""  # the prompt that waits for the next instruction
+        self._resets_at = 0.0  # of the limit that this turn has met
         self._trouble = ""  # the prompt that says that the service does not answer
         self._next = ""  # the uuid of the instruction that answers it
 
@@ -246,6 +250,8 @@ class ClaudeSession:
                 return self._spoken(told, line, at)
             case "stream_event":
                 return self._streamed(line)
+            case "rate_limit_event":
+                return self._limited(line, at)
             case "result":
                 return self._result(told, line, at)
             case _:
@@ -428,6 +434,14 @@ class ClaudeSession:
             return [CallSettled(at, pause, "allowed", "held", "the next instruction was given")]
         return [PromptWithdrawn(at, pause, "the session went on")]
 
+    def _limited(self, line: bytes, at: float) -> Output:
+        """How the account's usage stands; it counts once it stops the turn."""
+        told = _as(Limited, line)
+        info = told.rate_limit_info if told is not None else None
+        if info is not None and info.status == "rejected":
+            self._resets_at = sound(info.resetsAt or 0.0, at)
+        return NOTHING
+
     def _streamed(self, line: bytes) -> Output:
         told = _as(Streamed, line)
         if told is None or told.parent_tool_use_id:
@@ -451,7 +465,8 @@ class ClaudeSession:
         if self._unheard or (result.queued_turn_count or 0) > 0:
             return Output(self._session(at, self.session_id, "working"))  # more was said already
         events = [*self._answers(at), *self._went_on(at), *self._session(at, self.session_id, "idle")]
-        prompt = requests.pause(self._seen, told, result, self._error, self._tasks, at)
+        prompt = requests.pause(self._seen, told, result, self._error, self._tasks, self._resets_at, at)
+        self._resets_at = 0.0
         self._pause = prompt.id
         return Output((*events, PromptRaised(at, prompt)))
 

@@ -106,6 +106,15 @@ class Result(Struct, frozen=True):
     queued_turn_count: int | None = 0
 
 
+class LimitInfo(Struct, frozen=True):
+    status: str = ""
+    resetsAt: float | None = None
+
+
+class Limited(Struct, frozen=True):
+    rate_limit_info: LimitInfo = LimitInfo()
+
+
 class Delta(Struct, frozen=True):
     text: str = ""
     thinking: str = ""

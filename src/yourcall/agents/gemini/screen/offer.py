@@ -35,6 +35,7 @@ _REFUSES = re.compile(r"(?:No|Cancel|Don['’]t|Stop|Decline|Reject)\b", re.I)
 _ALLOWS = re.compile(r"(?:Allow|Yes|Trust|Proceed|Approve)\b", re.I)
 _SESSION = re.compile(r"\bsession\b|\bautomatically\b", re.I)
 _LASTING = re.compile(r"\b(?:always|future|all sessions|permanent)", re.I)
+LIMIT = "Usage limit reached"
 
 
 def offer(shot: Snapshot) -> Offer:
@@ -50,7 +51,8 @@ def offer(shot: Snapshot) -> Offer:
     if not why and reading.clipped and kind != "unknown":
         options, why = tuple(o for o in options if o.effect in ("deny", "stop")), CUT
     asked = (Question(DECISION, question, options),) if options else ()
-    return Offer(kind, _title(reading, kind), shot.text, asked, why)
+    limited = kind == "startup" and (reading.title or "").startswith(LIMIT)
+    return Offer(kind, _title(reading, kind), shot.text, asked, why, limited)
 
 
 def rows(reading: Reading) -> list[tuple[int, Option]]:
