@@ -78,6 +78,7 @@ def test_only_what_needs_no_key_says_so() -> None:
     assert free == {(route.method.lower(), route.path) for route in ROUTES if route.key != "device"}
 
 
+COMMENTS = {"comments": [{"path": "prices.py", "line": 1, "text": "Why?"}]}
 _ORDER = "/api/sessions/{id}/queue/orders/{order}"
 
 
@@ -198,6 +199,10 @@ def test_replies_are_what_the_document_says(house: House) -> None:
         ("GET", "/api/reviews/{review}", "/api/reviews/none", None, 404),
         ("POST", "/api/reviews/{review}/send", "/api/reviews/none/send", {}, 404),
         ("POST", "/api/reviews/{review}/end", "/api/reviews/none/end", None, 404),
+        ("POST", "/api/sessions/{id}/comments", "/api/sessions/s1/comments", {"comments": []}, 400),
+        ("POST", "/api/sessions/{id}/comments", "/api/sessions/s1/comments", COMMENTS, 201),
+        ("POST", "/api/sessions/{id}/git", "/api/sessions/s1/git", {"action": "push"}, 404),
+        ("POST", "/api/sessions/{id}/git", "/api/sessions/s1/git", {"action": "dance"}, 400),
         ("GET", "/api/startable", "/api/startable", None, 404),
         ("POST", "/api/sessions", "/api/sessions", {"prompt": "hello", "cwd": "/"}, 404),
         ("POST", "/api/sessions", "/api/sessions", {"prompt": 7}, 400),

@@ -229,6 +229,7 @@ async def _serve(
         changes=changes,
         search=Search(home / "search.db", store),
         orders=daemon.orders,
+        git=daemon.git,
         reviews=reviews,
         talk_search=ConversationSearch(home / "search-conversations.db", store, talks),
     )
@@ -253,6 +254,7 @@ async def _serve(
     async with asyncio.TaskGroup() as tasks:
         serving = [tasks.create_task(each.serve(socks)) for each, socks in listeners]
         await daemon.upkeep.recover()
+        await daemon.git.recover()
         daemon.plugins.let_go_of_absent()
         finding = config.discovery
         looking = Discovery(daemon.events, AGENTS, finding.mode, finding.root_pid, daemon.runs.linked)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -25,10 +25,11 @@ from yourcall.daemon.settings_record import SettingsRecord
 from yourcall.daemon.standing_orders import StandingOrders
 from yourcall.daemon.upkeep import Upkeep
 from yourcall.links.agent_processes.marks import Marks
-from yourcall.links.agent_processes.run_as import last_line, run_as
+from yourcall.links.agent_processes.run_as import Ran, last_line, run_as
 from yourcall.links.agent_processes.ties import Ties
 from yourcall.links.agent_server import AgentServers, homes
 from yourcall.links.channel_files import ChannelWatcher
+from yourcall.links.git_actions import SSH, GitActions
 from yourcall.links.plugin import Plugins
 from yourcall.links.presence import typed_at
 from yourcall.links.private_tmux.sessions import PrivateSessions
@@ -123,6 +124,7 @@ class Daemon:
             started=self.started,
         )
         self.hooks = self.intake.hooks
+        self.git = GitActions(self.events, self._run_git, self._session)
         self.orders = StandingOrders(self.loop, store, self._check)
         self.intake.barred = self.started.barred = self.orders.barred = self.barred
         self.intake.spoken = self.orders.heard
@@ -134,6 +136,7 @@ class Daemon:
             "plugin": self.plugins.deliver,
             "socket": lambda prompt, answer, request: self.servers[prompt.agent].deliver(prompt, answer, request),
             "ask": lambda prompt, answer, _: self.asks.deliver(prompt, answer),
+            "git": self.git.deliver,
         }
         self.authority = Authority(store, lambda: self.config.policy, self.rules.effects, self.barred)
         self.loop.authority = self.authority.judge
@@ -178,6 +181,13 @@ class Daemon:
     def _folder_of(self, session_id: str) -> str:
         session = self.loop.state.sessions.get(session_id)
         return session.cwd if session is not None else ""
+
+    async def _run_git(
+        self, session: Session, argv: Sequence[str], cwd: str, env: Mapping[str, str], seconds: float
+    ) -> Ran:
+        own = await self.started.environment()
+        ssh = {"GIT_SSH_COMMAND": own.get("GIT_SSH_COMMAND", SSH)}
+        return await run_as(self.ties, session, argv, cwd=cwd, env={**own, **ssh, **env}, seconds=seconds)
 
     async def _check(self, session: Session, command: str) -> str:
         """Whether a command of a person's passes in a session's folder: '', or how it ended."""

@@ -111,7 +111,7 @@ class Changes:
 
 def _from_record(session: Session, record: dict[str, list[str]], note: str) -> SessionChanges:
     files = [
-        ChangedFile(_id(os.fsencode(path)), _below(path, session.cwd), "modified", True, *_counted(diffs))
+        ChangedFile(id_of(os.fsencode(path)), _below(path, session.cwd), "modified", True, *_counted(diffs))
         for path, diffs in sorted(record.items())
     ]
     complete = len(files) <= MOST_FILES
@@ -130,7 +130,7 @@ def _from_git(session: Session, against: Against | None, record: dict[str, list[
     root = os.fsencode(repository.root)
     touched = {os.path.relpath(os.fsencode(path), root) for path in record}
     files = [
-        ChangedFile(_id(each.path), _shown(each.path), each.kind, each.path in touched, each.added, each.removed)
+        ChangedFile(id_of(each.path), _shown(each.path), each.kind, each.path in touched, each.added, each.removed)
         for each in listing.files
     ]
     # What the session itself named comes first: it is what one looks for.
@@ -188,7 +188,7 @@ def _shown(path: bytes) -> str:
     return path.decode("utf-8", "backslashreplace")
 
 
-def _id(path: bytes) -> str:
+def id_of(path: bytes) -> str:
     return base64.urlsafe_b64encode(path).decode().rstrip("=")
 
 

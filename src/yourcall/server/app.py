@@ -37,6 +37,7 @@ from yourcall.server.ports import (
     Changes,
     Conversations,
     ConversationSearch,
+    GitActions,
     Lockdown,
     Mirror,
     Notifications,
@@ -110,6 +111,7 @@ def make_app(
     fleet: FleetDoor | None = None,
     inside: bool = False,
     reviews: Reviews | None = None,
+    git: GitActions | None = None,
 ) -> ASGIApp:
     """`devices` must be the same object for both apps: a code is made on one and used on the other. `inside`:
     without the gate, for requests whose caller was verified already."""
@@ -124,7 +126,7 @@ def make_app(
             if isinstance(gesture, Refusal):
                 return gesture.response()
             there = seen_by(fleet, devices, request.scope[CALLER])
-            more = (talk_search, lockdown, orders, step_up, gesture, there, fleet, reviews)
+            more = (talk_search, lockdown, orders, step_up, gesture, there, fleet, reviews, git)
             call = Call(desk, devices, stop, request, *given, *more)
             done = await forward(call, route) if there is not None else None
             done = done or await peers.refusal(ties, call.caller, route.method, route.path)

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Protocol, Self
 
+from yourcall.agents.git.requests import GitAction
 from yourcall.agents.script.requests import Ask
 from yourcall.agents.session_spec import Speaking, StartOptions
 from yourcall.model.changes import Against, FilePatch, SessionChanges
@@ -294,6 +295,22 @@ class Reviews(Protocol):
         self, review: Review, text: str, by: str, via: str, device: str, certainty: str, /
     ) -> Review | Refused: ...
     async def end(self, review: Review, /) -> Review: ...
+
+
+class GitActions(Protocol):
+    """To have something done with a session's changes: a prompt that asks for a yes to it."""
+
+    async def ask(
+        self,
+        session: Session,
+        action: GitAction,
+        by: str,
+        /,
+        *,
+        files: Sequence[str] = (),
+        message: str = "",
+        branch: str = "",
+    ) -> Prompt | Refused: ...
 
 
 class ScriptQuestions(Protocol):

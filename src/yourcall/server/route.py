@@ -20,6 +20,7 @@ from yourcall.server.ports import (
     Changes,
     Conversations,
     ConversationSearch,
+    GitActions,
     Lockdown,
     Mirror,
     Notifications,
@@ -73,6 +74,7 @@ class Call(Struct, frozen=True):
     fleet: Fleet | None = None
     fleet_door: FleetDoor | None = None
     reviews: Reviews | None = None
+    git: GitActions | None = None
 
     @property
     def caller(self) -> Caller:

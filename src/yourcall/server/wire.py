@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Raw, Struct, field
 
+from yourcall.agents.git.requests import GitAction
 from yourcall.agents.registry import USUAL
 from yourcall.model.action import ActionView
 from yourcall.model.conversation import Page
@@ -403,6 +404,30 @@ class ReviewView(Struct, frozen=True):
     order_id: str
     files: int
     whole_diff: bool
+
+
+class GitRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """`files`: ids from the list of changes; a commit without any is of what is staged. `branch`: a worktree's."""
+
+    action: GitAction
+    files: Annotated[tuple[Annotated[str, Meta(max_length=8192)], ...], Meta(max_length=500)] = ()
+    message: Annotated[str, Meta(max_length=20_000)] = ""
+    branch: Annotated[str, Meta(max_length=200)] = ""
+
+
+class LineComment(Struct, frozen=True, forbid_unknown_fields=True):
+    """A comment on one line of a change. `line` counts from 1 in the file as it is now; with `old`, as it was.
+    `code`: that line, as it was looked at."""
+
+    path: Annotated[str, Meta(min_length=1, max_length=4096)]
+    line: Annotated[int, Meta(ge=1, le=10_000_000)]
+    text: Annotated[str, Meta(min_length=1, max_length=10_000)]
+    code: Annotated[str, Meta(max_length=2_000)] = ""
+    old: bool = False
+
+
+class CommentsRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    comments: Annotated[tuple[LineComment, ...], Meta(min_length=1, max_length=100)]
 
 
 class KeyRequest(Struct, frozen=True, forbid_unknown_fields=True):

@@ -324,3 +324,65 @@ def _run(repository: Repository, env: dict[str, str], most: int, *words: str) ->
     if code != 0 and whole:
         raise GitProblem("git cannot compare this working tree.")
     return bytes(data[:most]), whole
+
+
+# -- what its own settings say; nothing of it is run
+
+
+# Settings that name a program, or where one is fetched from.
+_NAMES_PROGRAM = re.compile(
+    r"filter\..*\.(?:clean|smudge|process)|core\.(?:hookspath|fsmonitor|editor|pager)|gpg\..*program|gpg\.program",
+    re.I,
+)
+_FOR_REMOTES = re.compile(
+    r"core\.(?:sshcommand|gitproxy|askpass)|credential\..*helper|credential\.helper|url\..*"
+    r"|remote\..*\.(?:url|pushurl|receivepack|uploadpack|proxy|vcs)|http\..*|ssh\.variant",
+    re.I,
+)
+MOST_SETTINGS = 40
+
+
+def remotes(repository: Repository) -> list[str]:
+    """The names of its remotes."""
+    return [name for name in _quiet(repository.root, "remote").split("\n") if name]
+
+
+def setting(repository: Repository, key: str) -> str:
+    """One of the repository's own settings."""
+    return _quiet(repository.root, "config", "--local", "--get", key).strip()
+
+
+def programs(repository: Repository, remote: bool) -> list[tuple[str, str]]:
+    """The repository's own settings that name programs; with `remote`, those about other places, too."""
+    said = _quiet(repository.root, "config", "--local", "--null", "--list")
+    pairs = [each.partition("\n") for each in said.split("\0") if each]
+    wanted = [
+        (key, " ".join(value.split()))
+        for key, _, value in pairs
+        if _NAMES_PROGRAM.fullmatch(key) or (remote and _FOR_REMOTES.fullmatch(key))
+    ]
+    return wanted[:MOST_SETTINGS]
+
+
+def hooks_folder(repository: Repository) -> Path:
+    """Where git looks for this repository's hooks."""
+    words = ["git", "-c", "core.fsmonitor=false", "rev-parse", "--path-format=absolute", "--git-path", "hooks"]
+    try:  # the person's own settings may name a folder for all repositories
+        done = subprocess.run(
+            words,
+            cwd=repository.root,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=LONGEST_RUN_S,
+            check=True,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return repository.git_dir / "hooks"
+    return Path(os.fsdecode(done.stdout).rstrip("\n"))
+
+
+def may_be_branch(repository: Repository, name: str) -> bool:
+    """Can a new branch be called this?"""
+    if name.startswith("-") or not _quiet(repository.root, "check-ref-format", "--branch", name).strip():
+        return False
+    return not _quiet(repository.root, "rev-parse", "--verify", "--quiet", f"refs/heads/{name}").strip()

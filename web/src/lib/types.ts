@@ -126,6 +126,10 @@ export interface ChannelView {
   problem: string;
 }
 
+export interface CommentsRequest {
+  comments: LineComment[];
+}
+
 /** The agent replaced what came before by a summary. The summary itself may be an entry of its own. */
 export interface Compaction {
   type: "compaction";
@@ -244,6 +248,14 @@ export interface GestureView {
   credentials: string[];
   expires_in: number;
   problem: string;
+}
+
+/** `files`: ids from the list of changes; a commit without any is of what is staged. `branch`: a worktree's. */
+export interface GitRequest {
+  action: "commit" | "discard" | "push" | "stage" | "unstage" | "worktree";
+  files?: string[];
+  message?: string;
+  branch?: string;
 }
 
 /** `person`: the name of one; empty: the device is the owner's of the machine. */
@@ -380,6 +392,15 @@ export interface KeyRequest {
 /** `told`: the authority knows that this machine went; else it lists it until somebody removes it there. */
 export interface LeftView {
   told: boolean;
+}
+
+/** A comment on one line of a change. `line` counts from 1 in the file as it is now; with `old`, as it was. `code`: that line, as it was looked at. */
+export interface LineComment {
+  path: string;
+  line: number;
+  text: string;
+  code: string;
+  old: boolean;
 }
 
 /** A way we touch a session: `hook`, or `tmux` with the server's socket and the pane, or `pty` with the run's socket and its name. */

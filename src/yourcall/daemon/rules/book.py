@@ -33,7 +33,7 @@ from yourcall.rules.shell.items import Unread
 from yourcall.rules.text import RuleFile, named
 
 # The ways in which what was asked is known for sure, and an answer goes to exactly that request.
-LINKS = frozenset({"hook", "stdio", "socket", "plugin"})
+LINKS = frozenset({"hook", "stdio", "socket", "plugin", "git"})
 # How much of the past a proposal is tried on; each prompt costs about a millisecond.
 PAST = 1_000
 # People are asked between two pieces of such a trial.

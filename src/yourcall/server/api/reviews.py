@@ -73,6 +73,10 @@ async def send_back(call: Call) -> Reply | Refusal:
         return Refusal(403, author.reason)
     reviews, review = found
     caller = call.caller
+    session = call.desk.store.session(review.session_id)
+    if session is not None and not call.devices.may_there(caller.device_id, session.cwd, "steer"):
+        return Refusal(403, f"You may not steer sessions in {session.cwd}. An admin changes that: yourcall people")
+    await call.devices.note_wish(caller.device_id, review.session_id)
     done = await reviews.send_back(review, asked.text, caller.by, caller.via, caller.device_id, author.certainty)
     if isinstance(done, Refused):
         return Refusal(422, done.reason)
