@@ -9,12 +9,13 @@ import socket
 import ssl
 import subprocess
 import threading
-from contextlib import suppress
-from http.client import HTTPSConnection
+from contextlib import ExitStack, suppress
+from http.client import HTTPException, HTTPSConnection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from test_hello import client_hello
 
 from browser.chromium import Chromium
 from kit.new_phone import let_in, trusting
@@ -247,6 +248,15 @@ def test_what_is_wrong_is_said_and_changes_nothing(
     assert "A certificate needs its key" in desk.reach(invitation, *own[:2]).err
     assert "can't be used" in desk.reach(invitation, *own[:3], str(tmp_path / "none.key")).err
     assert "begins with https://" in desk.reach(invitation, "--acme", "http://x.example").err
+    (tmp_path / "without").mkdir()
+    hidden = 'import sys; sys.modules["acme"] = None\n'  # as in an install without the extra
+    (tmp_path / "without" / "sitecustomize.py").write_text(hidden)
+    words = [COMMAND, "reach", "relay", "--yes"]
+    plain = subprocess.run(
+        words, input=f"{invitation}\n", env={**desk.env, "PYTHONPATH": str(tmp_path / "without")},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (plain.returncode, "uv tool install 'yourcall[relay]'" in plain.stderr) == (1, True)
     (tmp_path / "elsewhere").mkdir()
     other = certificates.make(tmp_path / "elsewhere", ("other.example.net",))
     wrong = desk.reach(invitation, "--certificate", str(other.certificate), "--key", str(other.key))
@@ -293,6 +303,40 @@ def test_another_certificate_than_this_machine_s_is_told(tmp_path: Path) -> None
         assert ("certificate", True) in [step[:2] for step in check(url, paths.authority, shown=mine)]
         listening.shutdown(socket.SHUT_RDWR)
         thread.join()
+
+
+@pytest.mark.soak
+def test_a_flood_fills_no_memory_and_keeps_no_phone_out(
+    relay: RelayServer, desk: Desk, tap: Tap, own: tuple[str, ...]
+) -> None:
+    """From a thousand addresses: half hellos, whole ones that nobody finishes, and noise."""
+    assert desk.reach(relay.invite(tap.port), *own).code == 0
+    assert relay.process is not None
+    exchange(tap.port, desk.trusted)
+    before = resident(relay.process.pid)
+    whole = client_hello(NAME)
+    what = (b"", whole[:200], whole, b"GET / HTTP/1.1\r\n", os.urandom(300), whole[:5])
+    with ExitStack() as open_ones:
+        for number in range(3000):
+            source = f"127.1.{number // 250}.{number % 250 + 1}"
+            with suppress(OSError):  # the crowd is dropped as fast as it comes
+                sock = socket.create_connection(("127.0.0.1", relay.port), 30, source_address=(source, 0))
+                open_ones.callback(sock.close)
+                sock.sendall(what[number % len(what)])
+        until(lambda: exchanged(tap.port, desk.trusted), what="a phone gets through")
+        grown = resident(relay.process.pid) - before
+    assert grown < 60_000_000, grown
+
+
+def exchanged(port: int, trusted: str) -> bool:
+    with suppress(OSError, HTTPException):
+        return bool(exchange(port, trusted))
+    return False
+
+
+def resident(pid: int) -> int:
+    """Bytes of memory."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 # -- certificates by ACME, from the real Pebble

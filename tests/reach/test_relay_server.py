@@ -286,6 +286,33 @@ def test_a_phone_waits_no_longer_than_it_takes_for_a_machine_that_does_not_come(
     play(tmp_path, scene)
 
 
+def test_a_relay_that_calls_without_end_is_answered_for_so_many_phones_at_once(tmp_path: Path) -> None:
+    calls: list[bytes] = []
+    never = asyncio.Event()
+
+    async def arrive(token: bytes, _is_acme: bool) -> None:
+        calls.append(token)
+        await never.wait()
+
+    async def scene(world: World) -> None:
+        desk = await world.desk()
+        desk.arrive = arrive  # type: ignore[method-assign]
+        await desk.leave()
+        await becomes(lambda: not world.relay._machines)
+        desk.stay()
+        await becomes(lambda: world.relay._machines)
+        stream = world.relay._machines[NAME].stream
+        for number in range(5000):
+            await stream.write(messages.line(messages.Fetch(number.to_bytes(16))))
+        await becomes(lambda: len(calls) == machine.MOST_AT_ONCE)
+        desk.problems.clear()
+        await stream.write(b"x" * 10_000)  # and no line is too long to be refused
+        await becomes(lambda: desk.problems)
+        assert len(calls) == machine.MOST_AT_ONCE
+
+    play(tmp_path, scene)
+
+
 # -- whose name is whose
 
 

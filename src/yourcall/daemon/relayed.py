@@ -26,7 +26,8 @@ log = logging.getLogger(__name__)
 
 LOOK_S = 60.0  # whether somebody else renewed the certificate
 ORDER_S = 300.0  # for the process that orders one
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 30.0, 6 * 3600.0  # between two orders that failed; authorities count them
+# Between two orders that failed, each three times the last one: Let's Encrypt allows five an hour for a name.
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 60.0, 6 * 3600.0
 
 
 class Relayed:
@@ -93,7 +94,7 @@ class Relayed:
                     self._note(Problems(self._problems.relay, problem))
                     if problem:
                         log.warning("no certificate: %s Another attempt in %d s.", problem, pause)
-                        order_at, pause = loop.time() + pause, min(pause * 2, LONGEST_PAUSE_S)
+                        order_at, pause = loop.time() + pause, min(pause * 3, LONGEST_PAUSE_S)
                     else:
                         log.info("a new certificate for %s", self._name)
                         pause = FIRST_PAUSE_S

@@ -101,6 +101,8 @@ def invite(place: Instance, name: str, host: str | None, port: int, as_json: boo
 @pass_place
 def status(place: Instance, as_json: bool) -> None:
     """Does it run, and which machines are there? Exits with 1 if it does not run."""
+    if not os.access(book.folder(place.home), os.R_OK | os.X_OK) and book.folder(place.home).exists():
+        _as_its_user(place)
     state, known = book.state(place.home), book.read(place.home)
     here = state.machines if state else {}
     now = time.time()
