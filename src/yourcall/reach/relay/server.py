@@ -36,7 +36,7 @@ LAST_WORD_S = 10.0  # for the one side, once the other has closed
 IDLE_S = 900.0  # without a byte in either direction; the app's live feed sends one each 20 seconds
 LOOK_S = 1.0  # whether a person has taken a name back
 AT_THE_DOOR = 256  # connections that have not been let in yet
-INSIDE = 4096  # of phones, to all machines together
+INSIDE = 2048  # of phones, to all machines together
 OF_ONE_MACHINE = 128
 # Of one address (of one /64 in IPv6): so many at once after a rest, and then so many a second.
 BURST, PER_SECOND = 60.0, 10.0
@@ -116,7 +116,7 @@ class Relay:
 
     async def serve(self, sock: socket.socket) -> None:
         """Until it is cancelled."""
-        server = await asyncio.start_server(self._take, sock=sock, limit=PIECE)
+        server = await asyncio.start_server(self._take, sock=sock, limit=PIECE, backlog=BACKLOG)
         looking = self._tasks.spawn(self._look())
         try:
             await looking
