@@ -102,7 +102,7 @@ class Machines:
             self.made: dict[str, str] = made.json
             for name in self.names[1:]:
                 self.join(name, self._roles.get(name, "all"))
-            self.wait_online(*self.names)
+            self.wait_online(*(name for name in self.names if self._roles.get(name) != "hub"))
         except BaseException:
             self.__exit__()
             raise

@@ -38,7 +38,8 @@ PING_S = 15
 # What one subscription may hold before we read it: a hub's start brings every row at once.
 MOST_PENDING, MOST_PENDING_BYTES = 200_000, 256 << 20
 
-Heard = Callable[[Msg], Awaitable[None]]
+Message = Msg
+Heard = Callable[[Message], Awaitable[None]]
 
 
 class _Quiet(logging.Filter):

@@ -20,11 +20,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol, cast
 
 from msgspec import Struct
-from nats.aio.msg import Msg
 
 from yourcall.fleet import sealing
 from yourcall.fleet.acts import Act, Acts, Stale, Unsound, digest_of, statement
-from yourcall.fleet.bus import Away, Bus
+from yourcall.fleet.bus import Away, Bus, Message
 from yourcall.fleet.certificates import Device, Member, NotSigned, Roster, Signed, verify
 from yourcall.fleet.envelopes import (
     LARGEST_BODY,
@@ -123,7 +122,7 @@ class Host:
     async def close(self) -> None:
         await self._tasks.close()
 
-    async def _heard(self, message: Msg) -> None:
+    async def _heard(self, message: Message) -> None:
         if not message.reply:
             return
         if self._under_way >= AT_ONCE:
@@ -132,7 +131,7 @@ class Host:
         self._under_way += 1
         self._tasks.spawn(self._served(message))
 
-    async def _served(self, message: Msg) -> None:
+    async def _served(self, message: Message) -> None:
         try:
             await self._bus.publish(message.reply, await self._reply(message.data))
         except Away:

@@ -14,11 +14,10 @@ import zlib
 from collections.abc import Callable
 
 from msgspec.structs import replace
-from nats.aio.msg import Msg
 
 from yourcall.fleet import sealing
 from yourcall.fleet.acts import Act
-from yourcall.fleet.bus import Away, Bus, Unanswered
+from yourcall.fleet.bus import Away, Bus, Message, Unanswered
 from yourcall.fleet.certificates import Signed
 from yourcall.fleet.copies import Copies, HostCopy
 from yourcall.fleet.envelopes import (
@@ -66,13 +65,13 @@ class Hub:
         """Hear first, then load: what changes meanwhile is in both."""
         subjects, copies = self._subjects, self.copies
 
-        async def head(message: Msg) -> None:
+        async def head(message: Message) -> None:
             copies.take_head(message.subject, message.data)
 
-        async def row(message: Msg) -> None:
+        async def row(message: Message) -> None:
             copies.take_row(message.subject, message.data)
 
-        async def beat(message: Msg) -> None:
+        async def beat(message: Message) -> None:
             copies.take_beat(message.subject, message.data)
 
         await self._bus.subscribe(f"{subjects.root}.row.>", row)
@@ -89,7 +88,7 @@ class Hub:
         heads: dict[str, tuple[bytes, float]] = {}
         left = -1
 
-        async def take(message: Msg) -> None:
+        async def take(message: Message) -> None:
             nonlocal last, left
             last = time.monotonic()
             subject, kept_at, left = _kept(message)
@@ -230,7 +229,7 @@ def _unpacked(parts: list[Told]) -> Told:
     return replace(first, body=data, packed=False, parts=1)
 
 
-def _kept(message: Msg) -> tuple[str, float, int]:
+def _kept(message: Message) -> tuple[str, float, int]:
     """Of a message that a consumer delivers: its own subject, when it was kept, and how many follow."""
     parts = (message.reply or "").split(".")
     if len(parts) < 9 or parts[:2] != ["$JS", "ACK"]:

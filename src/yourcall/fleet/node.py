@@ -17,14 +17,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from msgspec.structs import replace
-from nats.aio.msg import Msg
 
 from yourcall.fleet import membership as memberships
 from yourcall.fleet import nats_server, sealing
 from yourcall.fleet.acts import Acts
 from yourcall.fleet.admission import DESK_SCOPES, Code, Invitation, Invitations
 from yourcall.fleet.authority import Authority
-from yourcall.fleet.bus import Away, Bus, Credentials, Unanswered, tls_context
+from yourcall.fleet.bus import Away, Bus, Credentials, Message, Unanswered, tls_context
 from yourcall.fleet.certificates import Member, MemberRole, NotSigned, Roster, Signed, device_id, verify
 from yourcall.fleet.copies import Copies
 from yourcall.fleet.envelopes import Joined, JoinRequest, Leaving, Unread, decode, encode, envelope, wrapped
@@ -184,7 +183,7 @@ class Node:
         except Exception:
             log.exception("telling the hubs failed")
 
-    async def _roll_heard(self, _message: Msg) -> None:
+    async def _roll_heard(self, _message: Message) -> None:
         await asyncio.sleep(secrets.randbelow(300) / 1000)  # a thousand hosts are asked at once
         with contextlib.suppress(Away):
             await self.rows.beat()
@@ -199,7 +198,7 @@ class Node:
             raise Away("NATS has no roster of this fleet")
         self._take_roster(message.data)
 
-    async def _roster_heard(self, message: Msg) -> None:
+    async def _roster_heard(self, message: Message) -> None:
         self._take_roster(message.data)
 
     def _take_roster(self, data: bytes) -> None:
@@ -303,7 +302,7 @@ class Node:
             self._configure()
         return code
 
-    async def _join_heard(self, message: Msg) -> None:
+    async def _join_heard(self, message: Message) -> None:
         before = self.roster.serial
         reply = self.invitations.take(message.subject.rsplit(".", 1)[-1], message.data, self._admit)
         if reply is not None and message.reply:
@@ -400,7 +399,7 @@ class Node:
         except (Away, Unanswered):
             log.info("NATS still keeps %s", subject)
 
-    async def _leaving_heard(self, message: Msg) -> None:
+    async def _leaving_heard(self, message: Message) -> None:
         """A member goes of its own accord: only it can say so, for it has its key."""
         try:
             said = envelope(message.data)

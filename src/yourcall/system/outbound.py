@@ -111,6 +111,15 @@ OUTBOUND: tuple[Outbound, ...] = (
         "Do not run it, or give the address with `--name`.",
     ),
     Outbound(
+        "Fleet",
+        ("yourcall.fleet.bus", "yourcall.fleet.admission"),
+        "The NATS of the fleet: the machine where it was made, or your own server.",
+        "After `yourcall fleet create` or `join`, as long as this machine is in it.",
+        "Prompts, sessions and answers, sealed for the hubs and hosts of the fleet; whoever runs NATS sees ids,"
+        " sizes and times.",
+        "Do not join; `yourcall fleet leave`; or without the extra `yourcall[fleet]`.",
+    ),
+    Outbound(
         "The Python client",
         ("yourcall.client.wire", "yourcall.client.awaited"),
         "The yourcall that a program of yours names.",
@@ -127,6 +136,7 @@ LOCAL: frozenset[str] = frozenset(
         "yourcall.cli.commands.doctor",
         "yourcall.cli.commands.reach",
         "yourcall.cli.own_server",
+        "yourcall.fleet.nats_server",
         "yourcall.cli.workspace",
         "yourcall.cli.commands.watch",
         "yourcall.hook.hook",

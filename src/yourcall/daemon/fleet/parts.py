@@ -26,7 +26,7 @@ from yourcall.daemon.fleet.others import OtherHosts, host_view, ref_of
 from yourcall.daemon.fleet.this_host import Needs, Rows, ThisHost
 from yourcall.fleet.acts import Act, digest_of, statement
 from yourcall.fleet.bus import Away, Unanswered
-from yourcall.fleet.certificates import Signed, device_id, fingerprint
+from yourcall.fleet.certificates import Member, Signed, device_id, fingerprint
 from yourcall.fleet.copies import HostCopy
 from yourcall.fleet.envelopes import Told
 from yourcall.fleet.membership import Membership
@@ -115,7 +115,7 @@ class FleetParts:
 
     def host(self, name: str) -> str | Refused:
         """The id of the machine of this name or id."""
-        known = [self.node.me, *(each.member for each in self.node.copies.hosts.values())]
+        known = [self.node.me, *(each.member for each in self.node.copies.hosts.values()), *self._unheard()]
         exact = [each.id for each in known if each.id == name]
         alike = exact or [each.id for each in known if each.name.casefold() == name.casefold()]
         if len(set(alike)) == 1:
@@ -251,7 +251,17 @@ class FleetParts:
         others = sorted(
             self.node.copies.hosts.values(), key=lambda each: (each.member.name.casefold(), each.member.id)
         )
-        return [own, *(host_view(each) for each in others)]
+        unheard = [
+            HostView(each.id, each.name, "offline", 0.0, "", roles=each.roles)
+            for each in sorted(self._unheard(), key=lambda each: each.name.casefold())
+        ]
+        return [own, *(host_view(each) for each in others), *unheard]
+
+    def _unheard(self) -> list[Member]:
+        """Members that were let in and never spoke as a host: hubs, and machines that went away at once."""
+        heard = {self.node.me.id, *self.node.copies.hosts}
+        members = self.node.authority.members() if self.node.authority.here else []
+        return [each for each in members if each.id not in heard]
 
     async def view(self, key: str) -> FleetView:
         node, point = self.node, unb64(key) if key else None
