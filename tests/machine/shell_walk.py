@@ -53,7 +53,7 @@ REAL = words_of(
     "cat tac nl head tail wc cut paste tr rev fold sort uniq comm diff cmp ls stat du realpath readlink md5sum sha256sum "
     "od strings base64 grep egrep fgrep basename dirname seq expr true false sleep date file rg jq find xargs sed awk "
     "git env timeout nice nohup tee touch cp mv mkdir ln bash dash zsh busybox sh printf echo test dd truncate split mktemp "
-    "less column hexdump xxd shuf join"
+    "less column hexdump xxd shuf join gzip zcat"
 )
 STUBS = words_of(
     "evil foo make just npm python3 node rm rmdir curl wget ssh sudo chmod shred mvn yarn cargo gradle tar unzip perl "
@@ -64,7 +64,7 @@ SHELLS = {
     "bash": ("bash", "--norc", "-c"),
     "bash, wide": ("bash", "--norc", "-O", "nullglob", "-O", "dotglob", "-c"),
     "zsh": ("zsh", "-f", "-c"),
-    "zsh, extended": ("zsh", "-f", "-o", "extendedglob", "-o", "nullglob", "-c"),
+    "zsh, extended": ("zsh", "-f", "-o", "extendedglob", "-o", "nullglob", "-o", "cdablevars", "-c"),
 }
 # They run a command only of an agent that does not say which shell it has; rules then believe less of it.
 PLAIN_SHELLS = {"dash": ("dash", "-c"), "busybox": ("busybox", "sh", "-c")}
@@ -141,7 +141,11 @@ class World:
             path.parent.mkdir(parents=True, exist_ok=True)
             if not path.is_dir():
                 path.write_text("text of a file\nexec evil\n")
-        (self.shop / "evil.sh").write_text("evil\n")
+        for name in ("evil.sh", "two.sh"):
+            (self.shop / name).write_text("evil\n")
+            (self.shop / name).chmod(0o755)
+        (self.shop / "key.gz").symlink_to(self.home / ".ssh" / "id_ed25519")
+        (self.shop / "sums").write_text(f"{'a' * 32}  ../.ssh/id_ed25519\n")
         (self.shop / "key.txt").symlink_to(self.home / ".ssh" / "id_ed25519")
         (self.shop / "lib" / "key.py").symlink_to(self.home / ".ssh" / "id_ed25519")
         (self.shop / ".env").write_text(f"A={SECRET}\n")
@@ -330,6 +334,18 @@ class Walk:
                 f"grep -r {self._one(['PRIVATE', 'x'])} {self._one(['.', 'src', '. --include=*', '. --exclude=.env', 'lib'])}", f"grep -nf{name} a.py",
                 f"find . -newer *.zz -name {self._one(['-delete', '-exec', '-fprint'])} {name}", f"rg PRIVATE {self._one(['-g', '-uu', '--hidden', '.'])} {name}",
                 f"{reader} {name} {star} {other}", f"{reader} -- {name} {star}", f"diff a.py {self._one(['.en#v', 'ke#y.txt', '^a.py', 'key~x'])}",
+                f"git -C {self._one(['d?', 'd*', '[d]', './d?', '*', 'd{,1}', '$x', 'src/../d?', '?'])} {self._one(GIT)} {self._one(['', other])}",
+                f"env {self._one(['-u', '--unset', '-i -u', '-u x -u'])} {self._one(['./*.sh', '*.sh', '$x', '{a,evil}', 'e*', name])} {reader} {other}",
+                f"env {self._one(['A=', 'LC_ALL=', 'TERM='])}{name} {reader} {other}", f"{self._one(['timeout', 'nice -n', 'stdbuf -o'])} {name} {reader} {other}",
+                f"find . -name {self._one(['src', 's*', 'deep', 'lib', '*', 'd*'])} {self._one(['-exec', '-type d -exec', '-maxdepth 2 -exec'])} {self._one(['grep -r PRIVATE', 'rg -. PRIVATE', 'rg -uu PRIVATE', 'rg PRIVATE', 'ls -R', 'du -a', reader])} {{}} {end}",
+                f"find . -name {self._one(['src', 's*', 'lib', '*'])} -print0 | xargs -0 {self._one(['grep -r PRIVATE', 'rg -. PRIVATE', 'grep -dr PRIVATE', reader])}",
+                f"{reader} <({reader} {name})", f"{reader} <({self._one(['evil', 'echo evil', f'cat {other}'])}) {name}", f"diff <(sort {name}) <(sort {other})",
+                f"{self._one(['zcat', 'gzip -dc', 'gzip -cd', 'zcat -f', 'gzip -dcf'])} {self._one(['key.gz', '*.gz', 'key*', name, '< key.gz'])}",
+                f"awk '{self._one(['1 > 2', '{ if (1 > 2) print', '{ print > 2', '{ print(1) > 2', 'NR > 1 { print'])} {self._one(['}', '> x }', '| 3 }', '; print > 4 }', ''])}' a.py",
+                f"awk 'NR > 1 {{ print {self._one(['> f', '| c', '', '(1 > 2)', '(1) > f'])} }}' {name}", f"md5sum {self._one(['-c', '--check', '-wc'])} {self._one(['sums', '< sums', 'list', '<(cat sums)', name])}",
+                f"git add {self._one(['.', '-A', 'src', 'lib', '-N .', '-u', name])}; git diff {self._one(['--cached', 'HEAD', ''])}", f"git add {name} && git commit -m x && git show",
+                f"cd {self._one(['HOME', 'PWD', 'x', 'nothere'])}{self._one([' &&', ';'])} {reader} {name}", f"x=..; cd x; {reader} {name}", f"printf {self._one(['%s', '%d', '%b', '%s%d'])} {name} {other}",
+                f"{self._one(['GIT_PAGER', 'PAGER', 'GIT_EXTERNAL_DIFF', 'LESSOPEN'])}={self._one(['cat', 'evil', '', 'c*', 'less'])} git {self._one(['log', 'diff', '-p log'])}",
                 f"cat {self._one(['ke#y.txt', 'key.tx[t]', 'k*t', '*~a.py', '^a.py', 'key.txt~x', 'lib/*', 'l*/k*', '../.ssh/i*'])}",
             ]
         )  # fmt: skip
