@@ -118,7 +118,9 @@ class HookIntake:
                     # A rule's answer goes through the hook even where a person's could not: nobody has to wait.
                     held = held or any(p.id == prompt.id and p.answerable for p in done.prompts)
                 case SessionEnded(session_id=session_id):
-                    if self._is_process_of(session_id, call.process):
+                    if self._still_asks(session_id):
+                        log.warning("the end of session %.40r is not believed: it waits for an answer", session_id)
+                    elif self._is_process_of(session_id, call.process):
                         await self._watches.last_look(session_id)
                         await self._events.post(event)
                 case _:
@@ -212,6 +214,17 @@ class HookIntake:
         else:
             await self._watches.last_look(session.id)
             await self._events.post(SessionEnded(time.time(), session.id, "its process is gone"))
+
+    def _still_asks(self, session_id: str) -> bool:
+        """Any program of the user's can run our hook and say that a session is over. While its process lives, and
+        a hook of it holds a request, it is not; once the process is gone, the holder says so."""
+        session = self._loop.state.sessions.get(session_id)
+        alive = (
+            session is not None and session.pid_started and not processes.gone(session.pid, session.pid_started)
+        )
+        return bool(alive) and any(
+            prompt.answerable and prompt.link == "hook" for prompt in self._loop.state.of_session(session_id)
+        )
 
     def _is_process_of(self, session_id: str, pid: str) -> bool:
         session = self._loop.state.sessions.get(session_id)

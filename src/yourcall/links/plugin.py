@@ -32,6 +32,7 @@ from yourcall.links.stdio.records import Records
 from yourcall.model.events import (
     AnswerNotWritten,
     AnswerWritten,
+    AnyEvent,
     HolderLost,
     PromptRaised,
     SessionEnded,
@@ -176,7 +177,8 @@ class Plugins:
         for event in output.events:
             match event:
                 case SessionSeen(session=session):
-                    if self._of(session.id) not in (None, line):
+                    there = self._teller.state.sessions.get(session.id)
+                    if self._of(session.id) not in (None, line) or (there and there.agent != session.agent):
                         log.warning("a second plugin claims session %.40r; it is not heard", session.id)
                         return
                     known = replace(session, pid_started=processes.started(session.pid))
@@ -188,11 +190,21 @@ class Plugins:
                         line.sessions.setdefault(goes_by, line.sessions[prompt.session_id])
                         raised = replace(prompt, session_id=goes_by)
                         await self._teller.post(replace(event, prompt=raised), output.bodies)
-                case _:
+                case _ if self._is_its_own(line, event):
                     await self._teller.post(event)
+                case _:
+                    log.warning("a plugin speaks of a session that is not its own; that is not heard")
         if self._records is not None and output.record_of:
             keep = self._records.rewrite if output.record_anew else self._records.append
             keep(output.record_of, output.record)
+
+    def _is_its_own(self, line: _Line, event: AnyEvent) -> bool:
+        """Is it about a session, or a prompt of one, that this connection reported? Any program of the user's can
+        dial in: it may not end what another one asks."""
+        if isinstance(event, SessionEnded):
+            return event.session_id in line.sessions
+        prompt = self._teller.state.prompts.get(getattr(event, "prompt_id", ""))
+        return prompt is None or prompt.session_id in line.sessions
 
     async def _seen(self, event: SessionSeen) -> None:
         """A session spoke. Until then its process may have gone by its pid, or by the name of one that is over."""
