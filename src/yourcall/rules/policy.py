@@ -61,9 +61,7 @@ def decide(
         here = [rule for rule in rules if active(rule, scene)]
         return _unread(here, asked, scene, found, guard)
     whole = _shown([settled(part, facts) for part in found])
-    hidden = any(_closed(part) or _untold(part) for part in whole)
-    near = rules if hidden else indexed(rules).near(asked, whole, scene)
-    here = [rule for rule in near if active(rule, scene)]
+    here = [rule for rule in indexed(rules).near(asked, whole, scene) if active(rule, scene)]
     ruling = _judged(here, asked, scene, whole)
     if ruling.do == "ask" and not ruling.insists:
         ruling = _insisted(ruling, rules, asked, scene)
@@ -127,9 +125,16 @@ def indexed(rules: Sequence[Rule]) -> Indexed:
 
 def _insisted(ruling: Ruling, rules: Sequence[Rule], asked: Action, scene: RequestContext) -> Ruling:
     """The same, insisting where a rule may be about what nobody knows of it."""
-    obscure = [each.part for each in ruling.parts if each.do != "allow" and _obscure(each.part)]
-    here = (rule for rule in indexed(rules).restricting if active(rule, scene)) if obscure else ()
-    may = may_be_about(here, asked, obscure, scene)
+    left = [each.part for each in ruling.parts if each.do != "allow"]
+    obscure = [part for part in left if _obscure(part)]
+    if not obscure:
+        return ruling
+    closed = [part for part in obscure if _closed(part)]
+    here = [rule for rule in indexed(rules).restricting if active(rule, scene)]
+    may = next((r for r in here for part in closed if may_touch(r, asked, part.text, scene)), None)
+    if may is None and any(_untold(part) for part in obscure):
+        may = next((r for r in here if r.command and may_touch(r, asked, asked.command, scene)), None)
+    may = may or may_be_about(here, asked, obscure, scene)
     return ruling if may is None else replace(ruling, why=ruling.why + _unsure(may), insists=True)
 
 
@@ -181,13 +186,7 @@ def _judged(rules: list[Rule], asked: Action, scene: RequestContext, found: list
         near = _one(rules, asked, replace(scene, away=False), missing) if scene.away else None
         if near is not None and near.do == "allow":
             why += f" Rule {near.rule} holds only in the folder the session was started in."
-        closed = [each.part for each in judged if each.do != "allow" and _closed(each.part)]
-        may = next((r for r in rules for part in closed if may_touch(r, asked, part.text, scene)), None)
-        if may is None and any(each.do != "allow" and _untold(each.part) for each in judged):
-            may = next((r for r in rules if r.command and may_touch(r, asked, asked.command, scene)), None)
-        if may is not None:
-            why += _unsure(may)
-        return Ruling("ask", why, parts=judged, insists=may is not None)
+        return Ruling("ask", why, parts=judged)
     return Ruling("allow", f"Allowed by rule {', '.join(names)}.", names, parts=judged)
 
 

@@ -210,6 +210,24 @@ def test_what_git_takes_up_it_shows_later(writer: Project, takes: str) -> None:
     assert writer.bash(f"git {takes}") == "allow"  # git has it already
 
 
+def test_what_is_written_where_git_runs_hooks_from_is_obeyed(writer: Project) -> None:
+    for command in ("echo x > tools/hooks/pre-commit", "cp a.py tools/hooks/pre-commit", "mkdir -p tools/hooks/x"):
+        assert writer.bash(command) == "allow", command
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    subprocess.run(["git", "config", "core.hooksPath", "tools/hooks"], check=True, cwd=writer.shop, env=clean)
+    (writer.shop / "tools" / "hooks").mkdir(parents=True)
+    (writer.shop / "way").symlink_to("tools/hooks")
+    for command in (
+        "echo x > tools/hooks/pre-commit",
+        "cp a.py tools/hooks/pre-commit",
+        "tee way/x < a.py",
+        "mkdir -p tools/hooks/x",
+    ):
+        assert writer.bash(command) == "ask", command
+    assert writer.tool("Write", file_path=str(writer.shop / "tools/hooks/pre-push"), content="x") == "ask"
+    assert writer.bash("echo x > tools/hook") == "allow"
+
+
 def test_what_is_ignored_goes_along_by_force(writer: Project) -> None:
     assert writer.bash("git add -f src") == "allow"
     (writer.shop / "src" / ".env").write_text("K=1")

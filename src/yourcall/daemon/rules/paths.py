@@ -91,7 +91,19 @@ def facts_of(parts: Iterable[Part], cwd: str, root: str, home: str) -> Facts:
             resolved[ref] = found
         named[ref] = tuple(_called(ref, each, home) for each in starts)
     away = not (cwd.startswith("/") and starts and inside(starts[0], root))
-    return Facts(root, home, resolved, named, away)
+    written = any(ref.use in ("write", "delete", "weed") for ref in refs)
+    return Facts(root, home, resolved, named, away, hooks_of(root) if written and root else "")
+
+
+# `hooksPath = tools/hooks`, as git itself writes it.
+_HOOKS = re.compile(r'^\s*hooksPath\s*=\s*"?([^"#;\n]+?)"?\s*$', re.IGNORECASE | re.MULTILINE)
+
+
+def hooks_of(root: str) -> str:
+    """The folder that git runs this project's hooks from, where its own settings name one; what is written there,
+    a commit runs."""
+    said = _HOOKS.findall(text_of(os.path.join(root, ".git/config"), MOST_READ // 10) or "")
+    return os.path.realpath(os.path.join(root, os.path.expanduser(said[-1]))) if said else ""
 
 
 def _made(folder: str, made: list[str]) -> bool:

@@ -103,13 +103,15 @@ class Part(Struct, frozen=True):
 class Facts(Struct, frozen=True):
     """What only the edge can know: the project's folder (empty: there is none that could be meant), the user's
     home, and what the named paths lead to. A path that is not in `resolved` could not be resolved. `named`: the
-    same paths from the root, with no link followed. `away`: it runs outside of the project."""
+    same paths from the root, with no link followed. `away`: it runs outside of the project. `hooks`: the folder
+    that git runs hooks from, if its settings name one."""
 
     root: str = ""
     home: str = ""
     resolved: Mapping[Ref, tuple[str, ...]] = {}
     named: Mapping[Ref, tuple[str, ...]] = {}
     away: bool = False
+    hooks: str = ""
 
 
 # Somewhere below these lie keys too: environments, other people's homes, what a container was given.
@@ -237,7 +239,10 @@ def _of_path(ref: Ref, path: str, facts: Facts) -> set[Effect]:
             return set()
         case "write" | "delete" | "weed":
             names = (path, *facts.named.get(ref, ()))  # a link called CLAUDE.md, too, is obeyed under that name
-            reserved = any(inside(name, facts.root) and reserved_path(name[len(facts.root) :]) for name in names)
+            reserved = any(
+                inside(name, facts.hooks) or (inside(name, facts.root) and reserved_path(name[len(facts.root) :]))
+                for name in names
+            )
             razed = ref.use == "delete" and path == facts.root  # its .git and all
             here: set[Effect] = {"write_inside"} if ours and not reserved and not razed else {"write_outside"}
             if ref.use != "write":
