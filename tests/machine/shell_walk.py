@@ -339,6 +339,8 @@ class Walk:
                 f"env {self._one(['A=', 'LC_ALL=', 'TERM='])}{name} {reader} {other}", f"{self._one(['timeout', 'nice -n', 'stdbuf -o'])} {name} {reader} {other}",
                 f"find . -name {self._one(['src', 's*', 'deep', 'lib', '*', 'd*'])} {self._one(['-exec', '-type d -exec', '-maxdepth 2 -exec'])} {self._one(['grep -r PRIVATE', 'rg -. PRIVATE', 'rg -uu PRIVATE', 'rg PRIVATE', 'ls -R', 'du -a', reader])} {{}} {end}",
                 f"find . -name {self._one(['src', 's*', 'lib', '*'])} -print0 | xargs -0 {self._one(['grep -r PRIVATE', 'rg -. PRIVATE', 'grep -dr PRIVATE', reader])}",
+                f"rg {self._one(['PRIVATE', ''])} {self._one(['-g', '--glob', '-e', '-A', '-t', '--iglob', '-m'])} {name} {other}",
+                f"{self._one(['grep -r', 'diff', 'du', 'sort', 'head', 'cut', 'ls', 'jq .', 'od', 'fold'])} {self._one(['-e', '-A', '-x', '--exclude', '-k', '-n', '-d', '-I', '-w', '-t'])} {name} {other}",
                 f"{reader} <({reader} {name})", f"{reader} <({self._one(['evil', 'echo evil', f'cat {other}'])}) {name}", f"diff <(sort {name}) <(sort {other})",
                 f"{self._one(['zcat', 'gzip -dc', 'gzip -cd', 'zcat -f', 'gzip -dcf'])} {self._one(['key.gz', '*.gz', 'key*', name, '< key.gz'])}",
                 f"awk '{self._one(['1 > 2', '{ if (1 > 2) print', '{ print > 2', '{ print(1) > 2', 'NR > 1 { print'])} {self._one(['}', '> x }', '| 3 }', '; print > 4 }', ''])}' a.py",

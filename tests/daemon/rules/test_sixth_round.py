@@ -138,6 +138,22 @@ def test_a_folder_that_find_hands_on_is_read_with_all_in_it(project: Project, re
     assert project.bash("find src -name deep -exec grep -r A {} +") == "allow"
 
 
+def test_of_several_files_only_the_first_is_an_options_value(project: Project) -> None:
+    """`rg K -g key*` became `rg K -g key.gz key.txt`: what stands behind the value is read, a link as well."""
+    hostile(project)
+    (project.shop / "key.gz").symlink_to(project.home / ".ssh" / "id_ed25519")
+    for command in ("rg K -g key*", "rg K --glob key*", "rg --iglob k* K", "diff -x key* a.py b.py", "du --exclude key* src",
+                    "tree -I key*", "fd K -E key*", "ag K --ignore key*", "rg -e su* -uu", "grep -r -e su*", "rg -A s* K lib"):  # fmt: skip
+        assert project.bash(command) != "allow", command
+    for command in (
+        "rg K -g 'key*' src",
+        "rg K -g '*.py'",
+        "grep -rn K src --include=*.py",
+        "diff -x '*.o' a.py b.py",
+    ):
+        assert project.bash(command) == "allow", command
+
+
 def test_a_folder_that_is_not_there_may_be_another(project: Project) -> None:
     """`cd HOME`, `cd x`: by CDPATH, or where the shell takes names of variables for folders."""
     for command in ("cd HOME && cat other/notes.txt", "x=~; cd x; cat other/notes.txt", "cd nothere; cat a.py"):

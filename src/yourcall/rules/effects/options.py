@@ -159,6 +159,9 @@ def without_names(name: str, args: list[Word]) -> list[Word]:
             takes = int(kind == "=" and not sign) if kind is not None else _cluster(spelled, value) or 0
         if option not in named or not (takes or sign):
             left += args[at : at + 1 + takes]
+        elif takes:
+            # Of several files that a pattern finds, only the first is the value; the others are files.
+            left += [word for word in args[at + 1 : at + 2] if word.glob]
         at += 1 + takes
     return left
 

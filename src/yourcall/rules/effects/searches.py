@@ -87,9 +87,11 @@ def searched(name: str, args: list[Word], places: Places, fed: bool = False) -> 
     starts = plain if given else plain[1:]
     if not given and plain and plain[0].glob:
         starts = plain  # of several files that it finds, the first one is the pattern
-    if not starts and fed and name in ("rg", "ag"):
+    # A pattern in an option's place: of several names that it finds, all but the first are searched.
+    more = [word for _, word in taken.values if word.glob and any(word is each for each in args)]
+    if not starts and fed and not more and name in ("rg", "ag"):
         return []
-    return _refs(starts or [_HERE], wanted, skipped, places)
+    return _refs([*(starts or [_HERE]), *more], wanted, skipped, places)
 
 
 def _filtered(taken: Walked) -> tuple[list[str], list[str]]:
