@@ -154,6 +154,17 @@ def test_of_several_files_only_the_first_is_an_options_value(project: Project) -
         assert project.bash(command) == "allow", command
 
 
+def test_a_pattern_that_some_shell_leaves_out_has_the_folder_itself_searched(project: Project) -> None:
+    (project.shop / "server.key").write_text("K")
+    for name in ("HEAD1", "src/.hidden"):
+        (project.shop / name).write_text("x")
+    for pattern in ("HEAD^?", "head?", "?idden", "[H]EAD2", "s#x", "nothing*", "SRC/*.py"):
+        assert project.bash(f"rg K {pattern}") == "ask", pattern
+        assert project.bash(f"grep -r K {pattern}") == "ask", pattern
+    for pattern in ("src/*.py", "HEAD?", "a*", "src/?.py"):
+        assert project.bash(f"rg K {pattern}") == "allow", pattern
+
+
 def test_a_folder_that_is_not_there_may_be_another(project: Project) -> None:
     """`cd HOME`, `cd x`: by CDPATH, or where the shell takes names of variables for folders."""
     for command in ("cd HOME && cat other/notes.txt", "x=~; cd x; cat other/notes.txt", "cd nothere; cat a.py"):

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from pathlib import Path
 
-from yourcall.daemon.rules.patterns import Looks, matching, name_pattern
+from yourcall.daemon.rules.patterns import Looks, matching, name_pattern, surely_finds
 from yourcall.daemon.rules.searched_files import MOST_SEARCHED, repository_of, secrets_below, text_of
 from yourcall.model.prompts import Prompt
 from yourcall.rules.effects.known_files import LONGEST, reserved_path, secrets_in
@@ -162,7 +162,8 @@ def _followed(ref: Ref, cwd: str, home: str, looks: Looks) -> tuple[str, ...]:
             if found is None:
                 return ()
             # A shell that leaves out what finds nothing has the folder itself searched.
-            ends = [os.path.realpath(each) for each in found] or [os.path.realpath(cwd)]
+            ends = [os.path.realpath(each) for each in found]
+            ends += [] if surely_finds(path, cwd) else [os.path.realpath(cwd)]
         if ref.use == "search":
             ends = [repository_of(each) for each in ends] if FROM_TOP in ref.names else ends
             secrets = secrets_below(ends, ref.names, looks)

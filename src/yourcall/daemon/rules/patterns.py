@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from glob import iglob
 
 # A pattern that matches more than this is not looked at one by one.
 MOST_MATCHES = 500
@@ -52,6 +53,12 @@ def matching(path: str, start: str, looks: Looks) -> list[str] | None:
                 return None
         found = names
     return [each for each in found if (os.path.isdir(each) if path.endswith("/") else os.path.lexists(each))]
+
+
+def surely_finds(path: str, start: str) -> bool:
+    """Does every shell find something by it? Only of `*` and `?` they all think the same. It is asked after
+    `matching`, which says that there is not too much to look at."""
+    return re.search(r"[\[#^~]", path) is None and any(iglob(path, root_dir=start))
 
 
 def _entries(folder: str, looks: Looks) -> list[str]:
