@@ -173,6 +173,13 @@ def test_a_folder_that_is_not_there_may_be_another(project: Project) -> None:
         assert project.bash(command) == "allow", command
 
 
+def test_what_is_written_is_not_left_to_a_pattern(writer: Project) -> None:
+    """Where `*.zz` finds nothing and is left out, `cp a.py CLAUDE.md *.zz` writes CLAUDE.md."""
+    for command in ("cp a.py CLAUDE.md *.zz", "cp a.py .mcp.json x*", "cp a.py b.py l?b"):
+        assert writer.bash(command) != "allow", command
+    assert writer.bash("cp *.py lib") == "allow"
+
+
 def test_a_folder_that_is_made_first_is_there(writer: Project) -> None:
     for command in ("mkdir -p new/deep && cd new && ls", "mkdir new; cd new; touch x"):
         assert writer.bash(command) == "allow", command

@@ -75,6 +75,8 @@ def _copies(args: list[Word], effects: set[Effect], refs: list[Ref], places: Pla
     if deep and says(args, "-L --dereference"):
         effects.add("unknown")  # what links below it lead to is copied, wherever that is
     *sources, last = plain
+    if last.glob:
+        effects.add("unknown")  # where it finds nothing, or several, another word is the one that is written
     landing = [last]
     for word in sources:
         name = (word.value or "").rstrip("/").rpartition("/")[2]
