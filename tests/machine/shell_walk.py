@@ -144,6 +144,9 @@ class World:
         for name in ("evil.sh", "two.sh"):
             (self.shop / name).write_text("evil\n")
             (self.shop / name).chmod(0o755)
+        (self.shop / "ring").mkdir()
+        for name in ("a", "b"):
+            (self.shop / "ring" / name).symlink_to(self.home / ".ssh" / "id_ed25519")
         (self.shop / "key.gz").symlink_to(self.home / ".ssh" / "id_ed25519")
         (self.shop / "sums").write_text(f"{'a' * 32}  ../.ssh/id_ed25519\n")
         (self.shop / "key.txt").symlink_to(self.home / ".ssh" / "id_ed25519")
@@ -238,7 +241,7 @@ NAMES = words_of(
     "\"a b.py\" $x \"$x\" ${x:-a.py} {a,b}.py $(echo a.py) `echo a.py` -- - '-exec' '--pre=evil' \\-rf a\\ b.py '' \"\" "
     "--output=out/f -Oevil --pre=evil =evil $y[x] \"$y[x]\" evil drop expire deploy of=out/g ';' + {} HEAD HEAD~1 HEAD^ "
     "x=evil ~ ~/.bashrc ../shop/a.py .claude/x out/new d d/HEAD list } 1* s,*,x, ?list [ab].py ?.py +* @list u t key.txt/x $f:h "
-    "d<->/dev/null d<1-9>/dev/null - :(top).env src/.env"
+    "d<->/dev/null d<1-9>/dev/null - :(top).env src/.env ring ring/* ring/? r*/* HEAD^? *.zz ?? [ks]* */*"
 )
 OPTIONS = words_of(
     "-l -n -n5 -1 -r -R -i -c -e -f -o -x -v -q -s -w -a -A -0 -z -t -u -L -H -p -C -I{} -I -n1 -d -m -k2 --help --version "

@@ -198,9 +198,14 @@ def inside(path: str, root: str) -> bool:
 
 
 def _is_text(ref: Ref, texts: frozenset[str]) -> bool:
-    """Does the word only look like a path (`grep /api/users src`)?"""
+    """Does the word only look like a path (`grep /api/users src`)? A pattern becomes files: only the first of them
+    is what `grep` looks for."""
     path = ref.path or ""
-    return ref.use in ("read", "sweep") and any(path == text or path.endswith("/" + text) for text in texts)
+    return (
+        ref.use in ("read", "sweep")
+        and not ref.glob
+        and any(path == text or path.endswith("/" + text) for text in texts)
+    )
 
 
 def _lost(use: Use) -> set[Effect]:
