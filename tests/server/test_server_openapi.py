@@ -261,6 +261,7 @@ def test_replies_are_what_the_document_says(house: House) -> None:
         ("POST", "/api/channels/test", "/api/channels/test", {"wait": -1}, 400),
         ("POST", "/api/channels/reload", "/api/channels/reload", None, 404),
         ("POST", "/api/channels/unpair", "/api/channels/unpair", {"name": "x"}, 404),
+        ("POST", "/api/rules/dry-run", "/api/rules/dry-run", {"organisation": "x"}, 422),
         ("GET", "/api/people", "/api/people", None, 200),
         ("POST", "/api/people", "/api/people", {"name": "anna", "grants": [{"roles": ["see"]}]}, 201),
         ("DELETE", "/api/people/{name}", "/api/people/anna", None, 200),

@@ -225,7 +225,7 @@ async def _serve(
         ties=daemon.ties,
         lockdown=lockdown,
         step_up=step_up,
-        policy=lambda: daemon.config.policy,
+        policy=daemon.policy,
         changes=changes,
         search=Search(home / "search.db", store),
         orders=daemon.orders,

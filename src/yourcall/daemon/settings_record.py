@@ -22,6 +22,8 @@ import msgspec
 from msgspec import Struct
 
 from yourcall.daemon.rules.lazy_rules import FILE, PAUSED
+from yourcall.daemon.rules.organisation import FILE as ORGANISATION
+from yourcall.daemon.rules.organisation import KEY, SIGNATURE, folder_of
 from yourcall.model.events import SettingsChanged
 
 log = logging.getLogger(__name__)
@@ -29,7 +31,7 @@ log = logging.getLogger(__name__)
 LOOK_S = 1.0
 LONGEST_DETAIL = 500
 
-Area = Literal["rules", "pause", "channels", "people"]
+Area = Literal["rules", "pause", "channels", "people", "policy"]
 
 
 class Journal(Protocol):
@@ -49,6 +51,20 @@ def rules_state(home: Path) -> str:
         return ""
     except OSError as error:
         return f"cannot be read: {error.strerror}"
+
+
+def organisation_state(home: Path) -> str:
+    """A digest of an organisation's key and rules; empty if none holds here."""
+    folder = folder_of(home)
+    if folder is None:
+        return ""
+    told = sha256()
+    for name in (KEY, ORGANISATION, SIGNATURE):
+        try:
+            told.update((folder / name).read_bytes())
+        except OSError as error:
+            told.update(str(error.errno).encode())
+    return told.hexdigest()
 
 
 def pause_state(home: Path) -> str:
@@ -112,6 +128,8 @@ class SettingsRecord:
         if self._new("pause", pause := pause_state(self._home)):
             what, by = ("paused", self._paused_by()) if pause else ("resumed", "a file")
             self._changed("pause", what, "rules", by, "", pause)
+        if self._new("policy", signed := organisation_state(self._home)):
+            self._changed("policy", "changed" if signed else "removed", "organisation", "a file", "", signed)
         self.compare_channels("a file")
         self.compare_people("the channel")
 

@@ -46,6 +46,7 @@ from yourcall.links.send import OfItsAgent, Steered
 from yourcall.links.stdio.records import Records
 from yourcall.links.stdio.sessions import Policy, StdioSessions
 from yourcall.model.events import HolderLost
+from yourcall.model.people import AnswerPolicy
 from yourcall.model.prompts import Answer, Prompt, Refused
 from yourcall.model.sessions import Session
 from yourcall.server.devices import Devices
@@ -138,7 +139,7 @@ class Daemon:
             "ask": lambda prompt, answer, _: self.asks.deliver(prompt, answer),
             "git": self.git.deliver,
         }
-        self.authority = Authority(store, lambda: self.config.policy, self.rules.effects, self.barred)
+        self.authority = Authority(store, self.policy, self.rules.effects, self.barred)
         self.loop.authority = self.authority.judge
         still_there = self.authority.still_there
         self.delivery = Delivery(self.events, carriers, AGENTS, self.hooks.release, still_there)
@@ -152,6 +153,10 @@ class Daemon:
             calls=self.calls,
             records=self.records,
         )
+
+    def policy(self) -> AnswerPolicy:
+        """What is wanted before a yes counts."""
+        return self.rules.policy(self.config.policy)
 
     def barred(self) -> Refused | None:
         """Why nothing may be done through yourcall now."""

@@ -30,6 +30,7 @@ DAEMON_S = 2.0  # a daemon that needs longer is hung, and the rules are looked a
 LOOK_S = 0.2  # so often its heartbeat is looked at meanwhile
 ALONE_S = 5.0  # so long that look may take; then the system ends us
 RULES_FILE = "rules.toml"  # in yourcall's home, and below `.yourcall` in a project
+ORG_KEY = "org.pub"  # in /etc/yourcall, or below `org` in yourcall's home: an organisation's rules hold here
 
 
 def rule(
@@ -96,7 +97,8 @@ def ruled_alone(agent: str, payload: bytes, home: str, package: str, user: str) 
 
     asked = json.loads(payload)
     folders = [str(asked.get("cwd") or ""), os.environ.get("CLAUDE_PROJECT_DIR", "")]
-    if not is_there(os.path.join(home, RULES_FILE)) and not any(has_rules(each) for each in folders):
+    ours = (os.path.join(home, RULES_FILE), os.path.join(home, "org", ORG_KEY), f"/etc/yourcall/{ORG_KEY}")
+    if not any(map(is_there, ours)) and not any(has_rules(each) for each in folders):
         return
     import signal
 

@@ -193,9 +193,10 @@ def _judged(rules: list[Rule], asked: Action, scene: RequestContext, found: list
 def _one(rules: list[Rule], asked: Action, scene: RequestContext, part: Part) -> PartRuling:
     asks = [r for r in rules if r.do in ("ask", "hold") and touches(r, part, asked, scene)]
     allows = [r for r in rules if r.do == "allow" and part.effects and covers(r, part, asked, scene)]
-    ask = max(asks, key=lambda r: (bool(r.of_project), specific(r), r.do == "hold"), default=None)
+    ask = max(asks, key=lambda r: (_from_above(r), specific(r), r.do == "hold"), default=None)
     allow = max(allows, key=specific, default=None)
-    if ask is not None and (allow is None or ask.of_project or specific(ask) >= specific(allow)):
+    narrows = allow is not None and bool(allow.of_org)  # whoever is below an organisation may always be stricter
+    if ask is not None and (allow is None or narrows or _from_above(ask) or specific(ask) >= specific(allow)):
         return PartRuling(part, ask.do, ask.name)
     if allow is not None:
         return PartRuling(part, "allow", allow.name)
@@ -255,3 +256,8 @@ def answer_of(prompt: Prompt, ruling: Ruling) -> Answer | None:
     texts = {question.id: ruling.message} if ruling.do == "deny" and ruling.message and question.free_text else {}
     by = f"rule {', '.join(ruling.rules)}"
     return Answer(f"{prompt.id}-rule", by, "rule", {question.id: (plain[0].id,)}, texts, author_certainty="rule")
+
+
+def _from_above(rule: Rule) -> bool:
+    """It restricts for others: an organisation's, or a project's own."""
+    return bool(rule.of_org or rule.of_project)

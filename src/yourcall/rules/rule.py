@@ -59,6 +59,7 @@ class Rule(Struct, frozen=True):
     since: float = 0.0
     by: str = ""
     of_project: str = ""
+    of_org: str = ""
 
 
 class RequestContext(Struct, frozen=True):

@@ -10,7 +10,7 @@ import re
 import tomllib
 from datetime import UTC, date, datetime
 from difflib import get_close_matches
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 from msgspec import Struct
@@ -27,7 +27,7 @@ _LISTS = frozenset(
 _DO = {"ask twice": "hold", "ask-twice": "hold", "hold": "hold", "allow": "allow", "deny": "deny", "ask": "ask"}
 _SAYS = 'do = "allow", "deny", "ask" or "ask twice"'
 _KINDS = {"uses": "a whole number", "whole": "true or false", "subagent": "true or false"}
-_FIELDS = tuple(field.name for field in fields(Rule) if field.name not in ("name", "of_project"))
+_FIELDS = tuple(field.name for field in fields(Rule) if field.name not in ("name", "of_project", "of_org"))
 
 
 class RuleFile(Struct, frozen=True):
@@ -42,6 +42,11 @@ def read(text: str, name: str, of_project: str = "") -> RuleFile:
         told = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         return RuleFile(problems=(f"{name} is not TOML: {error}",))
+    return read_sections(told, text, name, of_project)
+
+
+def read_sections(told: dict[str, Any], text: str, name: str, of_project: str = "") -> RuleFile:
+    """The same, of sections that were read already. `text`: where they stand, for the lines of mistakes."""
     rules: list[Rule] = []
     problems: list[str] = []
     for section, said in told.items():

@@ -664,6 +664,12 @@ class GiveRequest(Struct, frozen=True, forbid_unknown_fields=True):
     person: str
 
 
+class DryRunRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """`organisation`: the text of an organisation's rules, to be tried in the place of those that hold."""
+
+    organisation: str
+
+
 class PairRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """`key`: a browser's own public key, a P-256 point in base64url; it then signs, and gets no token."""
 
@@ -863,12 +869,14 @@ Do = Literal["allow", "deny", "ask", "hold"]
 
 
 class PartView(Struct, frozen=True):
-    """One thing that would happen, its effects, and what was said to it by which rule."""
+    """One thing that would happen, its effects, and what was said to it by which rule. `layer`: whose rule that is
+    (`organisation`, `yours`, `project`)."""
 
     text: str
     effects: tuple[str, ...]
     do: Do
     rule: str
+    layer: str = ""
 
 
 class RulingView(Struct, frozen=True):

@@ -176,6 +176,11 @@ export interface Done {
   done: boolean;
 }
 
+/** `organisation`: the text of an organisation's rules, to be tried in the place of those that hold. */
+export interface DryRunRequest {
+  organisation: string;
+}
+
 /** `input`: the tool's whole input as it would be sent with a yes. */
 export interface EditedRequest {
   input: Record<string, unknown>;
@@ -591,12 +596,13 @@ export interface PaneRequest {
   agent?: string;
 }
 
-/** One thing that would happen, its effects, and what was said to it by which rule. */
+/** One thing that would happen, its effects, and what was said to it by which rule. `layer`: whose rule that is (`organisation`, `yours`, `project`). */
 export interface PartView {
   text: string;
   effects: string[];
   do: "allow" | "ask" | "deny" | "hold";
   rule: string;
+  layer: string;
 }
 
 /** Shown once, good for five minutes and one passkey. */

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from yourcall.agents.registry import USUAL
 from yourcall.cli.client import get, refusal
+from yourcall.cli.commands import organisation
 from yourcall.cli.instance import Instance, Problem, pass_place
 from yourcall.cli.requests import complete_id
 from yourcall.cli.step_up import act
@@ -55,6 +56,7 @@ class Part(Struct, frozen=True):
     effects: tuple[str, ...] = ()
     do: str = "ask"
     rule: str = ""
+    layer: str = ""
 
 
 class Ruling(Struct, frozen=True):
@@ -207,11 +209,11 @@ def _say(place: Instance, data: Any, as_json: bool) -> None:
     else:
         click.echo(style(ruling.do, COLOURS.get(ruling.do, "")) + f": {safe(ruling.why)}")
         rows = [
-            [p.do, ", ".join(p.effects).replace("_", " ") or "nothing", p.rule or "-", p.text]
+            [p.do, ", ".join(p.effects).replace("_", " ") or "nothing", p.rule or "-", p.layer or "-", p.text]
             for p in ruling.parts
         ]
         if rows:
-            click.echo(table(["", "DOES", "RULE", "PART"], rows))
+            click.echo(table(["", "DOES", "RULE", "LAYER", "PART"], rows))
         _besides(place)
     raise click.exceptions.Exit({"allow": 0, "deny": 3}.get(ruling.do, 4))
 
@@ -222,10 +224,10 @@ def _say(place: Instance, data: Any, as_json: bool) -> None:
 def dry_run_command(place: Instance, as_json: bool) -> None:
     """What the rules, as they are now, would have decided over the recorded past."""
     data = _sent(place, "GET", "/api/rules/dry-run")
-    click.echo(json.dumps(data, indent=2) if as_json else _past(read(data, Tried), "They"))
+    click.echo(json.dumps(data, indent=2) if as_json else past(read(data, Tried), "They"))
 
 
-def _past(tried: Tried, who: str) -> str:
+def past(tried: Tried, who: str) -> str:
     if not tried.looked:
         return "Nothing is on record that a rule could have decided."
     lines = [f"{who} would have decided {tried.decided} of {tried.looked} prompts on record:"]
@@ -275,7 +277,7 @@ def add_command(
             _sent(place, "GET", f"/api/prompts/{quote(prompt_id, safe='')}/rule", query={"do": do}), Proposal
         )
         if not as_json:
-            click.echo(f"{safe(told.rule.words)}\n{_past(told.tried, 'It')}\n\n{safe(told.rule.text, lines=True)}")
+            click.echo(f"{safe(told.rule.words)}\n{past(told.tried, 'It')}\n\n{safe(told.rule.text, lines=True)}")
     body |= {"prompt": prompt_id} if prompt_id else {"text": text}
     if not yes and not click.confirm("Make this rule?", default=False):
         raise Problem("Nothing was changed.")
@@ -315,3 +317,6 @@ def _sent(
     if reply.status != (201 if created else 200):
         raise refusal(reply)
     return reply.data
+
+
+command.add_command(organisation.command)

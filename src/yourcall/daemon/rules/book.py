@@ -26,6 +26,7 @@ from yourcall.model.action import Action
 from yourcall.model.prompts import Prompt, Refused
 from yourcall.rules.action_parts import parts
 from yourcall.rules.effects.parts import Facts
+from yourcall.rules.organisation import Organisation
 from yourcall.rules.policy import Guard, Ruling, answer_of, decide
 from yourcall.rules.proposal import like
 from yourcall.rules.rule import Do, Rule
@@ -184,8 +185,9 @@ class Rulebook:
         root: str,
         guard: Guard | None = None,
         only: Rule | None = None,
+        instead: tuple[Rule, ...] | None = None,
     ) -> Ruling:
-        rules = self.files.book(root).rules if only is None else (only,)
+        rules = (self.files.book(root).rules if instead is None else instead) if only is None else (only,)
         started_in, _ = self._roots.get(prompt.session_id, ("", ""))
         used = {} if only else self._uses(rules)
         scene = scene_of(prompt, root, self._user, at, used, started_in, self._projects(rules))
@@ -274,14 +276,16 @@ class Rulebook:
         rule = self.like(prompt, do)
         return rule if isinstance(rule, Refused) else Proposal(rule, await self.tried(rule))
 
-    async def tried(self, rule: Rule | None) -> Tried:
-        """This rule alone, or all of them (None), over the recorded past."""
+    async def tried(self, rule: Rule | None, above: Organisation | None = None) -> Tried:
+        """This rule alone, or all of them (None), over the recorded past. `above`: with the rules of an
+        organisation in the place of those that hold now."""
         looked = decided = same = other = 0
         examples: list[str] = []
         async for prompt, asked in self._past():
             timeless = None if rule is None else replace(rule, until=None, uses=None)
             root = project_of(prompt.cwd, self._user)
-            ruling = self._ruled(prompt, asked, prompt.opened_at, root, only=timeless)
+            rules = self.files.book(root, above).rules if above is not None else None
+            ruling = self._ruled(prompt, asked, prompt.opened_at, root, only=timeless, instead=rules)
             looked += 1
             if ruling.do not in ("allow", "deny"):
                 continue

@@ -18,8 +18,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from yourcall.daemon.rules.organisation import SignedRules
 from yourcall.daemon.rules.paths import around
 from yourcall.model.prompts import Refused
+from yourcall.rules.organisation import Organisation
 from yourcall.rules.rule import Rule, meant_from
 from yourcall.rules.text import RuleFile, named, read, section, without
 from yourcall.system import private_files
@@ -61,6 +63,7 @@ class Files:
         self._settling: dict[Path, list[tuple[float, Rule]]] = {}  # what it restricted before, and until when
         self._joined: dict[Path, RuleFile] = {}
         self._both: tuple[tuple[RuleFile, ...], RuleFile] = ((), _EMPTY)
+        self.organisation = SignedRules(home)
         self._theirs: set[str] = set()  # folders that have, or had, rules of their own
 
     @property
@@ -71,24 +74,28 @@ class Files:
     def _user(self) -> str:
         return os.path.realpath(Path.home())
 
-    def book(self, root: str = "") -> RuleFile:
-        """The user's rules, those of this project, and those of any folder around it; the user's first."""
+    def book(self, root: str = "", instead: Organisation | None = None) -> RuleFile:
+        """An organisation's rules, the user's, those of this project, and those of any folder around it.
+
+        `instead`: of an organisation that is tried."""
         ours = self._read(self.path, "")
         folders = around(root, self._user) if root else ()  # pausing needs no such home
         read_there = [
             self._read(Path(folder) / ".yourcall" / NAME, folder) for folder in folders if self._met(folder)
         ]
         theirs = [each for each in read_there if each != _EMPTY]
-        if not theirs:
+        organisation = self.organisation.now if instead is None else instead
+        if organisation is None and not theirs:
             return ours
-        said = (ours, *theirs)
+        above = organisation.rules if organisation is not None else _EMPTY
+        said = (above, ours, *theirs)
         if len(self._both[0]) == len(said) and all(a is b for a, b in zip(self._both[0], said, strict=True)):
             return self._both[1]
         # A mistake in the project's file may hide a restriction: then nothing is allowed here.
-        wrong = any(each.problems for each in theirs)
-        kept = [rule for rule in ours.rules if not wrong or rule.do != "allow"]
+        wrong = any(each.problems for each in (above, *theirs))
+        kept = [rule for rule in (*above.rules, *ours.rules) if not wrong or rule.do != "allow"]
         # Uses are counted by name, and the record knows a rule by it: the user's own are nobody else's.
-        taken = {rule.name for rule in ours.rules}
+        taken = {rule.name for rule in (*above.rules, *ours.rules)}
         added: list[Rule] = []
         for rule in (rule for each in theirs for rule in each.rules):
             free = named(rule, taken)

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from yourcall.daemon.rules.organisation import folder_of
 from yourcall.model.events import SettingsChanged
+from yourcall.model.people import AnswerPolicy
 from yourcall.model.prompts import Answer, Prompt
 
 if TYPE_CHECKING:
@@ -54,6 +56,15 @@ class LazyRules:
     def paused(self) -> bool:
         return (self._home / PAUSED).exists() or (self._home / LOCKED).exists()
 
+    def policy(self, own: AnswerPolicy) -> AnswerPolicy:
+        """What is wanted before a yes counts: the machine's own, and the organisation's where there is one."""
+        if folder_of(self._home) is None:
+            return own
+        from yourcall.rules.organisation import STRICTEST, stricter
+
+        organisation = self.book.files.organisation.now
+        return stricter(own, organisation.policy if organisation is not None else STRICTEST)
+
     def desk(self) -> RuleViews:
         return self._desk
 
@@ -85,7 +96,7 @@ class LazyRules:
 
     def _written(self, cwd: str) -> bool:
         """Is there a rules file here, in the home or in a folder around this one?"""
-        if (self._home / FILE).exists():
+        if (self._home / FILE).exists() or folder_of(self._home) is not None:
             return True
         if not cwd.startswith("/") or "\0" in cwd:
             return False

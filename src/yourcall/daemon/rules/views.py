@@ -17,6 +17,8 @@ from yourcall.daemon.rules.book import PAST, RecordedPast, Rulebook, Tried
 from yourcall.daemon.settings_record import LONGEST_DETAIL, rules_state
 from yourcall.model.events import SettingsChanged
 from yourcall.model.prompts import Kind, Prompt, Refused
+from yourcall.rules.organisation import layer_of
+from yourcall.rules.organisation import read as read_organisation
 from yourcall.rules.policy import Ruling
 from yourcall.rules.rule import Rule, problem
 from yourcall.rules.text import in_words, read, section
@@ -58,10 +60,10 @@ class RuleViews:
 
     def explained(self, prompt: Prompt, /) -> RulingView | Refused:
         said = self._book.explain(prompt)
-        return said if isinstance(said, Refused) else _ruling(said)
+        return said if isinstance(said, Refused) else self._ruling(said, prompt.cwd)
 
     def tested(self, command: str, cwd: str, agent: str, /) -> RulingView:
-        return _ruling(self._book.test(command, cwd, agent))
+        return self._ruling(self._book.test(command, cwd, agent), cwd)
 
     async def proposed(self, prompt: Prompt, do: Do = "allow", /) -> ProposalView | Refused:
         found = await self._book.propose(prompt, do)
@@ -70,10 +72,17 @@ class RuleViews:
             return found
         if isinstance(now, Refused):
             return now
-        return ProposalView(_view(found.rule), _tried(found.tried), _ruling(now))
+        return ProposalView(_view(found.rule), _tried(found.tried), self._ruling(now, prompt.cwd))
 
     async def tried(self) -> TriedView:
         return _tried(await self._book.tried(None))
+
+    async def tried_with(self, organisation: str, /) -> TriedView | Refused:
+        """What an organisation's file would have decided, together with the rules here."""
+        found = read_organisation(organisation, "The file")
+        if found.rules.problems:
+            return Refused(found.rules.problems[0])
+        return _tried(await self._book.tried(None, found))
 
     async def added(self, prompt: Prompt | None, asked: RuleRequest, by: str, /) -> RuleView | Refused:
         rule = self._book.like(prompt, asked.do) if prompt is not None else _written(asked.text)
@@ -145,6 +154,16 @@ class RuleViews:
         )
         return ReportView(dict(decided), tuple(rows), savings)
 
+    def _ruling(self, ruling: Ruling, cwd: str) -> RulingView:
+        rules = self._book.book(cwd).rules
+        parts = tuple(
+            PartView(
+                each.part.text, tuple(sorted(each.part.effects)), each.do, each.rule, layer_of(each.rule, rules)
+            )
+            for each in ruling.parts
+        )
+        return RulingView(ruling.do, ruling.why, ruling.rules, ruling.message, parts)
+
     def _counts(self, rules: tuple[Rule, ...]) -> Counter[str]:
         """How often each was used; a name that was given again starts anew."""
         since = {rule.name: rule.since for rule in rules}
@@ -178,13 +197,6 @@ def _view(rule: Rule, used: int = 0) -> RuleView:
     return RuleView(
         rule.name, rule.do, words, text, rule.of_project, used, rule.uses, rule.until, rule.since, rule.by
     )
-
-
-def _ruling(ruling: Ruling) -> RulingView:
-    parts = tuple(
-        PartView(each.part.text, tuple(sorted(each.part.effects)), each.do, each.rule) for each in ruling.parts
-    )
-    return RulingView(ruling.do, ruling.why, ruling.rules, ruling.message, parts)
 
 
 def _tried(tried: Tried) -> TriedView:

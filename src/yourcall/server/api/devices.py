@@ -42,6 +42,7 @@ _DONE_WITHOUT_US = {
     "unlock": "unlock yourcall",
     "stop": "stop yourcall",
     "channels": "change how people are told",
+    "rules": "change rules",
     "reach": "change how phones reach this machine",
     "fleet": "change the fleet",
 }

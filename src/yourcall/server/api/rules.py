@@ -10,7 +10,7 @@ from yourcall.server.api.prompts import find_prompt
 from yourcall.server.auth import Refusal
 from yourcall.server.ports import RuleViews
 from yourcall.server.route import Call, Reply, body
-from yourcall.server.wire import Do, Done, RuleRequest, RuleTestRequest
+from yourcall.server.wire import Do, Done, DryRunRequest, RuleRequest, RuleTestRequest
 
 _WORDS: dict[str, Do] = {"allow": "allow", "deny": "deny", "ask": "ask", "hold": "hold"}
 
@@ -77,6 +77,17 @@ async def test_rules(call: Call) -> Reply | Refusal:
 async def dry_run(call: Call) -> Reply | Refusal:
     desk = _desk(call)
     return desk if isinstance(desk, Refusal) else Reply(await desk.tried())
+
+
+async def dry_run_with(call: Call) -> Reply | Refusal:
+    asked = await body(call.request, DryRunRequest)
+    desk = _desk(call)
+    if isinstance(asked, Refusal):
+        return asked
+    if isinstance(desk, Refusal):
+        return desk
+    said = await desk.tried_with(asked.organisation)
+    return Refusal(422, said.reason) if isinstance(said, Refused) else Reply(said)
 
 
 async def explain(call: Call) -> Reply | Refusal:
