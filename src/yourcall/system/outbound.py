@@ -56,7 +56,11 @@ OUTBOUND: tuple[Outbound, ...] = (
     ),
     Outbound(
         "Discord",
-        ("yourcall.channels.discord.api", "yourcall.channels.discord.channel"),
+        (
+            "yourcall.channels.discord.api",
+            "yourcall.channels.discord.channel",
+            "yourcall.channels.discord.gateway",
+        ),
         "discord.com and the gateway that it names.",
         "All the time while it is set up.",
         "Notices, masked; what you ask for in the channel.",
