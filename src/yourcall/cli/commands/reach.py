@@ -44,7 +44,7 @@ Examples:
   yourcall reach lan                     at home, without anybody else
   yourcall reach tailscale --yes
   yourcall reach ssh me@server.example.net --name c.example.net --site caddy
-  yourcall reach relay                   asks for the invitation: yourcall relay invite NAME
+  yourcall reach relay                   asks for an invitation
   yourcall reach proxy --name desk.example.net
   yourcall reach --status --json
   yourcall reach --undo

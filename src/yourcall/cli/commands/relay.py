@@ -29,8 +29,8 @@ PORT = 443
     invoke_without_command=True,
     epilog="""\b
 Examples:
-  yourcall relay                               run it, until Ctrl-C
-  yourcall relay invite desk.example.net       then, on that machine: yourcall reach relay
+  yourcall relay                           run it, until Ctrl-C
+  yourcall relay invite desk.example.net   for `yourcall reach relay` there
   yourcall relay status
   yourcall relay revoke desk.example.net
 
