@@ -68,7 +68,8 @@ PAIR = """async (code, name) => {
         asked.onerror = reject;
         asked.onsuccess = () => {
             const all = asked.result.transaction("key", "readwrite");
-            all.objectStore("key").put({ id, key: made.privateKey, run, ahead: now - Date.now() }, "own");
+            const own = { id, key: made.privateKey, run, ahead: now - Date.now(), point: key };
+            all.objectStore("key").put(own, "own");
             all.oncomplete = () => (asked.result.close(), resolve());
         };
     });

@@ -30,9 +30,13 @@ class Here:
     host: HostRef | None = None
 
 
-@cache
 def machine() -> str:
-    """The name of this machine, without its domain."""
+    """The name of this machine: in a fleet the one that it has there, else its own without its domain."""
+    return Here.host.name if Here.host is not None else _hostname()
+
+
+@cache
+def _hostname() -> str:
     return socket.gethostname().partition(".")[0][:60]
 
 

@@ -10,6 +10,8 @@ export interface SavedAnswer {
   request: AnswerRequest;
   label: string;
   at: number;
+  /** The digest of what was shown, for a prompt of another machine. */
+  shown?: string;
 }
 
 const ANSWERS = "yourcall.answers";

@@ -6,11 +6,13 @@ import { call, get, NoConnection, part } from "./api";
 import { Feed, type ConnectionState, type WatchRequest } from "./feed";
 import { preferences } from "./preferences.svelte";
 import { empty, REFUSES as REFUSED, type Filled } from "./form";
+import { fleet } from "./fleet.svelte";
 import { grouped } from "./group";
 import { forgetAll, removeAnswer, saveAnswer, saveHead, onAnswerRemoved, savedAnswers, type SavedAnswer } from "./deviceStorage";
 import { queues } from "./queues.svelte";
 import { here } from "./router.svelte";
 import { missingSince } from "./recordHead";
+import { shownDigest, shownText } from "./shown";
 import { idleFor } from "./tapGuard";
 import type { AnswerReply, AnswerRequest, DeviceView, HeadView, LiveNews, Option, Page, PromptStory, PromptView, SessionView } from "./types";
 import { line } from "./visible";
@@ -23,6 +25,8 @@ export interface Mine {
   /** `undo`: not sent yet, and can be undone. `sending`: no reply yet. `waiting`: there is no line. `delivered`: the server
       has it. */
   stage: "undo" | "sending" | "waiting" | "delivered";
+  /** The digest of what was on the screen at the tap, where another machine wants to know. */
+  shown?: Promise<string>;
 }
 
 export interface Note {
@@ -124,6 +128,7 @@ class Inbox {
   });
 
   constructor() {
+    fleet.begin((kind, id) => (kind === "prompts" ? this.find(id)?.prompt.host : this.sessions.find((each) => each.id === id)?.host) ?? null);
     setInterval(() => this.settle(), 100);
     onAnswerRemoved((id) => this.forgotten(id));
   }
@@ -188,6 +193,10 @@ class Inbox {
     if (!prompts.ok || !sessions.ok) throw new NoConnection("no lists");
     if (early && (this.loaded || this.connection === "unpaired")) return null;
     this.sessions = sessions.data;
+    if ([...prompts.data, ...sessions.data].some((each) => each.host)) {
+      const known = fleet.load();
+      if (!fleet.view) await known;
+    }
     const own = devices.ok ? devices.data.find((device) => device.current) : undefined;
     if (own) [this.me, this.author, this.may, this.passkeys] = [own.name, `${own.name} (${own.id})`, own.scopes, own.passkeys];
     const there = new Set(prompts.data.map((prompt) => prompt.id));
@@ -238,6 +247,8 @@ class Inbox {
     if (message.type === "queue") queues.take(message.queue);
     else if (message.type === "entries") this.added(message.page, message.session_id);
     else if (message.type === "pause") this.paused = message.paused;
+    else if (message.type === "host") fleet.changed(message.id, message.host);
+    else if (message.type === "gone") this.gone(message.kind, message.id);
     else if (message.type === "prompt") {
       this.take(message.prompt, true);
       if (message.prompt.state !== "open") this.moves++;
@@ -249,6 +260,12 @@ class Inbox {
       if (next || id in this.renamed) this.renamed = { ...this.renamed, [id]: next };
       this.sessions = message.session.state === "ended" ? others : [message.session, ...others];
     }
+  }
+
+  /** Another machine does not say any more what became of it. */
+  private gone(kind: "prompt" | "session", id: string): void {
+    if (kind === "session") this.sessions = this.sessions.filter((each) => each.id !== id);
+    else this.cards = this.cards.filter((card) => card.prompt.id !== id || card.mine !== null);
   }
 
   private connectionChanged(state: ConnectionState, why: string): void {
@@ -288,6 +305,7 @@ class Inbox {
     const kept = this.orphans.find((each) => each.id === prompt.id);
     if (kept && card.free) {
       card.mine = { request: kept.request, label: kept.label, effect: "choose", stage: "waiting" };
+      if (kept.shown) card.mine.shown = Promise.resolve(kept.shown);
       this.orphans = this.orphans.filter((each) => each !== kept);
     }
     return card;
@@ -299,7 +317,11 @@ class Inbox {
     const id = card.prompt.id;
     // One that broke off as this device was unpaired is nobody's to send later.
     if (mine === null || mine.stage === "delivered" || this.connection === "unpaired") removeAnswer(id);
-    else saveAnswer({ id, request: mine.request, label: mine.label, at: Date.now() / 1000 });
+    else {
+      const saved = { id, request: mine.request, label: mine.label, at: Date.now() / 1000 };
+      saveAnswer(saved);
+      void mine.shown?.then((shown) => card.mine === mine && saveAnswer({ ...saved, shown }));
+    }
   }
 
   update(card: Card, prompt: PromptStory | PromptView): void {
@@ -342,6 +364,7 @@ class Inbox {
     const stage = preferences.undo && !(this.passkeys && request.sure) && this.connection === "live" && !document.hidden && request.input === undefined ? "undo" : "sending";
     // What was looked at goes with it: if something else is asked under this id by now, it is not an answer to that.
     const mine: Mine = { request: { ...request, seen: card.prompt.version }, label, effect, stage };
+    if (fleet.isRemote(card.prompt)) mine.shown = shownDigest(shownText(card.prompt));
     this.own(card, mine);
     navigator.vibrate?.(REFUSED.has(effect) ? [10, 60, 10] : 10);
     if (stage === "undo") await this.undone(card, mine);
@@ -390,7 +413,7 @@ class Inbox {
   private async deliver(card: Card, mine: Mine, repeated = false): Promise<void> {
     try {
       const path = `/api/prompts/${part(card.prompt.id)}/answer`;
-      const reply = await call<AnswerReply>("POST", path, mine.request);
+      const reply = await call<AnswerReply>("POST", path, mine.request, undefined, "", (await mine.shown) ?? "");
       if (reply.status === 401) return this.unpair("This device is no longer paired.");
       // What was tried before may have been on its way all the time: then it is late behind itself, and counts.
       const late = reply.data.result === "too_late";

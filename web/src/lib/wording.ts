@@ -179,6 +179,10 @@ export function statusText(prompt: PromptStory | PromptView, me: string, now: nu
   const at = answered ? ` at ${when(answered.at, now)}` : "";
   const first = mine ? "" : `Answered by ${who}${at}. `;
   const how = outcome(prompt);
+  if (prompt.state === "open" && prompt.host?.state === "offline") {
+    const since = prompt.host.seen_at ? ` since ${when(prompt.host.seen_at, now)}` : "";
+    return { text: `${line(prompt.host.name)} is away${since}. This is how it was last known.`, tone: "late", step: null };
+  }
   switch (prompt.state) {
     case "answering":
       return { text: own ? `${given(own.effect, own.label)} · on its way to ${agent}…` : `${first}On its way to ${agent}…`, tone, step: 0 };

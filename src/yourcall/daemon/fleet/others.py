@@ -89,7 +89,8 @@ class OtherHosts:
         view = self.view(copy, whole)
         if view is None:
             return None
-        view["host"] = msgspec.to_builtins(ref)
+        # The name that the authority gave it: a machine may call itself anything.
+        view["host"], view["machine"] = msgspec.to_builtins(ref), ref.name
         if copy.kind == "s":
             return Listed(copy.host, (0.0, -float(view["seen_at"]), copy.id), Raw(_encode(view)))
         if ref.state != "online" or (whole is None and not copy.whole):

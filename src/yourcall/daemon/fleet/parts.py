@@ -34,6 +34,7 @@ from yourcall.fleet.node import Node
 from yourcall.fleet.shown import shown_digest
 from yourcall.model.prompts import Refused
 from yourcall.server import scopes
+from yourcall.server.fleet.forward import NOT_LET_IN
 from yourcall.server.fleet.port import Found, Kind, Listed, Remote
 from yourcall.server.fleet.wire import FleetDevice, FleetView, HostRef, HostView, InvitationView, Role
 from yourcall.server.project import Here
@@ -60,9 +61,6 @@ _ACT = re.compile(
 NO_DESK = (
     "This machine shows the others, but may not act on them. Let it in again with a desk: yourcall fleet invite,"
     " on the machine with the authority."
-)
-NOT_ALLOWED = (
-    "This device is not let in to the fleet yet. On the machine with the authority, run: yourcall fleet devices"
 )
 
 
@@ -147,7 +145,7 @@ class FleetParts:
         point = unb64(key)
         signed = self.node.membership.devices.get(device_id(point)) if point is not None else None
         if signed is None:
-            return Refused(NOT_ALLOWED)
+            return Refused(NOT_LET_IN)
         if found is None:
             return Refused("What this device has signed cannot be read.")
         words = {name: value or "" for name, value in found.groupdict().items()}

@@ -40,10 +40,29 @@ export async function freshKey() {
   const point = base64(await crypto.subtle.exportKey("raw", publicKey));
   // Without a promise, a browser that is short of room may drop the key, and this device has to be paired again.
   const keep = async ({ id, run, now }) => {
-    await put({ id, key: privateKey, run, ahead: now - Date.now() });
+    await put({ id, key: privateKey, run, ahead: now - Date.now(), point });
     await navigator.storage?.persist?.().catch(() => undefined);
   };
   return { point, keep };
+}
+
+/** This text, signed with the key of this browser; null if it is not paired. */
+export async function signText(text) {
+  const me = await own();
+  return me ? base64(await crypto.subtle.sign(SIGN, me.key, new TextEncoder().encode(text))) : null;
+}
+
+/** The beginning of the digest of this browser's key, for people to compare; "" if it was paired before that was kept. */
+export async function keyCheck() {
+  const point = (await own())?.point;
+  if (!point) return "";
+  const raw = Uint8Array.from(atob(point.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0));
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", raw));
+  return Array.from(digest.slice(0, 4), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+export async function digestOf(body) {
+  return base64(await crypto.subtle.digest("SHA-256", await bytes(body)));
 }
 
 /** Fetch, signed if this browser is paired. The server's own time is learnt from it, and what was signed with a wrong one is signed once more. */

@@ -31,6 +31,10 @@ _THERE = (
     "/api/stats", "/api/log", "/api/status", "/api/uploads",
 )  # fmt: skip
 
+NOT_LET_IN = (
+    "This device is not let in to the fleet yet. On the machine with its authority, run:"
+    " yourcall fleet devices allow"
+)
 _LISTS = ("/api/prompts", "/api/sessions")
 
 NOT_SIGNED = (
@@ -141,7 +145,7 @@ async def _acted(fleet: Fleet, call: Call, route: Route, found: Found, host: Hos
         key = device.public_key if device is not None else ""
         told = await fleet.signed(found.host, _as_sent(call.request), route.method, body, header, key)
     else:
-        return Refusal(403, NOT_SIGNED)
+        return Refusal(403, NOT_LET_IN if caller.signed else NOT_SIGNED)
     if isinstance(told, Refused):
         return Refusal(403, told.reason)
     return _reply(told, host, route)
@@ -211,6 +215,6 @@ def _place(value: object, host: HostRef) -> bool:
     if isinstance(inner, dict):
         return _place(cast("dict[str, object]", inner), host)
     if ("questions" in found or "links" in found) and "id" in found:
-        found["host"] = msgspec.to_builtins(host)
+        found["host"], found["machine"] = msgspec.to_builtins(host), host.name
         return True
     return False
