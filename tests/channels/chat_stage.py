@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from kit.chat_people import GROUP, PRIVATE, Shown
 from kit.discord_server import DiscordServer
+from kit.matrix_server import MatrixServer
 from kit.slack_server import SlackServer
 from kit.telegram_people import TelegramPeople
 from yourcall.channels.channel import World
@@ -26,6 +27,7 @@ PLATFORMS: dict[str, Callable[[], Any]] = {
     "telegram": TelegramPeople,
     "slack": SlackServer,
     "discord": DiscordServer,
+    "matrix": MatrixServer,
 }
 
 

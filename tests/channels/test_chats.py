@@ -565,8 +565,10 @@ def test_a_button_that_was_made_up_or_made_for_another_chat_answers_nothing(chat
             "a.b.c.d",
             "." * 60,
         ]
+        known = [data for _, data in stage.at(ada).buttons]  # where buttons are words, they are the same for all
         for each in [*made_up, stage.data(bob, "✅ Allow", user="bob")]:
-            await stage.press(ada, each)
+            if each not in known:
+                await stage.press(ada, each)
         await stage.house.ask("p2", title="npm two")
         await stage.see(lambda: len(stage.prompts()) == 2)
         await stage.settled()
@@ -589,7 +591,7 @@ def test_a_button_of_what_the_message_showed_before_is_refused(chats: Chats) -> 
         await stage.see(lambda: "Your words: use yarn" in stage.text(message))
         await stage.settled()
         await stage.press(message, before)
-        await stage.told(CHANGED if stage.people.name != "matrix" else "too old")
+        await stage.told(CHANGED)
         assert stage.row().state == "open"
 
     chats(story)

@@ -15,51 +15,18 @@ from telegram_stage import CODE, Acts, Stage
 from kit.telegram_server import TOKEN
 from yourcall.channels import runner
 from yourcall.channels.chat import channel as chat
-from yourcall.channels.chat.files import FORWARDED
 from yourcall.channels.context import ChannelContext
 from yourcall.core.notify_policy import Notify
 from yourcall.daemon.run import AGENTS
 from yourcall.links.conversations import Conversations
 from yourcall.links.stdio.sessions import Policy, StdioSessions
 from yourcall.model.events import (
-    AnswerWritten,
-    CallSettled,
-    DialogClosed,
     DialogReached,
     HolderLost,
     SessionSeen,
 )
 from yourcall.model.prompts import Option, Question
 from yourcall.model.sessions import Session
-
-
-def test_a_prompt_is_a_message_with_buttons_and_is_edited_to_its_outcome(acts: Acts) -> None:
-    async def story(stage: Stage) -> None:
-        stage.life()
-        await stage.pair()
-        await stage.house.ask(title="npm test", body="npm test")
-        message = await stage.prompt()
-        assert "npm test" in stage.text(message)
-        assert stage.server.labels(message) == ["✅ Allow", "✅ Always", "❌ Deny"]
-        query = stage.server.tap(message, "✅ Allow")
-        toast = await stage.toast(query)
-        assert toast["text"] == "Sending…", "never: approved"
-        await stage.see(lambda: stage.row().state == "answering", "the answer")
-        answer = stage.row().answer
-        assert answer is not None
-        assert (answer.by, answer.via, answer.choices) == ("Ada", "telegram", {"decision": ("allow",)})
-        await stage.see(lambda: "Sending (Ada: Allow)" in stage.text(message))
-        assert not stage.server.keyboard(message)
-        assert "Done" not in stage.text(message)
-        answer_id = answer.id
-        await stage.house.post(AnswerWritten(stage.house.clock(), "p1", answer_id))
-        await stage.house.post(DialogClosed(stage.house.clock(), "p1", "busy"))
-        await stage.see(lambda: "Taken (Ada: Allow)" in stage.text(message))
-        await stage.house.post(CallSettled(stage.house.clock(), "p1", "allowed", "held"))
-        await stage.see(lambda: "✓ Done (Ada: Allow)" in stage.text(message))
-        assert len(stage.prompts()) == 1
-
-    acts(story)
 
 
 def test_answered_elsewhere_the_message_says_so_and_a_late_tap_is_told(acts: Acts) -> None:
@@ -75,29 +42,6 @@ def test_answered_elsewhere_the_message_says_so_and_a_late_tap_is_told(acts: Act
         toast = await stage.toast(stage.server.press(message, data))
         assert toast["text"] == "Already closed at the desk."
         assert toast["show_alert"] is True
-
-    acts(story)
-
-
-def test_only_a_code_lets_in_and_only_once(acts: Acts) -> None:
-    async def story(stage: Stage) -> None:
-        stage.life()
-        stage.server.say("/start", chat=8, user=8)
-        await stage.see(lambda: any("private" in m["text"] for m in stage.server.shown(8)))
-        stage.server.say("hello?", chat=8, user=8)
-        stage.server.say("/pair WRON-GONE", chat=8, user=8)
-        await stage.see(lambda: any("wrong" in m["text"] for m in stage.server.shown(8)))
-        assert len(stage.server.shown(8)) == 2, "told once that it is private"
-        await stage.pair()
-        stage.server.say(f"/pair {CODE}", chat=8, user=8)
-        await stage.see(lambda: len(stage.server.shown(8)) == 3)
-        assert stage.channel.targets() == ["7"]
-        stage.server.say("/invite")
-        said = await stage.see(lambda: [m["text"] for m in stage.server.shown() if "once" in m["text"]])
-        stage.server.say(said[0].splitlines()[1], chat=8, user=8, name="Grace")
-        await stage.see(lambda: list(stage.channel.targets()) == ["7", "8"])
-        stage.server.say("/unpair", chat=8, user=8)
-        await stage.see(lambda: list(stage.channel.targets()) == ["7"])
 
     acts(story)
 
@@ -149,96 +93,6 @@ def test_a_stranger_in_a_paired_group_taps_and_speaks_in_vain(acts: Acts) -> Non
         query = stage.server.tap(message, "❌ Deny", chat=-100, user=7)
         assert (await stage.toast(query))["text"] == "Sending…"
         assert len(stage.server.shown(-100)) == shown, "nobody is answered who is not paired"
-
-    acts(story)
-
-
-def test_what_is_forwarded_is_not_the_persons_own_word(acts: Acts) -> None:
-    """Somebody passes on what another one wrote: a command, or words for a session."""
-
-    async def story(stage: Stage) -> None:
-        origin = {"type": "user", "sender_user": {"id": 66, "first_name": "Mallory", "is_bot": False}}
-        stage.life()
-        await stage.pair()
-        for words in ("/mode bypassPermissions", "rm -rf ~"):
-            said = stage.server.say(words, forward_origin=origin)
-            reply = await stage.see(
-                lambda said=said: [
-                    m for m in stage.server.shown() if m.get("reply_parameters", {}).get("message_id") == said
-                ]
-            )
-            assert [each["text"] for each in reply] == [FORWARDED]
-
-    acts(story)
-
-
-def test_words_answer_a_question_and_go_along_with_a_decision(acts: Acts) -> None:
-    async def story(stage: Stage) -> None:
-        stage.life()
-        await stage.pair()
-        free = Question("decision", "May it?", (ALLOW, DENY), free_text=True)
-        await stage.house.ask(questions=(free,))
-        message = await stage.prompt()
-        stage.server.say("use yarn", reply_to=message)
-        await stage.see(lambda: "Your words: use yarn" in stage.text(message))
-        assert stage.row().state == "open", "words alone are no yes and no no"
-        stage.server.tap(message, "❌ Deny")
-        await stage.see(lambda: stage.row().state == "answering")
-        answer = stage.row().answer
-        assert answer is not None
-        assert (answer.choices, answer.texts) == ({"decision": ("deny",)}, {"decision": "use yarn"})
-
-        ask = Question("q1", "Which colour?", (Option("r", "Red", "choose"),), free_text=True)
-        await stage.house.ask("p2", kind="question", title="Which colour?", questions=(ask,))
-        await stage.see(lambda: len(stage.prompts()) == 2)
-        second = stage.prompts()[1]["message_id"]
-        stage.server.say("a warm grey", reply_to=second)
-        await stage.see(lambda: stage.row("p2").state == "answering")
-        answer = stage.row("p2").answer
-        assert answer is not None
-        assert answer.texts == {"q1": "a warm grey"}
-
-    acts(story)
-
-
-def test_several_questions_are_pages_with_boxes_and_survive_a_restart(acts: Acts) -> None:
-    async def story(stage: Stage) -> None:
-        stage.life()
-        await stage.pair()
-        one = Question("q1", "Which colour?", (Option("r", "Red", "choose"), Option("g", "Green", "choose")))
-        many = Question(
-            "q2", "Which sizes?", tuple(Option(s, s.upper(), "choose") for s in ("s", "m", "l")), multi_select=True
-        )
-        words = Question("q3", "Whose name?", free_text=True)
-        await stage.house.ask(kind="question", title="Some things", questions=(one, many, words))
-        message = await stage.prompt()
-        assert "1 of 3: Which colour?" in stage.text(message)
-        stage.server.tap(message, "○ Green")
-        await stage.see(lambda: "2 of 3: Which sizes?" in stage.text(message))
-        stage.server.tap(message, "☐ S")
-        await stage.see(lambda: "☑ S" in stage.server.labels(message))
-        stage.server.tap(message, "☐ L")
-        await stage.see(lambda: "☑ L" in stage.server.labels(message))
-        await stage.house.stop()
-        stage.life()
-        stage.server.tap(message, "☑ S")
-        await stage.see(lambda: "☐ S" in stage.server.labels(message))
-        stage.server.tap(message, "Next ›")
-        await stage.see(lambda: "3 of 3: Whose name?" in stage.text(message))
-        query = stage.server.tap(message, "Submit")
-        assert (await stage.toast(query))["text"] == "Sending…"
-        await stage.see(
-            lambda: any("Not sent: 'Whose name?' is not answered" in m["text"] for m in stage.server.shown())
-        )
-        assert stage.row().state == "open"
-        stage.server.say("Ada's", reply_to=message)
-        await stage.see(lambda: "Your words: Ada's" in stage.text(message))
-        stage.server.tap(message, "Submit")
-        await stage.see(lambda: stage.row().state == "answering")
-        answer = stage.row().answer
-        assert answer is not None
-        assert answer.choices == {"q1": ("g",), "q2": ("l",)}
-        assert answer.texts == {"q3": "Ada's"}
 
     acts(story)
 
@@ -489,38 +343,6 @@ def test_faults_on_the_way_show_it_once_and_bring_it_to_its_end(acts: Acts) -> N
     acts(story)
 
 
-def test_a_restart_in_the_middle_edits_the_same_message(acts: Acts) -> None:
-    async def story(stage: Stage) -> None:
-        stage.life()
-        await stage.pair()
-        await stage.house.ask()
-        message = await stage.prompt()
-        await stage.house.settled()
-        await stage.house.stop()
-        query = stage.server.tap(message, "✅ Allow")
-        stage.life()
-        assert (await stage.toast(query))["text"] == "Sending…"
-        await stage.see(lambda: "Sending (Ada: Allow)" in stage.text(message))
-        assert len(stage.prompts()) == 1
-
-    acts(story)
-
-
-def test_a_message_that_a_person_deleted_is_no_trouble(acts: Acts) -> None:
-    async def story(stage: Stage) -> None:
-        runner = stage.life()
-        await stage.pair()
-        await stage.house.ask()
-        message = await stage.prompt()
-        await stage.house.settled()
-        del stage.server.messages[7, message]
-        await stage.house.at_the_desk()
-        await stage.see(lambda: not stage.house.store.receipts())
-        assert runner.conditions["telegram"].problem == ""
-
-    acts(story)
-
-
 def test_who_blocks_the_bot_is_forgotten_and_a_group_that_moved_is_followed(acts: Acts) -> None:
     async def story(stage: Stage) -> None:
         stage.life()
@@ -611,49 +433,6 @@ def test_a_late_tick_never_covers_the_outcome(acts: Acts) -> None:
         assert "Closed at the desk" in stage.text(message)
         assert not stage.server.keyboard(message)
         assert not [name for name in stage.keep.facts if name.startswith("d:")], "the draft goes with it"
-
-    acts(story)
-
-
-def test_a_reminder_is_a_new_message_and_the_old_one_says_so(acts: Acts) -> None:
-    async def story(stage: Stage) -> None:
-        stage.life(Notify(repeat_s=60, repeats=1))
-        await stage.pair()
-        await stage.house.ask()
-        first = await stage.prompt()
-        await stage.house.settled()
-        stage.house.later(61)
-        await stage.see(lambda: len(stage.prompts()) == 2)
-        second = stage.prompts()[1]["message_id"]
-        assert stage.text(second).startswith("Again: ")
-        await stage.see(lambda: "Asked again below" in stage.text(first))
-        assert not stage.server.keyboard(first)
-        stage.server.tap(second, "❌ Deny")
-        await stage.see(lambda: stage.row().state == "answering")
-
-    acts(story)
-
-
-def test_what_is_ready_is_collected_and_one_alone_takes_the_next_instruction(acts: Acts) -> None:
-    async def story(stage: Stage) -> None:
-        stage.life(Notify(digest_s=0))
-        await stage.pair()
-        asks = {"kind": "ready", "title": "Ready", "questions": (Question("next", "What next?", free_text=True),)}
-        await stage.house.ask("r1", body="All done @here.", **asks)
-        message = await stage.prompt()
-        stage.server.say("now the docs", reply_to=message)
-        await stage.see(lambda: stage.row("r1").state == "answering")
-        answer = stage.row("r1").answer
-        assert answer is not None
-        assert answer.texts == {"next": "now the docs"}
-        await stage.house.stop()
-        for n in (2, 3):
-            await stage.house.ask(f"r{n}", session_id=f"s{n}", body=f"Turn {n} is over.", **asks)
-        stage.life(Notify(digest_s=0))
-        (digest,) = await stage.see(lambda: [m for m in stage.server.shown() if "2 sessions" in m["text"]])
-        stage.server.say("go on", reply_to=digest["message_id"])
-        await stage.see(lambda: any("Several sessions" in m["text"] for m in stage.server.shown()))
-        assert stage.row("r2").state == stage.row("r3").state == "open"
 
     acts(story)
 

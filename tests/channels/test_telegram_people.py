@@ -71,26 +71,6 @@ class Ear:
         raise AssertionError("nobody asked for it")
 
 
-def test_two_people_in_two_chats_are_told_and_the_first_answer_is_everybodys(acts: Acts) -> None:
-    async def story(stage: Stage) -> None:
-        stage.life()
-        await stage.pair()
-        await with_bob(stage, chat=8)
-        await stage.house.ask()
-        ada, bob = await stage.prompt(7), await stage.prompt(8)
-        late = stage.server.keyboard(bob, 8)[0][0]["callback_data"]
-        stage.server.tap(ada, "❌ Deny")
-        await stage.see(lambda: "Sending (Ada: Deny)" in stage.text(bob, 8), "withdrawn for Bob as well")
-        assert not stage.server.keyboard(bob, 8)
-        toast = await stage.toast(stage.server.press(bob, late, chat=8, user=8))
-        assert toast["text"] == "Already answered by Ada."
-        answer = stage.row().answer
-        assert answer is not None
-        assert (answer.by, answer.choices) == ("Ada", {"decision": ("deny",)})
-
-    acts(story)
-
-
 def test_submit_sends_what_its_person_saw_and_nothing_that_somebody_else_ticked_since(acts: Acts) -> None:
     async def story(stage: Stage) -> None:
         stage.life()
@@ -165,25 +145,6 @@ def test_what_is_dangerous_is_said_twice_and_the_second_yes_is_to_the_very_same(
         await stage.house.post(AnswerNotWritten(stage.house.clock(), "p1", answer.id, "the hook has left"))
         await stage.see(lambda: "came back" in stage.text(message))
         await stage.see(lambda: stage.server.labels(message) == ["✅ Allow", "✅ Always", "❌ Deny"])
-
-    acts(story)
-
-
-def test_an_answer_that_came_back_is_told_aloud_and_its_buttons_are_back(acts: Acts) -> None:
-    async def story(stage: Stage) -> None:
-        stage.life()
-        await stage.pair()
-        await stage.house.ask()
-        message = await stage.prompt()
-        stage.server.tap(message, "✅ Allow")
-        await stage.see(lambda: "Sending (Ada" in stage.text(message))
-        answer = stage.row().answer
-        assert answer is not None
-        await stage.house.post(AnswerNotWritten(stage.house.clock(), "p1", answer.id, "the hook has left"))
-        await stage.see(lambda: "An answer came back: the hook has left" in stage.text(message))
-        assert "✅ Allow" in stage.server.labels(message)
-        aloud = await stage.see(lambda: [m for m in stage.server.shown() if m["text"].endswith("above again.")])
-        assert aloud[0]["reply_parameters"]["message_id"] == message
 
     acts(story)
 

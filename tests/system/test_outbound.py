@@ -16,7 +16,7 @@ SCRIPT = Path(__file__).with_name("closed_network.sh")
 # What opens a connection, or is imported for nothing else. Types and servers are not.
 LIBRARIES = {"httpx", "aiohttp", "slack_sdk", "acme", "apprise", "requests", "urllib.request", "smtplib", "nats"}
 LIBRARIES |= {"ftplib", "telnetlib", "imaplib", "poplib", "xmlrpc.client", "http.client", "websockets.sync.client"}
-LIBRARIES |= {"websockets.asyncio.client", "socketserver", "grpc", "authlib", "hikari"}
+LIBRARIES |= {"websockets.asyncio.client", "socketserver", "grpc", "authlib", "nio", "hikari"}
 CALLS = {"create_connection", "open_connection", "create_datagram_endpoint", "getaddrinfo", "gethostbyname"}
 CALLS |= {"socketpair_to", "sock_connect", "unix_connect"}
 PROGRAMS = {"ssh", "cloudflared", "tailscale", "curl", "wget", "nc", "dig"}

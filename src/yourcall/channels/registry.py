@@ -21,6 +21,7 @@ KINDS: dict[str, str] = {
     "telegram": "yourcall.channels.telegram.channel",
     "slack": "yourcall.channels.slack.channel",
     "discord": "yourcall.channels.discord.channel",
+    "matrix": "yourcall.channels.matrix.channel",
 }
 
 

@@ -67,6 +67,14 @@ OUTBOUND: tuple[Outbound, ...] = (
         "No such section, or without the extra `yourcall[discord]`.",
     ),
     Outbound(
+        "Matrix",
+        ("yourcall.channels.matrix.api",),
+        "The homeserver in `server` of a section of type `matrix`.",
+        "All the time while it is set up.",
+        "Notices, masked; what you ask for in the channel.",
+        "No such section, or without the extra `yourcall[matrix]`.",
+    ),
+    Outbound(
         "Webhook",
         ("yourcall.channels.webhook", "yourcall.channels.http"),
         "The `url` of a section of type `webhook`.",

@@ -27,7 +27,7 @@ from yourcall.channels.chat.memory import Chat, Memory, Placed
 from yourcall.channels.chat.progress import EVERY_S
 from yourcall.channels.chat.tap_timing import NEVER, Still
 from yourcall.channels.chat.text import LONGEST_TEXT, File, Message, Span, compose, told
-from yourcall.channels.chat.wire import Attached, ButtonTap, Id, News
+from yourcall.channels.chat.wire import Attached, ButtonTap, Id, News, Place, Sender
 from yourcall.channels.context import ChannelContext
 from yourcall.channels.notice import notice as notice_of
 from yourcall.model.prompts import Prompt, Refused
@@ -47,6 +47,9 @@ SHORTEST = 300
 # A deed has half a minute. Files that are not there before it is over stay out: the message is there, and its id
 # must not be lost with them, or it would keep its buttons for ever.
 SEND_S = 25.0
+
+# A file whose turn has not come within this stays out; the message says where the rest is.
+FILE_WAIT_S = 20.0
 
 # Some minutes of bad luck; who still looks at the chat then has asked again.
 REPLY_TRIES = 6
@@ -107,8 +110,8 @@ class ChatChannel(ABC):
     ) -> Trouble | None: ...
 
     @abstractmethod
-    async def send_file(self, chat: Chat, file: File, reply_to: Id, thread: Id) -> None:
-        """Below a message that is there already; tried twice at most."""
+    async def upload(self, chat: Chat, file: File, reply_to: Id, thread: Id) -> Id | Trouble:
+        """Below a message that is there already. Its id; 0 or empty if nobody can reply to it."""
 
     @abstractmethod
     async def toast(self, tapped: ButtonTap, words: str, alert: bool) -> None:
@@ -121,8 +124,9 @@ class ChatChannel(ABC):
         """The part of this chat that is about this project; 0: there are no parts."""
         return 0
 
-    async def note_forum(self, chat: Chat, forum: bool) -> None:  # noqa: B027 - most chats have no parts
-        """What is known by now of whether it has parts."""
+    async def note_place(self, chat: Chat, place: Place, sender: Sender) -> Chat:
+        """The chat, with what is known of it by now."""
+        return chat
 
     def parse_receipt(self, receipt: str) -> tuple[str, Id]:
         """The chat, if it is not the target's own any more, and the message."""
@@ -206,6 +210,17 @@ class ChatChannel(ABC):
         except TimeoutError:
             log.warning("%s: a file could not be sent in time", self.name)
         return Sent(str(end) if str(chat.id) == target else f"{chat.id}:{end}")
+
+    async def send_file(self, chat: Chat, file: File, reply_to: Id, thread: Id) -> None:
+        """Tried twice at most: the message it belongs to is there, and must not be sent again because of it."""
+        end = await self.upload(chat, file, reply_to, thread)
+        if isinstance(end, Later) and end.after_s <= FILE_WAIT_S:
+            await self.world.sleep(max(end.after_s, 1.0))
+            end = await self.upload(chat, file, reply_to, thread)
+        if not isinstance(end, int | str):
+            log.warning("%s: a file could not be sent: %s", self.name, end.why)
+        elif end:
+            await self.book.place(str(chat.id), end, self.book.placed(chat.id, reply_to) or Placed())
 
     def sending(self, chat: Chat) -> asyncio.Lock:
         """Held until it is written down what a new message is about: somebody may reply at once."""

@@ -11,8 +11,8 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -77,7 +77,9 @@ class Inbox:
     ) -> None:
         """`told_at`: when the platform took it, by its own clock; 0: it does not say. `missed`: from while nobody
         listened. Whoever pushes waits while there is no room."""
-        if not self._crowds(news):
+        if self._crowds(news):
+            await done()
+        else:
             await self._queue.put(self._arrived(news, told_at, missed, done))
 
     def offer(self, news: News, told_at: float) -> None:
@@ -102,8 +104,25 @@ class Inbox:
         self._late.append(late)
         return late - min(self._late)
 
-    async def run(self) -> None:
-        """Until cancelled."""
+    async def handle(self, news: News, at: float, age: float | None, told_at: float, *, missed: bool) -> None:
+        """At once, to its end. `age`: how old it was at that time, in milliseconds, if the platform says so."""
+        lag = self._lag(told_at) if age is None else max(age, 0.0) / 1000
+        await self._take(_Arrived(news, 0.0 if missed else at - lag, _nothing))
+
+    async def run(self, line: Coroutine[Any, Any, None]) -> None:
+        """Until cancelled, or until one of them ends: `line` brings what is handled here."""
+        tasks = (asyncio.create_task(self._run()), asyncio.create_task(line))
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            ends = await asyncio.gather(*tasks, return_exceptions=True)
+        for end in ends:
+            if isinstance(end, Exception):
+                raise end
+
+    async def _run(self) -> None:
         while True:
             await self._take(await self._queue.get())
 
@@ -115,7 +134,8 @@ class Inbox:
                 await self._channel.world.sleep(AGAIN_S)
                 if not await self._tried(news):
                     self._failed(news)
-            await book.put_seen(news.number)
+            if book.sender(news.sender.id) is not None:
+                await book.put_seen(news.number)  # of strangers there is no end: theirs would push out what counts
         await arrived.done()
 
     async def _tried(self, news: News) -> bool:

@@ -252,7 +252,7 @@ class Listener:
         if chat is None or by is None:
             await self._stranger(heard)
             return
-        await self._channel.note_forum(chat, where.forum)
+        chat = await self._channel.note_place(chat, where, heard.sender)
         # In a group people speak to each other, too; and in a topic, all of it is a reply to the topic's first.
         replied = heard.reply_to
         ours = chat.private or (replied is not None and await self._replied(chat, replied) is not None)

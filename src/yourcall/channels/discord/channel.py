@@ -21,7 +21,7 @@ from msgspec import Meta, Struct
 from yourcall.channels.channel import Channel, Failed, Gone, Later, Rung, Unclear, World
 from yourcall.channels.chat.channel import ChatChannel, Trouble
 from yourcall.channels.chat.draft import Rows
-from yourcall.channels.chat.memory import Chat, Placed
+from yourcall.channels.chat.memory import Chat
 from yourcall.channels.chat.text import SENDING, File, Message, Span, clean
 from yourcall.channels.chat.wire import Attached, ButtonTap, Id, News
 from yourcall.channels.discord import text
@@ -39,9 +39,6 @@ SECRETS = ("token", "code")
 
 LACKS = "there is no token: put it into secrets.toml, under [{}]"
 INSTALL = "hikari is not installed; install it with: pip install 'yourcall[discord]'"
-
-# A file whose turn has not come within this stays out; the message says where the rest is.
-FILE_WAIT_S = 20.0
 
 # Five rows of five: what stands under one message.
 ROWS = KEYS_IN_A_ROW = 5
@@ -118,22 +115,11 @@ class Discord(ChatChannel):
             await self.book.drop_chat(str(chat.id))
         return end
 
-    async def send_file(self, chat: Chat, file: File, reply_to: Id, thread: Id) -> None:
-        """As a reply to its message. Tried twice at most."""
-        end = await self._send_file(chat, file, reply_to)
-        if isinstance(end, Later) and end.after_s <= FILE_WAIT_S:
-            await self.world.sleep(max(end.after_s, 1.0))
-            end = await self._send_file(chat, file, reply_to)
-        if isinstance(end, Later | Unclear | Failed | Gone):
-            log.warning("%s: a file could not be sent: %s", self.name, end.why)
-        else:
-            await self.book.place(str(chat.id), str(end.id), self.book.placed(chat.id, reply_to) or Placed())
-
-    async def _send_file(self, chat: Chat, file: File, reply_to: Id) -> hikari.Message | Trouble:
+    async def upload(self, chat: Chat, file: File, reply_to: Id, thread: Id) -> Id | Trouble:
         import hikari
 
         content = file.text.encode("utf-8", "replace") or b"\n"
-        return await self.api.call(
+        end = await self.api.call(
             lambda rest: rest.create_message(
                 int(chat.id),
                 attachments=[hikari.Bytes(content, file.name)],
@@ -142,6 +128,7 @@ class Discord(ChatChannel):
                 **_quiet(),
             )
         )
+        return end if isinstance(end, Later | Unclear | Failed | Gone) else str(end.id)
 
     async def toast(self, tapped: ButtonTap, words: str, alert: bool) -> None:
         import hikari

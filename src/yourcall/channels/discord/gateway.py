@@ -73,21 +73,14 @@ class Reader:
     async def run(self) -> None:
         """Until cancelled."""
         self._to.api.closed = False
-        handling = asyncio.create_task(self._inbox.run())
-        connecting = asyncio.create_task(self._connect())
-        tasks = (handling, connecting)
         try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            await self._inbox.run(self._connect())
         finally:
-            for task in (*tasks, *((self._catching,) if self._catching else ())):
-                task.cancel()
             if self._lost is not None:
                 self._lost.cancel()
-            ends = await asyncio.gather(*tasks, return_exceptions=True)
+            if self._catching is not None:
+                self._catching.cancel()
             await self._to.api.close()
-        for end in ends:
-            if isinstance(end, Exception):
-                raise end
 
     async def _connect(self) -> None:
         while True:

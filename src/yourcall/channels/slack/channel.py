@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from yourcall.channels.channel import Channel, Failed, Gone, Later, Rung, Unclear, World
+from yourcall.channels.channel import Channel, Failed, Gone, Rung, Unclear, World
 from yourcall.channels.chat.channel import ChatChannel, Trouble
 from yourcall.channels.chat.draft import Rows
 from yourcall.channels.chat.memory import Chat
@@ -36,9 +36,6 @@ SECRETS = ("token", "app_token", "code")
 
 LACKS = "there is no token, or no app_token: put both into secrets.toml, under [{}]"
 INSTALL = "slack_sdk is not installed; install it with: pip install 'yourcall[slack]'"
-
-# A file whose turn has not come within this stays out; the message says where the rest is.
-FILE_WAIT_S = 20.0
 
 # A bot's token names its workspace and itself before what is secret in it.
 _PUBLIC = re.compile(r"xoxb-(\d+-\d+)-")
@@ -175,16 +172,10 @@ class Slack(ChatChannel):
             await self.book.drop_chat(str(chat.id))
         return end
 
-    async def send_file(self, chat: Chat, file: File, reply_to: Id, thread: Id) -> None:
-        """In the thread of its message. Tried twice at most."""
+    async def upload(self, chat: Chat, file: File, reply_to: Id, thread: Id) -> Id | Trouble:
+        """In the thread of its message, where whoever replies replies to that."""
         content = file.text.encode("utf-8", "replace") or b"\n"
-        root = str(thread or reply_to)
-        end = await self.api.upload(str(chat.id), root, file.name, content)
-        if isinstance(end, Later) and end.after_s <= FILE_WAIT_S:
-            await self.world.sleep(max(end.after_s, 1.0))
-            end = await self.api.upload(str(chat.id), root, file.name, content)
-        if end is not None:
-            log.warning("%s: a file could not be sent: %s", self.name, end.why)
+        return await self.api.upload(str(chat.id), str(thread or reply_to), file.name, content) or ""
 
     async def toast(self, tapped: ButtonTap, words: str, alert: bool) -> None:
         if not words or words == SENDING or tapped.place is None:

@@ -73,17 +73,7 @@ class Reader:
 
     async def run(self) -> None:
         """Until cancelled."""
-        handling = asyncio.create_task(self._inbox.run())
-        connecting = asyncio.create_task(self._connect())
-        try:
-            await asyncio.wait((handling, connecting), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in (handling, connecting):
-                task.cancel()
-            ends = await asyncio.gather(handling, connecting, return_exceptions=True)
-        for end in ends:
-            if isinstance(end, Exception):
-                raise end
+        await self._inbox.run(self._connect())
 
     async def _connect(self) -> None:
         while True:

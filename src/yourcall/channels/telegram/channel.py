@@ -17,13 +17,13 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from yourcall.channels.channel import Channel, Failed, Gone, Later, Rung, Unclear, World
+from yourcall.channels.channel import Channel, Failed, Gone, Rung, Unclear, World
 from yourcall.channels.chat.channel import MOVED, ChatChannel, Trouble
 from yourcall.channels.chat.commands import COMMANDS
 from yourcall.channels.chat.draft import Rows
-from yourcall.channels.chat.memory import Chat, Placed
+from yourcall.channels.chat.memory import Chat
 from yourcall.channels.chat.text import File, Message
-from yourcall.channels.chat.wire import Attached, ButtonTap, Id, News
+from yourcall.channels.chat.wire import Attached, ButtonTap, Id, News, Place, Sender
 from yourcall.channels.telegram.api import Api, Refusal, Said, carried
 from yourcall.channels.telegram.text import entities
 from yourcall.channels.telegram.wire import Me
@@ -34,9 +34,6 @@ log = logging.getLogger(__name__)
 SECRETS = ("token", "code")
 
 LACKS = "there is no token: put it into secrets.toml, under [{}]"
-
-# A file whose turn has not come within this stays out; the message says where the rest is.
-FILE_WAIT_S = 20.0
 
 # After Telegram said that we may make no topics there, General has to do for so long.
 NO_TOPICS_S = 3600.0
@@ -181,8 +178,7 @@ class Telegram(ChatChannel):
             await self.book.drop_chat(str(chat.id))
         return done
 
-    async def send_file(self, chat: Chat, file: File, reply_to: Id, thread: Id) -> None:
-        """Tried twice at most: the message it belongs to is there, and must not be sent again because of it."""
+    async def upload(self, chat: Chat, file: File, reply_to: Id, thread: Id) -> Id | Trouble:
         fields: dict[str, Any] = {
             "chat_id": chat.id,
             "reply_parameters": {"message_id": reply_to, "allow_sending_without_reply": True},
@@ -192,15 +188,11 @@ class Telegram(ChatChannel):
             fields["message_thread_id"] = thread
         content = ("document", file.name, file.text.encode("utf-8", "replace") or b"\n")
         end = await self.api.call("sendDocument", fields, file=content)
-        if isinstance(end, Later) and end.after_s <= FILE_WAIT_S:
-            await self.world.sleep(max(end.after_s, 1.0))
-            end = await self.api.call("sendDocument", fields, file=content)
-        if isinstance(end, Said):
-            with suppress(msgspec.DecodeError):  # without its id, nobody can reply to it; that is all
-                message_id = msgspec.json.decode(end.result, type=_Sent).message_id
-                await self.book.place(str(chat.id), message_id, self.book.placed(chat.id, reply_to) or Placed())
-        else:
-            log.warning("%s: a file could not be sent: %s", self.name, carried(end).why)
+        if not isinstance(end, Said):
+            return carried(end)
+        with suppress(msgspec.DecodeError):  # without its id, nobody can reply to it; that is all
+            return msgspec.json.decode(end.result, type=_Sent).message_id
+        return 0
 
     # --- topics --------------------------------------------------------------------------------------------------
 
@@ -232,9 +224,11 @@ class Telegram(ChatChannel):
             if name.startswith(f"topic:{chat.id}:") and self.book.number(name) == thread:
                 await self.book.put_number(name, None)
 
-    async def note_forum(self, chat: Chat, forum: bool) -> None:
-        if chat.forum != forum:
-            await self.book.put_chat(replace(chat, forum=forum))
+    async def note_place(self, chat: Chat, place: Place, sender: Sender) -> Chat:
+        if chat.forum != place.forum:
+            chat = replace(chat, forum=place.forum)
+            await self.book.put_chat(chat)
+        return chat
 
 
 def _about_link(end: Refusal) -> bool:

@@ -91,6 +91,22 @@ Make the bot once:
 Nothing has to be reachable from outside: yourcall opens the connection.
 """
 
+MATRIX = """\
+Make the bot once:
+1. On your homeserver, make a user for the bot: an account of its own, not yours.
+2. Get it an access token, such as with (put in the names and the password):
+
+curl -X POST https://HOMESERVER/_matrix/client/v3/login -d '{"type": "m.login.password",
+  "identifier": {"type": "m.id.user", "user": "NAME"}, "password": "PASSWORD",
+  "initial_device_display_name": "yourcall"}'
+
+   The token is "access_token" in the answer, and the full name "user_id".
+3. Make a room WITHOUT encryption (it cannot be switched off later), and invite the bot there.
+   A room with you and the bot alone is private.
+4. If you may, make the bot a moderator there: it then takes used reactions away.
+Nothing has to be reachable from outside: yourcall asks the homeserver.
+"""
+
 GUIDES: dict[str, Guide] = {
     "ntfy": Guide(
         (
@@ -127,6 +143,18 @@ GUIDES: dict[str, Guide] = {
         before=DISCORD,
         library="hikari",
         extra="discord",
+    ),
+    "matrix": Guide(
+        (
+            Ask("server", "The homeserver (https://…)"),
+            Ask("user", "The bot's full name (@name:server)"),
+            Ask("token", "Its access token", secret=True),
+            _CODE,
+        ),
+        "In the room with the bot, say: !pair {code} (it works once).",
+        before=MATRIX,
+        library="nio",
+        extra="matrix",
     ),
     "slack": Guide(
         (
