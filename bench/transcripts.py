@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from yourcall.agents.claude.transcript import read_entry
-from yourcall.links.history import BLOCK, Follower, page
+from yourcall.links.conversations import BLOCK, Follower, page
 
 Row = tuple[str, float, str, float]
 

@@ -167,8 +167,8 @@ def test_a_question_takes_words_of_ones_own(agent: Agent, opens: Opens) -> None:
     page = opens()
     line = asks(agent, "ownaaaaaa2", "AskUserQuestion", questions=[QUESTION])
     page.tap("Other")
-    page.sees("Or in your own words")
-    page.write("Or in your own words", "Green, with a tail")
+    page.sees("Or as free text")
+    page.write("Or as free text", "Green, with a tail")
     page.tap("Submit")
     assert decided(line)["updatedInput"]["answers"] == {QUESTION["question"]: "Green, with a tail"}
 

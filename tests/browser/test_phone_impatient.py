@@ -278,7 +278,7 @@ def test_an_answer_to_another_version_is_refused(yc: Yourcall, agent: Agent, ope
     page.js(f"{CHANGES}({json.dumps(story)})")
     page.sees("npm run other")
     page.tap("Allow")
-    page.sees("What is asked has changed since you looked at it.")
+    page.sees("The request has changed since you saw it.")
     assert state(yc, "versionaa2") == "open"
 
 

@@ -20,7 +20,7 @@ from schemathesis.checks import CHECKS
 from kit.yourcall import Yourcall
 from yourcall.server.docs.openapi import document
 from yourcall.server.routes import LIVE, ROUTES
-from yourcall.server.signed import HEADER
+from yourcall.server.signatures import HEADER
 
 EXAMPLES = 150 if os.environ.get("YOURCALL_SOAK") == "1" else 8
 # A WebSocket, and what only the user's own socket offers: neither is plain HTTP from afar.

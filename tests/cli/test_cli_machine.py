@@ -94,7 +94,7 @@ def test_service_is_shown_asked_written_and_removed(machine: Machine) -> None:
         "systemctl --user daemon-reload",
         "systemctl --user enable --now yourcall.service",
     ]
-    assert "already as it should be" in machine.run("service", "install").out
+    assert "already up to date" in machine.run("service", "install").out
     gone = machine.run("service", "remove", "--yes")
     assert gone.code == 0
     assert not machine.unit.exists()
@@ -191,7 +191,7 @@ def test_uninstall_leaves_nothing_behind(machine: Machine, tmp_path: Path) -> No
     until(lambda: not Path(f"/proc/{pid}").exists() or ") Z" in Path(f"/proc/{pid}/stat").read_text())
     shutil.rmtree(machine.person / ".config")  # the folders around the unit are systemd's own
     assert machine.everything() == before
-    assert "nothing of yourcall to undo" in machine.run("uninstall", "--yes").out
+    assert "nothing to undo here" in machine.run("uninstall", "--yes").out
 
 
 def test_uninstall_takes_no_home_from_under_one_that_cannot_be_reached(machine: Machine) -> None:
@@ -608,7 +608,7 @@ def test_the_command_that_setup_names_makes_the_change_that_it_showed(machine: M
     assert shown.code == 2, shown
     named = shlex.split(shown.err.partition("To apply this: ")[2])
     assert machine.run(*named[1:]).code == 0, named
-    assert "is as it should be" in machine.run(*words).out
+    assert "is up to date" in machine.run(*words).out
 
 
 def test_uninstall_takes_nothing_out_of_a_folder_that_was_never_a_home(machine: Machine) -> None:
@@ -618,5 +618,5 @@ def test_uninstall_takes_nothing_out_of_a_folder_that_was_never_a_home(machine: 
     (project / "config.toml").write_text("theirs")
     said = machine.run("--home", str(project), "uninstall", "--yes")
     assert said.code == 0, said
-    assert "nothing of yourcall to undo" in said.out
+    assert "nothing to undo here" in said.out
     assert sorted(path.name for path in project.iterdir()) == ["backups", "config.toml", "demo", "log"]

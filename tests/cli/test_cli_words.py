@@ -14,7 +14,7 @@ from yourcall.cli.instance import Instance
 from yourcall.cli.requests import Typed, understood
 from yourcall.cli.terminal import sheet
 from yourcall.model.prompts import Option, Prompt, Question, Refused
-from yourcall.server.choosing import AnswerWords, Choice, understand
+from yourcall.server.option_matching import AnswerWords, Choice, understand
 
 LABELS = ("Login", "Search", "Rss, Atom", "Dark mode")
 FEATURES = Question(

@@ -88,7 +88,7 @@ def test_hands_free_goes_the_whole_way_and_leaves_nothing(corner: Corner) -> Non
     )  # fmt: skip
     assert done.returncode == 0, done
     assert BANNER in done.stdout
-    assert "Nobody is at the keyboard: demo phone" in done.stdout
+    assert "There is no keyboard: demo phone" in done.stdout
     assert len(re.findall(r"^ +\+\d+ ms  confirmed ", done.stdout, re.MULTILINE)) == 3, done.stdout
     assert done.stdout.count("Allowed by demo phone") == done.stdout.count("Denied by demo phone") == 1
     assert done.stdout.count("[demo]") >= 3

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from yourcall.core.outcomes import verdict_of
 from yourcall.core.replay import prompt_of, recall, replay
 from yourcall.core.state import State, Step
-from yourcall.core.verdicts import verdict_of
 from yourcall.model.events import (
     AnswerGiven,
     AnswerWritten,

@@ -25,7 +25,7 @@ def test_an_answer_to_another_version_is_refused_and_the_prompt_stays_open() -> 
     done = scene.feed(AnswerGiven(0, "p1", replace(answer(), seen=other)))
     assert done.verdict is not None
     assert (done.verdict.result, scene.row().state) == ("refused", "open")
-    assert "changed since you looked" in done.verdict.detail
+    assert "changed since you saw" in done.verdict.detail
 
 
 def test_whatever_a_person_decides_by_makes_another_version() -> None:

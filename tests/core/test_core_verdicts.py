@@ -8,7 +8,7 @@ import pytest
 from core_scene import answer, answered, asked, in_state, sent
 
 from yourcall.core.lifecycle import STATES
-from yourcall.core.verdicts import final, verdict_of
+from yourcall.core.outcomes import final, verdict_of
 from yourcall.model.events import (
     AnswerGiven,
     AnswerNotWritten,

@@ -1,4 +1,4 @@
-"""The digest of what was shown: the same here as in the browser (`web/tests/shown.test.ts` reads the same file)."""
+"""The digest of what was shown: `web/tests/shown.test.ts` reads the same file, so the browser agrees."""
 
 from __future__ import annotations
 

@@ -44,9 +44,7 @@ def test_a_device_cannot_name_a_program(tmp_path: Path) -> None:
 
 def test_what_the_config_allows_claude_it_allows_no_agent_over_acp(tmp_path: Path) -> None:
     why = refused(StartOptions(str(tmp_path), "x", "bypassPermissions"), "qwen", remote=True)
-    assert (
-        why == "In bypassPermissions mode you are not asked any more. It can be switched on at the machine itself."
-    )
+    assert why == "In bypassPermissions mode you are no longer asked. You can switch to it at the machine itself."
 
 
 @pytest.mark.parametrize("resume", ["../x", "/etc/passwd", "-x", ".hidden"])

@@ -14,12 +14,11 @@ import uvloop
 from kit.poll import until
 from kit.terminal import Ptys, Tmux
 from yourcall.agents.generic.agent import GENERIC_SCREEN
-from yourcall.links.foreground import in_front
 from yourcall.links.screen import typing
-from yourcall.links.screen.backlog import stopped, unread_answer, unread_keys
 from yourcall.links.screen.ownership import SeenDialog
 from yourcall.links.screen.tmux import Look
 from yourcall.links.screen.tmux import Tmux as Link
+from yourcall.links.terminals import in_front, stopped, unread_answer, unread_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

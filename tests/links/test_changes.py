@@ -178,7 +178,7 @@ def test_where_there_is_no_git_the_record_tells(tmp_path: Path) -> None:
     assert isinstance(files(tmp_path, "head"), Refused)
     gone = files(tmp_path / "gone", None)
     assert isinstance(gone, SessionChanges)
-    assert gone.note == "The session's folder is not there any more."
+    assert gone.note == "The session's folder no longer exists."
 
 
 def test_a_repository_without_a_commit_and_a_detached_head(tmp_path: Path, repo: Path) -> None:

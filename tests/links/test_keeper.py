@@ -20,7 +20,7 @@ import uvloop
 from kit.poll import PATIENCE_S, until
 from kit.terminal import alive
 from yourcall.links.stdio import keeper
-from yourcall.links.stdio.kept import KeptProcess, kept
+from yourcall.links.stdio.keeper_client import KeptProcess, kept
 
 ENV = {"PATH": os.environ.get("PATH", os.defpath)}
 ECHO = [

@@ -20,7 +20,7 @@ from yourcall.core.state import State
 from yourcall.core.step import step
 from yourcall.daemon.config import Codex, Config, Discovery
 from yourcall.daemon.wiring import Daemon
-from yourcall.links import history
+from yourcall.links import conversations
 from yourcall.links.agent_server import AgentServers, homes
 from yourcall.model.conversation import Action
 from yourcall.model.events import AnswerGiven, AnyEvent, Deliver, SessionEnded, SessionSeen
@@ -257,7 +257,7 @@ def test_a_page_that_begins_with_the_end_of_a_call_still_names_it() -> None:
     before: int | None = None
     ends: list[Action] = []
     while True:
-        page = history.page(path, CODEX.read_entry, before, 1, "")
+        page = conversations.page(path, CODEX.read_entry, before, 1, "")
         ends += [e for e in page.entries if isinstance(e, Action) and e.phase == "completed"]
         before = page.next_before
         if before is None:

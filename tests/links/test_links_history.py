@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yourcall.agents.claude.transcript import read_entry
-from yourcall.links import history, transcripts
-from yourcall.links.history import Follower, following, page
+from yourcall.links import conversations, transcripts
+from yourcall.links.conversations import Follower, following, page
 from yourcall.model.conversation import Action, AnyEntry, AssistantText, Notice, Page, UserMessage
 
 
@@ -108,7 +108,7 @@ def test_a_result_has_the_words_of_its_call_also_across_pages(path: Path) -> Non
 def test_a_page_that_finds_little_ends_and_says_where_to_go_on(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(history, "MOST_READ", 10_000)
+    monkeypatch.setattr(conversations, "MOST_READ", 10_000)
     path.write_bytes(user("first") + noise(1000) * 30 + user("last"))
     one = page(path, read_entry, limit=5)
     assert texts(one) == ["last"]
@@ -118,9 +118,9 @@ def test_a_page_that_finds_little_ends_and_says_where_to_go_on(
 
 
 def test_a_line_beyond_reason_is_named_and_not_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (history, transcripts):
+    for module in (conversations, transcripts):
         monkeypatch.setattr(module, "LONGEST_LINE", 1_000)
-    monkeypatch.setattr(history, "BLOCK", 300)
+    monkeypatch.setattr(conversations, "BLOCK", 300)
     path.write_bytes(user("a") + user("x" * 5_000) + user("b"))
     assert texts(page(path, read_entry)) == ["a", "A line of the transcript is too long to show here.", "b"]
     path.write_bytes(user("x" * 5_000) + user("b"))
@@ -204,6 +204,6 @@ def test_the_pages_together_are_the_whole(
         )
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(history, "BLOCK", block)
+        patch.setattr(conversations, "BLOCK", block)
         found = texts(all_pages(path, limit))
     assert [int(words.split()[0]) for words in found] == [n for n, (kind, _) in enumerate(made) if kind == "u"]

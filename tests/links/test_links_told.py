@@ -11,7 +11,7 @@ import uvloop
 from yourcall.agents.sightings import HookCall
 from yourcall.daemon.config import Config
 from yourcall.daemon.wiring import Daemon
-from yourcall.links.screen import announced
+from yourcall.links.screen import announced_calls
 from yourcall.model.prompts import Prompt
 from yourcall.store.sqlite import Store
 
@@ -92,7 +92,7 @@ def test_what_no_screen_shows_is_raised_all_the_same(tmp_path: Path, monkeypatch
             await at.hook("Notification", NOWHERE, **ASKED)
             await at.daemon.calls.look_for_lost()
             assert at.open == []
-            monkeypatch.setattr(announced, "UNSEEN_S", 0.0)
+            monkeypatch.setattr(announced_calls, "UNSEEN_S", 0.0)
             await at.daemon.calls.look_for_lost()
             (prompt,) = at.open
             assert not prompt.answerable

@@ -119,4 +119,4 @@ def test_yourcall_stops_even_if_a_session_is_started_meanwhile(
 
     said = uvloop.run(act())
     assert isinstance(said, Refused)
-    assert "is being stopped" in said.reason
+    assert "is stopping" in said.reason

@@ -13,9 +13,9 @@ from typing import Literal
 import msgspec
 
 from yourcall.core.identity import unsettled
+from yourcall.core.outcomes import verdict_of
 from yourcall.core.replay import prompt_of, recall
 from yourcall.core.state import State, Step
-from yourcall.core.verdicts import verdict_of
 from yourcall.model.events import (
     AnswerGiven,
     AnswerNotWritten,

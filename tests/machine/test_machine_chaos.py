@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from yourcall.core.identity import handed, unsettled
 from yourcall.core.lifecycle import CLOSED, TRANSITIONS
+from yourcall.core.outcomes import final, verdict_of
 from yourcall.core.replay import prompt_of, recall, replay
 from yourcall.core.state import State, Step
-from yourcall.core.verdicts import final, verdict_of
 from yourcall.model.events import (
     AnswerGiven,
     AnswerNotWritten,

@@ -15,8 +15,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from machine_world import OUTCOME_OF, Request, World, permission
 
 from yourcall.core.identity import unsettled
+from yourcall.core.outcomes import verdict_of
 from yourcall.core.replay import replay
-from yourcall.core.verdicts import verdict_of
 from yourcall.model.events import AnswerGiven, AnyEvent, DialogClosed, HolderLost, SessionSeen
 from yourcall.model.prompts import Answer, Outcome, Prompt
 from yourcall.model.sessions import Session

@@ -16,7 +16,7 @@ from test_reach import free_port, lan
 
 from kit.poll import PATIENCE_S, until
 from kit.yourcall import COMMAND, Said, Yourcall
-from yourcall.daemon import reached
+from yourcall.daemon import reach
 from yourcall.reach import certificates, way
 
 if TYPE_CHECKING:
@@ -59,12 +59,12 @@ def test_a_renewal_that_fails_is_logged_and_the_old_certificate_served(
 def test_a_certificate_that_somebody_else_renewed_is_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reached, "LOOK_S", 0.02)
+    monkeypatch.setattr(reach, "LOOK_S", 0.02)
     paths = certificates.make(tmp_path, ("127.0.0.1",))
-    context = reached._tls_context(tmp_path)
+    context = reach._tls_context(tmp_path)
 
     async def serve() -> None:
-        keeping = asyncio.create_task(reached._keep_certificate(tmp_path, context))
+        keeping = asyncio.create_task(reach._keep_certificate(tmp_path, context))
         server = await asyncio.start_server(lambda _reader, writer: writer.close(), "127.0.0.1", 0, ssl=context)
         where = server.sockets[0].getsockname()
 

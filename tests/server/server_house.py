@@ -46,7 +46,7 @@ from yourcall.server.app import make_app
 from yourcall.server.devices import Devices
 from yourcall.server.listen import bind_tcp, listener
 from yourcall.server.scopes import ALL, Scope
-from yourcall.server.signed import Signatures, steady_clock
+from yourcall.server.signatures import Signatures, steady_clock
 from yourcall.server.step_up import StepUp
 from yourcall.store.search import Search
 from yourcall.store.search_conversations import ConversationSearch

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from server_house import ALLOW, ALWAYS, DENY, PERMISSION, STOP
 
 from yourcall.model.prompts import Effect, Option, Prompt, Question, Refused
-from yourcall.server.choosing import EFFECT_WORDS, AnswerWords, Choice, find, understand
+from yourcall.server.option_matching import EFFECT_WORDS, AnswerWords, Choice, find, understand
 
 
 def prompt(*questions: Question) -> Prompt:

@@ -10,8 +10,17 @@ from server_house import House, heard
 from websockets.exceptions import InvalidStatus
 from websockets.typing import Subprotocol
 
-from yourcall.server import signed
-from yourcall.server.signed import MOST_NONCES, TICKET_S, WINDOW_S, Signature, Signatures, Stale, Tickets, TooMany
+from yourcall.server import signatures
+from yourcall.server.signatures import (
+    MOST_NONCES,
+    TICKET_S,
+    WINDOW_S,
+    Signature,
+    Signatures,
+    Stale,
+    Tickets,
+    TooMany,
+)
 
 ANSWER = "/api/prompts/p1/answer"
 ALLOW, DENY = b'{"option": "allow"}', b'{"option": "deny"}'
@@ -153,7 +162,9 @@ def test_a_foreign_page_cannot_use_a_signature(house: House, phone: BrowserKey) 
 
 def test_a_body_that_is_too_large_is_not_read(house: House, phone: BrowserKey) -> None:
     header = phone.header("POST", "/api/uploads", b"")
-    said = f"Host: {house.host}\r\nContent-Length: {signed.LARGEST_BODY + 1}\r\nYourcall-Signature: {header}\r\n"
+    said = (
+        f"Host: {house.host}\r\nContent-Length: {signatures.LARGEST_BODY + 1}\r\nYourcall-Signature: {header}\r\n"
+    )
     with socket.create_connection(("127.0.0.1", house.port), 10) as talk:
         talk.sendall(f"POST /api/uploads HTTP/1.1\r\n{said}\r\n".encode())
         assert talk.recv(1000).startswith(b"HTTP/1.1 413 ")
@@ -165,11 +176,11 @@ def test_nonces_are_bounded_and_none_is_forgotten_for_another() -> None:
     key.told = {"id": "ab", "run": book.run, "now": book.now}
 
     def tried(nonce: str) -> object:
-        said = signed.read_header(key.header("GET", "/", nonce=nonce))
+        said = signatures.read_header(key.header("GET", "/", nonce=nonce))
         assert isinstance(said, Signature)
         return book.check(key.point, "GET", "/", said)
 
-    book._nonces["ab"] = signed.OrderedDict()  # pyright: ignore[reportPrivateUsage]
+    book._nonces["ab"] = signatures.OrderedDict()  # pyright: ignore[reportPrivateUsage]
     assert tried("first-nonce-00000") is None
     for n in range(MOST_NONCES - 1):
         book._nonces["ab"][str(n)] = clock[0] + 120  # pyright: ignore[reportPrivateUsage]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 
-from yourcall.system.turnstile import Turnstile
+from yourcall.system.tasks import Turnstile
 
 
 def test_others_run_between_any_two_that_wait() -> None:

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { decision, fields, filledIn, objections, oneTap, pressed } from "../src/lib/form";
+import { decision, fields, filledIn, objections, oneTap, pressed } from "../src/lib/answerForm";
 import type { Option, PromptView, Question } from "../src/lib/types";
 
 const option = (id: string, effect: Option["effect"]): Option => ({ id, label: id, effect, description: "", preview: "", digit: "", confirm: false, confirm_reason: "" });

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { lines, widths } from "../src/lib/screen";
+import { lines, widths } from "../src/lib/terminalScreen";
 
 const CORPUS = new URL("../../tests/corpus/", import.meta.url);
 

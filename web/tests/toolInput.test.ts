@@ -1,7 +1,7 @@
 // What goes with a yes is told: every field of a tool, and every word of a question.
 import { describe, expect, test } from "vitest";
 import { asking, otherFields } from "../src/lib/toolInput";
-import { wholeInList } from "../src/lib/fold";
+import { wholeInList } from "../src/lib/foldedText";
 import type { ActionView, PromptView } from "../src/lib/types";
 
 const ACTION: ActionView = {

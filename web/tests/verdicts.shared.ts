@@ -4,8 +4,8 @@
 import { readFileSync } from "node:fs";
 import { createContext, runInContext } from "node:vm";
 import { expect, test } from "vitest";
-import { batchable } from "../src/lib/batch";
-import { needsHold } from "../src/lib/form";
+import { batchable } from "../src/lib/batchable";
+import { needsHold } from "../src/lib/answerForm";
 import type { PromptView } from "../src/lib/types";
 import { editableCommand, warning, what, withCommand } from "../src/lib/wording";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hides, line, pieces, plain } from "../src/lib/visible";
+import { hides, line, pieces, plain } from "../src/lib/safeText";
 
 test("letters that draw nothing, or turn the text around, are shown by their number", () => {
   for (const letter of ["\u200b", "\u200d", "\u202e", "\u2066", "\ufeff", "\u00ad", "\u0000", "\u001b", "\u007f", "\u2028", "\u00a0",

@@ -48,12 +48,12 @@ def assessed(prompt: Prompt, body: bytes | None) -> Assessment:
     action = _action(prompt, input_of(body))
     if known is not None:
         return Assessment(action, known[0].risk)
-    found = Assessment(action, _judge(prompt, action))
+    assessment = Assessment(action, _judge(prompt, action))
     whole = len(body or b"") <= LARGE
-    _known[key] = (found if whole else Assessment(None, found.risk), whole)
+    _known[key] = (assessment if whole else Assessment(None, assessment.risk), whole)
     while len(_known) > KEPT:
         _known.popitem(last=False)
-    return found
+    return assessment
 
 
 def edited(prompt: Prompt, tool_input: bytes) -> Assessment:
@@ -77,12 +77,12 @@ def input_of(body: bytes | None) -> bytes | None:
     if body is None:
         return None
     try:
-        found = bytes(msgspec.json.decode(body, type=_Request).tool_input)
+        data = bytes(msgspec.json.decode(body, type=_Request).tool_input)
         # A Raw is not looked into when it is decoded: bytes that are no text would break a whole reply.
-        found.decode()
+        data.decode()
     except (ValueError, RecursionError):
         return None
-    return found
+    return data
 
 
 def _action(prompt: Prompt, tool_input: bytes | None) -> ActionView | None:

@@ -51,5 +51,5 @@ def nudged(state: State, session_id: str, kind: Kind, at: float) -> list[AnyEven
 
 
 def _open(state: State, session_id: str) -> list[Prompt]:
-    found = (p for p in state.of_session(session_id) if unsettled(p))
-    return sorted(found, key=lambda p: (p.opened_at, p.id))
+    prompts = (p for p in state.of_session(session_id) if unsettled(p))
+    return sorted(prompts, key=lambda p: (p.opened_at, p.id))

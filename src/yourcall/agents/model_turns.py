@@ -18,12 +18,12 @@ class Block:
     body: dict[str, Any]
 
 
-def text(words: str) -> Block:
-    return Block("text", {"text": words})
+def text(wording: str) -> Block:
+    return Block("text", {"text": wording})
 
 
-def thinking(words: str) -> Block:
-    return Block("thinking", {"thinking": words, "signature": "c2ln"})
+def thinking(wording: str) -> Block:
+    return Block("thinking", {"thinking": wording, "signature": "c2ln"})
 
 
 def tool(name: str, use_id: str | None = None, /, **given: Any) -> Block:

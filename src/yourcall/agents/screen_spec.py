@@ -39,8 +39,8 @@ ALIASES = {"return": "enter", "esc": "escape", "page up": "pageup", "page down":
 def key_named(word: str) -> str | None:
     """The name of a key, however people call it."""
     plain = " ".join(word.strip().lower().replace("_", " ").replace("-", " ").split())
-    found = ALIASES.get(plain, plain.replace(" ", ""))
-    return found if found in KEYS else None
+    value = ALIASES.get(plain, plain.replace(" ", ""))
+    return value if value in KEYS else None
 
 
 def key_options(names: Sequence[str]) -> tuple[Option, ...]:

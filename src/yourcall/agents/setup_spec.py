@@ -41,8 +41,8 @@ class Finding(Struct, frozen=True):
 def parse_version(said: str) -> Version | None:
     """The version in what `--version` says: `2.1.325 (Claude Code)`, `codex-cli 0.166.0`, `0.61.0`; a name of up
     to three words may stand in front."""
-    found = re.match(r"\s*(?:[A-Za-z-]{1,20} ){0,3}v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})(?!\d)", said, re.ASCII)
-    return (int(found[1]), int(found[2]), int(found[3])) if found else None
+    match = re.match(r"\s*(?:[A-Za-z-]{1,20} ){0,3}v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})(?!\d)", said, re.ASCII)
+    return (int(match[1]), int(match[2]), int(match[3])) if match else None
 
 
 def show_version(version: Version) -> str:

@@ -60,17 +60,17 @@ def _read(name: str, section: object) -> Configured | Wrong:
     if not isinstance(section, dict):
         return Wrong(name, "", "channels are sections: [channels.NAME]")
     values = dict(cast("dict[str, object]", section))
-    said = values.pop("type", PUSH if name == PUSH else None)
-    if not isinstance(said, str) or said not in KINDS:
-        return Wrong(name, "type" if said is not None else "", f"`type` must be one of: {', '.join(KINDS)}")
-    if (said == PUSH) != (name == PUSH):
+    payload = values.pop("type", PUSH if name == PUSH else None)
+    if not isinstance(payload, str) or payload not in KINDS:
+        return Wrong(name, "type" if payload is not None else "", f"`type` must be one of: {', '.join(KINDS)}")
+    if (payload == PUSH) != (name == PUSH):
         return Wrong(name, "type", f"the phone app's push is one channel, and called {PUSH!r}")
-    module = kind(said)
+    module = kind(payload)
     for secret in module.SECRETS:
         if secret in values:
             return Wrong(name, secret, f"{secret!r} is a secret: put it into secrets.toml, under [{name}]")
     try:
-        return Configured(said, msgspec.convert(values, module.Settings))
+        return Configured(payload, msgspec.convert(values, module.Settings))
     except msgspec.ValidationError as error:
         return _wrong(name, str(error), module.Settings)
 

@@ -72,16 +72,16 @@ def trouble(response: httpx.Response, *, gone: tuple[int, ...] = ()) -> Carried 
     status = response.status_code
     if response.is_success:
         return None
-    said = f"it said {status} {response.reason_phrase}"
+    text = f"it said {status} {response.reason_phrase}"
     if status in gone:
-        return Gone(said)
+        return Gone(text)
     if status == 429 or status >= 500:
-        return Later(said, retry_after(response))
+        return Later(text, retry_after(response))
     if status in (401, 403):
-        return Failed(f"{said}: check the token or the rights in secrets.toml")
+        return Failed(f"{text}: check the token or the rights in secrets.toml")
     if response.is_redirect:
-        return Failed(f"{said}: give the address it moved to")
-    return Failed(said)
+        return Failed(f"{text}: give the address it moved to")
+    return Failed(text)
 
 
 def retry_after(response: httpx.Response) -> float:

@@ -5,6 +5,7 @@ Rule: imported by every command line, so it imports next to nothing.
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import sys
@@ -12,6 +13,15 @@ from pathlib import Path
 from typing import IO, Any
 
 import click
+
+
+def read_daemon_file(home: Path) -> dict[str, Any]:
+    """{pid, port, url, version, started_at}, or nothing if there is no such note or it makes no sense."""
+    try:
+        found = json.loads((home / "daemon.json").read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}  # pyright: ignore[reportUnknownVariableType]
 
 
 class Instance:

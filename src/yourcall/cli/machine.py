@@ -6,21 +6,58 @@ Rule: it only looks; each thing is looked at once.
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
-from yourcall.agents.setup_spec import Above, Installed, RunningSession, Scope, State, Version
+from yourcall.agents.setup_spec import Above, Installed, RunningSession, Scope, State, Version, parse_version
 from yourcall.agents.spec import Agent
-from yourcall.cli import changes, installed, own_files
+from yourcall.cli import changes, extension_files
 from yourcall.cli.client import get
 from yourcall.cli.instance import Instance, Problem
 from yourcall.cli.views import Session
 from yourcall.cli.views import read as view
 from yourcall.model.prompts import Refused
 from yourcall.system.settings_file import read
+
+# `--version` takes well under a second; a wrapper that first wants to update itself must not hold us up.
+SECONDS = 5
+
+
+def find(agent: Agent, folder: Path) -> list[Path]:
+    """Every program of this agent on PATH, and where an installer of its own puts one in its folder."""
+    folders = [Path(each) for each in os.environ.get("PATH", "").split(os.pathsep) if os.path.isabs(each)]
+    also = agent.setup.also if agent.setup is not None else ()
+    return [place / name for name in agent.programs for place in (*folders, *(folder / each for each in also))]
+
+
+def ask(paths: Iterable[Path], seconds: float = SECONDS) -> list[Installed]:
+    """The CLIs among these paths; the same program behind several names is asked once."""
+    programs: dict[str, Path] = {}
+    for path in paths:
+        if path.is_file() and os.access(path, os.X_OK):
+            programs.setdefault(os.path.realpath(path), path.absolute())
+    return [Installed(str(path), _version(path, seconds)) for path in programs.values()]
+
+
+def versions(found: list[Installed]) -> list[Version]:
+    """The versions to be right for; none if one of them is unknown, since that one may be the oldest."""
+    known = [each.version for each in found if each.version is not None]
+    return known if len(known) == len(found) else []
+
+
+def _version(path: Path, seconds: float) -> Version | None:
+    try:
+        done = subprocess.run(
+            [str(path), "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return parse_version(done.stdout[:200].decode("utf-8", "replace"))
 
 
 class ThisMachine:
@@ -43,12 +80,12 @@ class ThisMachine:
     @property
     def programs(self) -> list[Installed]:
         if self._programs is None:  # asked once: each takes a second or two to tell its version
-            self._programs = installed.ask(installed.find(self._agent, Path(self.folder)))
+            self._programs = ask(find(self._agent, Path(self.folder)))
         return self._programs
 
     @property
     def versions(self) -> list[Version]:
-        return installed.versions(self.programs)
+        return versions(self.programs)
 
     @property
     def changed(self) -> frozenset[str]:
@@ -86,7 +123,7 @@ class ThisMachine:
 
     def states(self) -> list[State]:
         """The settings, and with the user's own the files that are wholly ours."""
-        own = own_files.findings(self._agent, self._place.home)
+        own = extension_files.findings(self._agent, self._place.home)
         found = changes.states(self._agent, self._place.home, self.versions, self.above())
         return [replace(each, findings=(*each.findings, *own)) if each.scope == "user" else each for each in found]
 

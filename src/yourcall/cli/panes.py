@@ -140,7 +140,7 @@ def _become(pane: Pane) -> None:
 def _program() -> str:
     program = shutil.which("tmux")
     if program is None:
-        raise Problem("There is no tmux here.")
+        raise Problem("tmux isn't installed.")
     return program
 
 

@@ -15,8 +15,7 @@ from urllib.parse import quote
 import click
 
 from yourcall.cli.client import PATIENCE, Reply, call
-from yourcall.cli.daemon_file import read_daemon_file
-from yourcall.cli.instance import Problem
+from yourcall.cli.instance import Problem, read_daemon_file
 
 LOOK_S = 0.5
 TAKES_PASSKEY = 428

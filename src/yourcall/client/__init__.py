@@ -11,10 +11,9 @@ stops asking.
 from __future__ import annotations
 
 from yourcall.cli.views import Prompt, Result, Session
-from yourcall.client.awaited import AsyncYourcall
+from yourcall.client.asynchronous import AsyncYourcall
 from yourcall.client.blocking import Yourcall
-from yourcall.client.sdk import can_use_tool
-from yourcall.client.words import (
+from yourcall.client.messages import (
     Answered,
     Asked,
     Choice,
@@ -26,6 +25,7 @@ from yourcall.client.words import (
     Withdrawn,
     YourcallError,
 )
+from yourcall.client.sdk import can_use_tool
 
 __all__ = [
     "Answered",

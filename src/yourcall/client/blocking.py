@@ -17,8 +17,8 @@ import msgspec
 
 from yourcall.agents.kit.prompts import LETTERS
 from yourcall.cli.views import Prompt, Result, Session
-from yourcall.client.wire import PATIENCE, Wire
-from yourcall.client.words import (
+from yourcall.client.connection import PATIENCE, Wire
+from yourcall.client.messages import (
     Answered,
     Asked,
     Choice,
@@ -96,8 +96,8 @@ class Yourcall(Wire):
         **more: Any,
     ) -> Answered:
         """Ask, and wait for the answer. `text`: a free answer will do. Whatever ends the wait withdraws it."""
-        asked = self.raise_hand(question, options, text=text, multi=multi, body=body, name=name, **more)
-        return self.wait(asked, timeout)
+        request = self.raise_hand(question, options, text=text, multi=multi, body=body, name=name, **more)
+        return self.wait(request, timeout)
 
     def raise_hand(
         self,
@@ -112,7 +112,7 @@ class Yourcall(Wire):
         **more: Any,
     ) -> dict[str, Any]:
         """Ask without waiting; what is returned is waited for with `wait`. `attended=False`: nobody will."""
-        wish: dict[str, Any] = {
+        request: dict[str, Any] = {
             "question": question,
             "options": msgspec.to_builtins(list(options)),
             "free_text": text or not options,
@@ -125,13 +125,13 @@ class Yourcall(Wire):
             **more,
         }
         try:
-            self.call("POST", "/api/asks", wish)
+            self.call("POST", "/api/asks", request)
         except (NotRunning, Refused):
             raise
         except BaseException:
-            self.withdraw(str(wish["id"]))  # it may have been asked all the same
+            self.withdraw(str(request["id"]))  # it may have been asked all the same
             raise
-        return wish
+        return request
 
     def wait(
         self, wish: Mapping[str, Any], timeout: float | None = None, away: Callable[[bool], None] = lambda _: None
@@ -145,7 +145,7 @@ class Yourcall(Wire):
                 if left <= 0:
                     raise NotAnswered("Nobody answered in time; the question was withdrawn.")
                 try:
-                    asked = self.look(wish, left)
+                    asking = self.look(wish, left)
                 except (NotRunning, Interrupted):
                     if not gone:
                         away(True)
@@ -155,8 +155,8 @@ class Yourcall(Wire):
                 if gone:
                     away(False)
                     gone = False
-                if asked.state != "waiting":
-                    return self.take(asked)
+                if asking.state != "waiting":
+                    return self.take(asking)
         except BaseException as error:
             if not isinstance(error, Withdrawn):
                 self.withdraw(str(wish["id"]))

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from yourcall.client.awaited import AsyncYourcall
-from yourcall.client.words import Choice, YourcallError
+from yourcall.client.asynchronous import AsyncYourcall
+from yourcall.client.messages import Choice, YourcallError
 
 QUESTION_TOOL = "AskUserQuestion"
 
@@ -38,7 +38,7 @@ def can_use_tool(
                 return sdk.PermissionResultAllow(updated_input={**given, "answers": answers})
             return await _permission(desk, sdk, tool, given, context, name, timeout)
         except YourcallError as error:
-            return sdk.PermissionResultDeny(message=f"Nobody could be asked: {error}")
+            return sdk.PermissionResultDeny(message=f"The question could not be asked: {error}")
 
     return ask
 
@@ -62,12 +62,14 @@ def _questions(given: dict[str, Any]) -> list[_Question]:
         return []
 
 
-async def _answer(desk: AsyncYourcall, asked: _Question, name: str, patience: float | None) -> str:
+async def _answer(desk: AsyncYourcall, question: _Question, name: str, patience: float | None) -> str:
     """One question, asked of the person; the answer as Claude takes it: labels, or the person's own words."""
-    choices = [Choice(each.label, f"o{n}", each.description) for n, each in enumerate(asked.options, 1)]
-    said = await desk.ask(asked.question, choices, text=True, multi=asked.multiSelect, name=name, timeout=patience)
+    choices = [Choice(each.label, f"o{n}", each.description) for n, each in enumerate(question.options, 1)]
+    answered = await desk.ask(
+        question.question, choices, text=True, multi=question.multiSelect, name=name, timeout=patience
+    )
     labels = {choice.id: choice.label for choice in choices}
-    return ", ".join([*(labels[id] for id in said.options), *([said.text] if said.text else [])])
+    return ", ".join([*(labels[id] for id in answered.options), *([answered.text] if answered.text else [])])
 
 
 async def _permission(
@@ -88,14 +90,16 @@ async def _permission(
     ]
     asked = f"May {name or 'this program'} use {tool}?"
     call = {"name": tool, "input": given}
-    said = await desk.ask(asked, options, text=True, name=name, timeout=patience, kind="permission", tool=call)
-    match said.option:
+    answered = await desk.ask(asked, options, text=True, name=name, timeout=patience, kind="permission", tool=call)
+    match answered.option:
         case "allow":
-            return sdk.PermissionResultAllow(updated_input=said.input)
+            return sdk.PermissionResultAllow(updated_input=answered.input)
         case "remember":
-            return sdk.PermissionResultAllow(updated_input=said.input, updated_permissions=suggested)
+            return sdk.PermissionResultAllow(updated_input=answered.input, updated_permissions=suggested)
         case word:
-            return sdk.PermissionResultDeny(message=said.text or "The person said no.", interrupt=word == "stop")
+            return sdk.PermissionResultDeny(
+                message=answered.text or "The person said no.", interrupt=word == "stop"
+            )
 
 
 def _remember(suggested: list[Any]) -> Choice:

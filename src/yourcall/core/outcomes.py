@@ -10,10 +10,11 @@ from msgspec.structs import replace
 
 from yourcall.core import safety
 from yourcall.core.identity import decided, desk_word, handed, over, since
+from yourcall.core.safety import too_late
 from yourcall.core.state import State, Step
 from yourcall.core.transition import NOTHING, move, noted
 from yourcall.model.events import CallSettled, DialogClosed
-from yourcall.model.prompts import Moment, Prompt
+from yourcall.model.prompts import Answer, Moment, Prompt, Verdict
 
 THEN = {
     "busy": "the dialog closed and the agent goes on",
@@ -56,8 +57,8 @@ def dialog_closed(state: State, prompt: Prompt, event: DialogClosed) -> Step:
         return move(state, prompt, "dialog_closed", event.at, "agent", THEN[event.to], session)
     stopped = event.to == "idle"
     ended = replace(prompt, outcome="stopped") if stopped else prompt
-    words = f"{desk_word(ended.outcome)} at the desk"
-    return move(state, ended, "dialog_closed", event.at, "desk", words, session)
+    text = f"{desk_word(ended.outcome)} at the desk"
+    return move(state, ended, "dialog_closed", event.at, "desk", text, session)
 
 
 def still_open(state: State, prompt: Prompt, at: float) -> Step:
@@ -73,23 +74,23 @@ def still_open(state: State, prompt: Prompt, at: float) -> Step:
 
 
 def settled(state: State, prompt: Prompt, event: CallSettled) -> Step:
-    told = event.detail or event.outcome
+    text = event.detail or event.outcome
     by = _taken_late(prompt, event) if event.source == "held" else "desk"
     known = replace(prompt, outcome=event.outcome)
     if prompt.state == "desk":
         if decided(prompt) or prompt.outcome == event.outcome:
             return NOTHING
-        return Step(prompts=(noted(known, Moment(event.at, "desk", by, told)),))
+        return Step(prompts=(noted(known, Moment(event.at, "desk", by, text)),))
     if event.outcome == "unknown" and event.source == "unknown":
         return NOTHING  # a record that names neither what nor who
     if prompt.state == "ended" and handed(prompt):
         return NOTHING  # dismissed after an answer of ours was written: it may be that one's doing
     # Once it has ended, it is known that no answer of ours was written: whoever decided alike, it was not us.
     if event.source == "desk" or prompt.state == "ended" or not _agrees(prompt, event):
-        return move(state, known, "proof_desk", event.at, by, told)
+        return move(state, known, "proof_desk", event.at, by, text)
     # In `answering` the table knows no such move: the holder must speak first, and the record is told again.
     if event.source == "held" or handed(prompt):
-        return move(state, known, "proof_ours", event.at, "agent", told)
+        return move(state, known, "proof_ours", event.at, "agent", text)
     if prompt.state != "unsure" or decided(prompt):
         return NOTHING
     # It went as we asked, but nobody says by whom, and we do not know that our answer ever got there.
@@ -97,7 +98,7 @@ def settled(state: State, prompt: Prompt, event: CallSettled) -> Step:
         event.at,
         "unsure",
         "agent",
-        f"{told}; it is not known by whose answer",
+        f"{text}; it is not known by whose answer",
         prompt.answer.id if prompt.answer else "",
     )
     return Step(prompts=(noted(known, unnamed),))
@@ -132,3 +133,50 @@ def _agrees(prompt: Prompt, event: CallSettled) -> bool:
             return "stop" in effects or (event.source == "held" and "deny" in effects)
         case "unknown":
             return event.source == "held"
+
+
+def verdict_of(prompt: Prompt, answer_id: str) -> Verdict:
+    """The verdict on this answer as things stand; `taken`, `sent` and `accepted` may still change."""
+    moments = [m for m in prompt.history if m.answer_id == answer_id]
+    if prompt.answer is not None and prompt.answer.id == answer_id:
+        return _taken(prompt, prompt.answer, moments[-1] if moments else prompt.history[-1])
+    bounced = next((m for m in reversed(moments) if m.state == "open"), None)
+    if bounced is not None:
+        return Verdict("bounced", bounced.detail.removeprefix("bounced: "), bounced.by, bounced.at)
+    late = too_late(prompt)
+    if late is not None:
+        return late
+    return (
+        _came_second(prompt, moments[0]) if moments else Verdict("refused", "This prompt never took that answer.")
+    )
+
+
+def final(verdict: Verdict) -> bool:
+    """Nobody needs to wait for more; even so, what is unsure may be cleared up one day."""
+    return verdict.result not in ("taken", "sent", "accepted")
+
+
+def _taken(prompt: Prompt, answer: Answer, last: Moment) -> Verdict:
+    """On the one answer that the prompt has; `last` is the latest line about it, not about somebody else's."""
+    match prompt.state:
+        case "confirmed":
+            return Verdict("confirmed", last.detail, answer.by, last.at)
+        case "answering":
+            return Verdict("taken", "on its way", "", last.at)
+        case "sent":
+            return Verdict("sent", last.detail, "", last.at)
+        case "accepted":
+            return Verdict("accepted", last.detail, "", last.at)
+        case "desk" | "ended":
+            return too_late(prompt) or Verdict("unsure", last.detail, "", last.at)
+        case _:
+            return Verdict("unsure", last.detail, "", last.at)
+
+
+def _came_second(prompt: Prompt, note: Moment) -> Verdict:
+    """On an answer that was turned away for another one, which then came back: the prompt is open."""
+    before = prompt.history[: prompt.history.index(note)]
+    first = next((m for m in reversed(before) if m.state == "answering"), None)
+    if first is None:
+        return Verdict("bounced", "it was not used, and the prompt is open again", note.by, note.at)
+    return Verdict("too_late", f"{first.by} had answered first; the prompt is open again", first.by, first.at)

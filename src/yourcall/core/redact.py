@@ -97,8 +97,8 @@ def masked(text: str) -> str:
     return _RUN.sub(lambda found: MASK if _random(found[0]) else found[0], text)
 
 
-def _kept(found: re.Match[str]) -> str:
-    return next(part for part in found.groups() if part) + MASK
+def _kept(match: re.Match[str]) -> str:
+    return next(part for part in match.groups() if part) + MASK
 
 
 def masked_prompt(prompt: Prompt) -> Prompt:

@@ -61,8 +61,8 @@ def too_late(prompt: Prompt, device: str = "") -> Verdict | None:
         at = first.at if first else prompt.opened_at
         doubt = "; it is not known whether the agent took that" if prompt.state == "unsure" else ""
         if device and (device, "http") == (prompt.answer.by, prompt.answer.via):
-            words = ", ".join(option.label for option in chosen(prompt, prompt.answer)) or "in your own words"
-            return Verdict("too_late", f"you already answered: {_short(words)}{doubt}", device, at)
+            text = ", ".join(option.label for option in chosen(prompt, prompt.answer)) or "as free text"
+            return Verdict("too_late", f"you already answered: {_short(text)}{doubt}", device, at)
         where = WHERE.get(prompt.answer.via, "")
         return Verdict("too_late", f"already answered by {prompt.answer.by}{where}{doubt}", prompt.answer.by, at)
     last = prompt.history[-1] if prompt.history else None
@@ -87,7 +87,7 @@ def objection(prompt: Prompt, answer: Answer) -> Refused | None:
     if prompt.state in CLOSED:
         return Refused("This prompt is closed.")
     if answer.seen and answer.seen != version_of(prompt):
-        return Refused("What is asked has changed since you looked at it. Look again, then answer.")
+        return Refused("The request has changed since you saw it. Look again, then answer.")
     known = {q.id: q for q in prompt.questions}
     if not known or len(known) != len(prompt.questions):
         return Refused("This prompt has no question that can be answered from here: answer it at the desk.")
@@ -106,7 +106,7 @@ def objection(prompt: Prompt, answer: Answer) -> Refused | None:
     if prompt.needs_confirmation and not answer.sure and not refuses:
         return Refused("A rule requires confirmation: answer again, and say that you are sure.")
     if not prompt.answerable:
-        return Refused("Nothing holds this request any more: answer it in the agent's own dialog, at the desk.")
+        return Refused("This request is no longer held open: answer it in the agent's own dialog, at the desk.")
     return None
 
 
@@ -187,8 +187,8 @@ def _name(text: str) -> str:
 
 
 def _list(ids: list[str]) -> str:
-    shown = [_short(i) if i.isprintable() else _name(i) for i in ids[:20]]
-    return ", ".join([*shown, "…"] if len(ids) > len(shown) else shown)
+    lines = [_short(i) if i.isprintable() else _name(i) for i in ids[:20]]
+    return ", ".join([*lines, "…"] if len(ids) > len(lines) else lines)
 
 
 def _short(text: str) -> str:

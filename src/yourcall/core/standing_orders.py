@@ -25,9 +25,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from yourcall.core.identity import WENT_ON, since
+from yourcall.core.outcomes import verdict_of
 from yourcall.core.safety import LONGEST_TEXT, REFUSING, chosen
 from yourcall.core.step import PAUSES
-from yourcall.core.verdicts import verdict_of
 from yourcall.model.orders import Order, OrderQueue, OrderState
 from yourcall.model.prompts import Answer, Prompt, Refused
 from yourcall.model.sessions import Session
@@ -157,7 +157,7 @@ def _waiting(queue: OrderQueue, order_id: str) -> Order | Refused:
     if order is None:
         return Refused("There is no such instruction in this queue.")
     if order.state != "waiting":
-        return Refused("This instruction does not wait any more.")
+        return Refused("This instruction is no longer waiting.")
     return order
 
 
@@ -332,8 +332,8 @@ def _followed(queue: OrderQueue, order: Order, prompt: Prompt, at: float) -> Ord
             queue = _change(queue, order.id, "waiting", at, verdict.detail)
             return hold(queue, SPOKEN if verdict.by == "desk" else f"it came back: {verdict.detail}", at)
         case _:
-            words = verdict.detail or "it cannot be known whether the agent has it"
-            return hold(_change(queue, order.id, "unsure", at, words), "one before it may not have arrived", at)
+            text = verdict.detail or "it cannot be known whether the agent has it"
+            return hold(_change(queue, order.id, "unsure", at, text), "one before it may not have arrived", at)
 
 
 def _refused_at(prompt: Prompt) -> float:

@@ -11,13 +11,12 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
-from yourcall.core import plan_cooldown, safety, sessions
+from yourcall.core import plan_cooldown, safety
 from yourcall.core.identity import DISMISSED, NUDGED, handed, over, same_request, unsettled
 from yourcall.core.lifecycle import CLOSED
-from yourcall.core.outcomes import dialog_closed, not_written, settled, still_open, written
-from yourcall.core.state import State, Step
+from yourcall.core.outcomes import dialog_closed, not_written, settled, still_open, verdict_of, written
+from yourcall.core.state import State, Step, merged_session, waiting
 from yourcall.core.transition import NOTHING, move, noted
-from yourcall.core.verdicts import verdict_of
 from yourcall.model.events import (
     AnswerGiven,
     AnswerNotWritten,
@@ -137,7 +136,7 @@ def _session_seen(state: State, event: SessionSeen) -> Step:
     old = state.sessions.get(new.id)
     if old is None:
         return Step(sessions=(new,))
-    merged = sessions.merged(old, new)
+    merged = merged_session(old, new)
     if merged.state == "ended":
         return _session_ended(state, SessionEnded(event.at, new.id))
     if merged.state in ("idle", "working") and any(map(_blocks, state.of_session(new.id))):
@@ -202,7 +201,7 @@ def _raised(state: State, event: PromptRaised) -> Step:
     over = [move(state, p, "withdrawn", event.at, "agent", "the session asks something else first") for p in ready]
     return Step(
         prompts=(*(p for moved in over for p in moved.prompts), opened),
-        sessions=sessions.waiting(state, new.session_id),
+        sessions=waiting(state, new.session_id),
         commands=tuple(c for moved in over for c in moved.commands),
     )
 
@@ -272,7 +271,7 @@ def _followed(state: State, prompt: Prompt, event: PromptFollowed) -> Step:
     gone = replace(prompt, session_id=event.session_id, record=record, body=event.body or prompt.body)
     moment = Moment(event.at, prompt.state, "yourcall", f"its session goes on as {event.session_id}")
     asks = prompt.state == "open" and prompt.kind not in PAUSES
-    rows = sessions.waiting(state, event.session_id) if asks else ()
+    rows = waiting(state, event.session_id) if asks else ()
     return Step(prompts=(noted(gone, moment),), sessions=rows)
 
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from yourcall.core import sessions
 from yourcall.core.lifecycle import CLOSED, Signal, following
-from yourcall.core.state import State, Step
+from yourcall.core.state import State, Step, no_longer_waiting, waiting
 from yourcall.model.events import AnyCommand, Release
 from yourcall.model.prompts import Moment, Prompt
 from yourcall.model.sessions import SessionState
@@ -47,9 +46,9 @@ def move(
     if signal in ("session_ended", "unanswered", "dismissed"):
         return Step(prompts=(moved,), commands=commands)
     if after == "open":
-        return Step(prompts=(moved,), sessions=sessions.waiting(state, moved.session_id), commands=commands)
+        return Step(prompts=(moved,), sessions=waiting(state, moved.session_id), commands=commands)
     to = session or (None if after not in CLOSED else "idle" if moved.outcome == "stopped" else "working")
-    rows = sessions.no_longer_waiting(state, moved, to) if to else ()
+    rows = no_longer_waiting(state, moved, to) if to else ()
     return Step(prompts=(moved,), sessions=rows, commands=commands)
 
 

@@ -30,7 +30,7 @@ from yourcall.rules.may_answer import (
     may_answer,
     needs_passkey,
 )
-from yourcall.server.choosing import LASTING, grants_more_than_once
+from yourcall.server.option_matching import LASTING, grants_more_than_once
 from yourcall.server.project import machine
 from yourcall.server.scopes import FOR_PHONE, FOR_SCRIPT
 from yourcall.store.sqlite import Store

@@ -24,7 +24,7 @@ from yourcall.links import processes, session_ids
 from yourcall.links.agent_processes.ties import Ties
 from yourcall.links.hooks import Hooks
 from yourcall.links.proof import PromptWatches
-from yourcall.links.screen.announced import AnnouncedCalls
+from yourcall.links.screen.announced_calls import AnnouncedCalls
 from yourcall.links.screen.send_text import TextSender
 from yourcall.links.screen.watcher import ScreenWatcher
 from yourcall.links.stdio.launch import OWNED

@@ -15,10 +15,10 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from yourcall.agents.assess import edited
+from yourcall.core.outcomes import final, verdict_of
 from yourcall.core.replay import prompt_of, recall
 from yourcall.core.safety import ALLOWING, LONGEST_INPUT, chosen
 from yourcall.core.state import State, Step
-from yourcall.core.verdicts import final, verdict_of
 from yourcall.model.events import (
     AnswerGiven,
     AnyCommand,
@@ -33,7 +33,7 @@ from yourcall.rules.may_answer import Agreed
 from yourcall.store.facts import Encoded, encode
 from yourcall.store.problem import StoreProblem
 from yourcall.store.sqlite import Change, Fact, Store
-from yourcall.system.turnstile import Turnstile
+from yourcall.system.tasks import Turnstile
 
 T = TypeVar("T")
 

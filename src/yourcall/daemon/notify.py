@@ -258,7 +258,7 @@ class Notifier:
         hasty = self._hasty(tap.channel)
         prompt = self._loop.prompt(tap.prompt_id)  # on disk may be what was asked before
         if prompt is None or digest_of(prompt) != tap.offer:
-            return Verdict("refused", "What is asked has changed since. Look at it again in the app.")
+            return Verdict("refused", "The request has changed since you saw it. Look at it again in the app.")
         if not any((q.id, o.id) == (tap.question, tap.option) for q, o in offered(prompt)) and prompt.answerable:
             return Verdict("refused", "This takes a look at all of it. Open it in the app.")
         if too_late(prompt) is None and (hasty or self._clock() - tap.at < STILL_S + LINE_S):

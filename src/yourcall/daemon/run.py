@@ -239,7 +239,7 @@ async def _serve(
     listeners = [(listener(remote), [tcp]), (listener(local), [unix])]
     reaching: list[Coroutine[Any, Any, None]] = []
     if way:
-        from yourcall.daemon.reached import open_way  # loads what makes certificates; most starts don't need it
+        from yourcall.daemon.reach import open_way  # loads what makes certificates; most starts don't need it
 
         more, reaching = open_way(home, way, remote, actual)
         listeners += more

@@ -17,7 +17,7 @@ from yourcall.links.agent_server import LINK as SOCKET
 from yourcall.links.hooks import Hooks
 from yourcall.links.proof import PromptWatches
 from yourcall.links.questions import ScriptQuestions
-from yourcall.links.screen.announced import AnnouncedCalls
+from yourcall.links.screen.announced_calls import AnnouncedCalls
 from yourcall.links.stdio.records import Records
 from yourcall.model.events import HolderLost
 from yourcall.system.tasks import Tasks

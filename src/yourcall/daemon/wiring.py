@@ -36,7 +36,7 @@ from yourcall.links.private_tmux.sessions import PrivateSessions
 from yourcall.links.proof import PromptWatches
 from yourcall.links.pty.runs import Runs
 from yourcall.links.questions import ScriptQuestions
-from yourcall.links.screen.announced import AnnouncedCalls
+from yourcall.links.screen.announced_calls import AnnouncedCalls
 from yourcall.links.screen.filling import DialogFiller
 from yourcall.links.screen.send_text import TextSender
 from yourcall.links.screen.servers import Servers

@@ -94,10 +94,10 @@ class ScriptedAgent:
         with suppress(OSError):  # another demo may be playing
             self._around.rmdir()
 
-    def hears(self, words: str) -> None:
-        self._writes({"type": "user", "message": {"role": "user", "content": words}})
+    def hears(self, text: str) -> None:
+        self._writes({"type": "user", "message": {"role": "user", "content": text}})
         self._is("busy")
-        self._hook("UserPromptSubmit", prompt=words)
+        self._hook("UserPromptSubmit", prompt=text)
 
     def rests(self) -> None:
         self._is("idle")
@@ -163,14 +163,14 @@ class ScriptedAgent:
         if hook := self._start(event, told):
             Held("", hook).let_go(HOOK_S)
 
-    def _start(self, event: str, told: dict[str, Any]) -> subprocess.Popen[bytes] | None:
+    def _start(self, event: str, fields: dict[str, Any]) -> subprocess.Popen[bytes] | None:
         payload = {
             "session_id": self.session_id,
             "hook_event_name": event,
             "transcript_path": str(self._transcript),
             "cwd": PROJECT,
             "permission_mode": "default",
-            **told,
+            **fields,
         }
         env = {
             **os.environ,

@@ -66,13 +66,13 @@ class Desk:
         # An arrow or a paste begins with Esc and may hold any digit: one key, and not a choice.
         self._typed += "?" if b"\x1b" in typed else typed.decode("latin-1")
 
-    def pause(self, words: str) -> None:
+    def pause(self, text: str) -> None:
         """Wait for any key."""
         if not self.present:
             stage.breathe()
             return
         self.forget()
-        stage.say(stage.dim(words))
+        stage.say(stage.dim(text))
         sys.stdout.flush()
         while not self.look(None, 60)[0]:
             continue

@@ -12,8 +12,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from yourcall.cli.client import call, refusal
-from yourcall.cli.daemon_file import read_daemon_file
-from yourcall.cli.instance import Problem
+from yourcall.cli.instance import Problem, read_daemon_file
 
 NAME = "demo phone"
 PATIENCE = 10.0

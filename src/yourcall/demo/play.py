@@ -5,11 +5,18 @@ Rule: it knows nothing that yourcall's own API does not tell it; whoever answers
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from yourcall.cli.client import get
+from yourcall.cli.commands.daemon import STOP_PATIENCE, stop
 from yourcall.cli.instance import Instance, Problem
 from yourcall.cli.views import Prompt, read
 from yourcall.demo import stage
@@ -17,6 +24,54 @@ from yourcall.demo.agent import Held, ScriptedAgent
 from yourcall.demo.desk import Desk
 from yourcall.demo.phone import Phone
 from yourcall.demo.scenes import GO_ON, SCENES, TASK, Decision, Scene, by_hook, by_key
+
+YOURCALL = [sys.executable, "-P", "-m", "yourcall.cli.main"]
+
+
+@contextmanager
+def lodging() -> Generator[Path]:
+    """The home of a private daemon that listens."""
+    keeper = subprocess.Popen(
+        [sys.executable, "-P", "-m", "yourcall.demo.play"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,  # a Ctrl-C at the desk is not for it
+        cwd="/",
+    )
+    assert keeper.stdin is not None
+    assert keeper.stdout is not None
+    with keeper.stdout:
+        try:
+            home = keeper.stdout.readline().rstrip(b"\n")
+            if not home:
+                raise Problem("The demo's private yourcall did not start. Start one, then try again: yourcall up")
+            yield Path(os.fsdecode(home))
+        finally:
+            keeper.stdin.close()
+            with suppress(subprocess.TimeoutExpired):
+                keeper.wait(STOP_PATIENCE + 10)
+
+
+def keep() -> None:
+    """What the keeper does."""
+    home = Path(tempfile.mkdtemp(prefix="yc-demo-"))
+    try:
+        # The person's own sessions are no part of the play.
+        (home / "config.toml").write_text('[discovery]\nmode = "off"\n')
+        up = [*YOURCALL, "--home", str(home), "up", "--detach", "--port", "0", "--json"]
+        if subprocess.run(up, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False).returncode == 0:
+            sys.stdout.buffer.write(os.fsencode(home) + b"\n")
+            sys.stdout.flush()
+            sys.stdin.buffer.read()
+        with suppress(Problem):
+            stop(home, force=True)
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    keep()
+
 
 TAKEN_S = 5.0  # a request is taken within 0.1 s; after this nobody is there to take it
 SETTLED_S = 5.0
@@ -27,11 +82,11 @@ GIVE_UP_S = 30.0  # with nobody at the desk, a demo that hangs must end
 def play(
     place: Instance, agent: ScriptedAgent, desk: Desk, phone: Phone | None, scenes: Sequence[Scene] = SCENES
 ) -> None:
-    told = TASK
+    text = TASK
     for number, scene in enumerate(scenes, 1):
-        stage.opening(scene, number, len(scenes), told)
-        if told:
-            agent.hears(told)
+        stage.opening(scene, number, len(scenes), text)
+        if text:
+            agent.hears(text)
         desk.forget()
         held = agent.asks(scene)
         stage.dialog(scene)
@@ -43,10 +98,10 @@ def play(
         decision = _decided(scene, held, desk, phone, prompt_id)
         agent.takes(held, scene, decision)
         stage.ending(scene, decision, settled(place.home, prompt_id))
-        told = GO_ON if decision.stop else ""
+        text = GO_ON if decision.stop else ""
         if number < len(scenes):
             desk.pause("  any key: the next scene")
-    if not told:
+    if not text:
         agent.rests()
 
 
@@ -58,15 +113,15 @@ def _decided(scene: Scene, held: Held, desk: Desk, phone: Phone | None, prompt_i
         if desk.present:
             stage.wait(waited)
         key, spoke = desk.look(held.fd, 1 - waited % 1 if phoned else max(THINKS_S - waited, 0))
-        found = by_key(scene, key)
-        if found is None and spoke and held.hear():
-            found = by_hook(scene, held.output)
-            if found is None and desk.present:
+        decision = by_key(scene, key)
+        if decision is None and spoke and held.hear():
+            decision = by_hook(scene, held.output)
+            if decision is None and desk.present:
                 stage.unwait()
                 stage.alone()
-        if found is not None:
+        if decision is not None:
             stage.unwait()
-            return found
+            return decision
         if phone is not None and not phoned and time.monotonic() - began >= THINKS_S:
             phoned = True
             stage.phones(phone.name, prompt_id, scene.phone)

@@ -130,15 +130,17 @@ def by_key(scene: Scene, key: str) -> Decision | None:
 def by_hook(scene: Scene, output: bytes) -> Decision | None:
     """What a hook printed; None where it decided nothing, so that the dialog stays."""
     try:
-        told: Any = json.loads(output)["hookSpecificOutput"]["decision"]
-        behavior = told["behavior"]
+        payload: Any = json.loads(output)["hookSpecificOutput"]["decision"]
+        behavior = payload["behavior"]
     except (ValueError, KeyError, TypeError):
         return None
     if behavior == "deny":
-        return Decision(False, "hook", message=str(told.get("message", "")), stop=told.get("interrupt") is True)
-    given = told.get("updatedInput")
+        return Decision(
+            False, "hook", message=str(payload.get("message", "")), stop=payload.get("interrupt") is True
+        )
+    given = payload.get("updatedInput")
     run = cast("dict[str, Any]", given) if isinstance(given, dict) else scene.input
-    return Decision(True, "hook", run, remembered=bool(told.get("updatedPermissions")))
+    return Decision(True, "hook", run, remembered=bool(payload.get("updatedPermissions")))
 
 
 def reaction(scene: Scene, decision: Decision) -> str:
@@ -150,9 +152,9 @@ def reaction(scene: Scene, decision: Decision) -> str:
     if scene is QUESTION or scene.tool == ASK:
         answers = decision.input.get("answers")
         chosen = cast("dict[str, Any]", answers).values() if isinstance(answers, dict) else ()
-        said = ", ".join(map(str, chosen))
-        return scene.ran.replace("{answer}", said) if scene.tool == ASK else f"{scene.ran} {said.lower()}."
-    words = scene.ran
+        text = ", ".join(map(str, chosen))
+        return scene.ran.replace("{answer}", text) if scene.tool == ASK else f"{scene.ran} {text.lower()}."
+    wording = scene.ran
     if decision.input != scene.input:
-        words = "Done, with what you changed it to: " + json.dumps(decision.input, ensure_ascii=False)
-    return words + (" (And I won't ask for this again in here.)" if decision.remembered else "")
+        wording = "Done, with what you changed it to: " + json.dumps(decision.input, ensure_ascii=False)
+    return wording + (" (And I won't ask for this again in here.)" if decision.remembered else "")

@@ -27,13 +27,13 @@ LONGEST_BODY = 30  # so that the line fits 80 columns
 say = click.echo
 
 
-def dim(words: str) -> str:
-    return style(words, dim=True)
+def dim(text: str) -> str:
+    return style(text, dim=True)
 
 
-def command(place: Instance, words: str) -> str:
+def command(place: Instance, text: str) -> str:
     """A command line that works in another terminal here."""
-    return place.command(words)
+    return place.command(text)
 
 
 def banner(place: Instance, *, private: bool, phone: str, reason: str) -> None:
@@ -98,8 +98,8 @@ def hint(scene: Scene, prompt_id: str, place: Instance) -> None:
     last = len(scene.choices)
     keys = " or ".join([", ".join(str(n) for n in range(1, last)), str(last)])
     say(f"  Press {style(keys, 'cyan', bold=True)} here, or answer from another terminal:")
-    for words in ("ls", f"answer {prompt_id[:ID_SHOWN]} {scene.away}"):
-        say(f"    {style(command(place, words), bold=True)}")
+    for text in ("ls", f"answer {prompt_id[:ID_SHOWN]} {scene.away}"):
+        say(f"    {style(command(place, text), bold=True)}")
 
 
 def alone() -> None:
@@ -138,8 +138,8 @@ def ending(scene: Scene, decision: Decision, prompt: Prompt | None) -> None:
         else "Denied"
     )
     say(f"  {style(f'{mark} {what} {_who(decision, prompt)}', colour, bold=True)}")
-    said = wrapped(reaction(scene, decision), 8).lstrip()
-    say(f"{dim('  agent')} {said}")
+    text = wrapped(reaction(scene, decision), 8).lstrip()
+    say(f"{dim('  agent')} {text}")
     if prompt is None:
         return
     before = prompt.opened_at
@@ -164,15 +164,15 @@ def farewell(place: Instance, *, private: bool) -> None:
     if not private:
         say(f"  What happened is on record:  {style(command(place, 'log'), bold=True)}")
     say("  With an agent of your own:")
-    for words in (*(("up --detach",) if private else ()), "setup claude"):
-        say(f"    {style(command(place, words), bold=True)}")
+    for text in (*(("up --detach",) if private else ()), "setup claude"):
+        say(f"    {style(command(place, text), bold=True)}")
 
 
 def cut_short(prompt: Prompt | None) -> None:
-    words = "The demo is over, and so is its session."
+    text = "The demo is over, and so is its session."
     if prompt is not None and prompt.state == "ended":
-        words += f" Prompt {prompt.id[:ID_SHOWN]} was withdrawn."
-    say(f"\n  {words}")
+        text += f" Prompt {prompt.id[:ID_SHOWN]} was withdrawn."
+    say(f"\n  {text}")
 
 
 def breathe() -> None:

@@ -74,10 +74,10 @@ def ask_ps(pid: int) -> tuple[list[str], bool]:
 
     asked = ["/bin/ps", "-o", "tty=,command=", "-p", str(pid)]
     try:
-        told = subprocess.run(asked, capture_output=True, timeout=1, check=False).stdout
+        line = subprocess.run(asked, capture_output=True, timeout=1, check=False).stdout
     except subprocess.SubprocessError:
         return [], False
-    tty, *argv = told.decode("utf-8", "replace").split() or ["??"]
+    tty, *argv = line.decode("utf-8", "replace").split() or ["??"]
     return argv, not tty.startswith("?")
 
 

@@ -40,18 +40,18 @@ def objection(name: str, payload: bytes, home: str, folders: Iterable[str]) -> b
     started. Which one it was only the daemon knows, so the rules of each count."""
     agent = AGENTS[name]
     now = time.time()
-    heard = agent.read_hook(HookCall(now, "Rules", payload, {}, "withoutdaemon", "withoutdaemon"))
-    prompt = next((event.prompt for event in heard.events if isinstance(event, PromptRaised)), None)
+    result = agent.read_hook(HookCall(now, "Rules", payload, {}, "withoutdaemon", "withoutdaemon"))
+    prompt = next((event.prompt for event in result.events if isinstance(event, PromptRaised)), None)
     if prompt is None:
-        return _insist(agent, UNREAD) if heard.problem else b""
-    request = heard.bodies.get(prompt.request, b"")
+        return _insist(agent, UNREAD) if result.problem else b""
+    request = result.bodies.get(prompt.request, b"")
     asks = ""
     for folder in dict.fromkeys(each for each in folders if each.startswith("/")):
-        told = _told(agent, Path(home), folder, prompt, request, now)
-        if told.answer is not None:
-            plan = agent.reply(prompt, told.answer, request)
+        rule_decision = _told(agent, Path(home), folder, prompt, request, now)
+        if rule_decision.answer is not None:
+            plan = agent.reply(prompt, rule_decision.answer, request)
             return _insist(agent, plan.reason) if isinstance(plan, Refused) else plan.output
-        asks = asks or told.insists
+        asks = asks or rule_decision.insists
     return _insist(agent, asks) if asks else b""
 
 

@@ -69,8 +69,8 @@ RECORD_S = 15.0  # an answer is in the rollout about 0.1 s after it was taken
 class Connection:
     """One live connection. `turn` is held while something is told, so that all is told in one order."""
 
-    def __init__(self, socket: ClientConnection, talk: ServerConnection) -> None:
-        self.socket, self.talk = socket, talk
+    def __init__(self, socket: ClientConnection, server_connection: ServerConnection) -> None:
+        self.socket, self.talk = socket, server_connection
         self.turn = asyncio.Lock()
         self.asked: dict[str, asyncio.Future[RequestDone]] = {}
         self.looking: set[str] = set()
@@ -174,28 +174,28 @@ class AgentServers:
         return True
 
     async def _heard(self, live: Connection, data: bytes) -> None:
-        spoke = live.talk.hear(data, time.time())
-        for message in spoke.lines:
+        output = live.talk.hear(data, time.time())
+        for message in output.lines:
             await live.write(message)
-        waiting = live.asked.pop(spoke.done.request_id, None) if spoke.done is not None else None
-        if spoke.done is not None and waiting is not None and not waiting.done():
-            waiting.set_result(spoke.done)  # unless who asked has left this very moment
-        for event in map(self._in_its_terminal, spoke.events):
-            await self._teller.post(event, spoke.bodies if isinstance(event, PromptRaised) else None)
+        waiting = live.asked.pop(output.done.request_id, None) if output.done is not None else None
+        if output.done is not None and waiting is not None and not waiting.done():
+            waiting.set_result(output.done)  # unless who asked has left this very moment
+        for event in map(self._in_its_terminal, output.events):
+            await self._teller.post(event, output.bodies if isinstance(event, PromptRaised) else None)
         for prompt_id, path, call_id in live.talk.unproved():
             if prompt_id not in live.looking:
                 live.looking.add(prompt_id)
                 self._spawn(self._prove(live, prompt_id, path, call_id))
-        for prompt_id, said in live.talk.unnamed():
-            await self._whose(prompt_id, said)
+        for prompt_id, text in live.talk.unnamed():
+            await self._whose(prompt_id, text)
 
     def _in_its_terminal(self, event: AnyEvent) -> AnyEvent:
         """The server knows nothing of the terminal in which a session was found: it stays with it."""
         known = self._teller.state.sessions.get(event.session.id) if isinstance(event, SessionSeen) else None
         if not isinstance(event, SessionSeen) or known is None:
             return event
-        shown = tuple(link for link in known.links if link.kind in TERMINALS)
-        return replace(event, session=replace(event.session, links=(*event.session.links, *shown)))
+        links = tuple(link for link in known.links if link.kind in TERMINALS)
+        return replace(event, session=replace(event.session, links=(*event.session.links, *links)))
 
     async def _settle(self, place: str, live: Connection) -> None:
         """A while after the connection: what was neither asked again nor found is told as such."""
@@ -221,7 +221,7 @@ class AgentServers:
                     return
             await asyncio.sleep(AGAIN_S)
 
-    async def _whose(self, prompt_id: str, said: Outcome) -> None:
+    async def _whose(self, prompt_id: str, text: Outcome) -> None:
         """A form that closed after our answer, and at whose desk nobody has touched a key since: it was ours."""
         prompt = self._teller.state.prompts.get(prompt_id)
         session = self._teller.state.sessions.get(prompt.session_id) if prompt else None
@@ -231,7 +231,7 @@ class AgentServers:
         typed = await self._typed_at(session)
         if typed is not None and sent and typed < int(sent):
             nobody = "the form closed, and nobody typed at the desk"
-            await self._teller.post(CallSettled(time.time(), prompt_id, said, "held", nobody))
+            await self._teller.post(CallSettled(time.time(), prompt_id, text, "held", nobody))
 
     async def _prove(self, live: Connection, prompt_id: str, path: str, call_id: str) -> None:
         """How a question was answered, and sometimes that something was refused, stands in the rollout alone."""
@@ -248,9 +248,9 @@ class AgentServers:
                         continue
                     if 0 < result.at < int(prompt.opened_at):
                         continue  # of an earlier call that the model named alike
-                    told = self._agent.settled(prompt, result, time.time())
-                    if told is not None:
-                        await self._teller.post(told)
+                    call_settled = self._agent.settled(prompt, result, time.time())
+                    if call_settled is not None:
+                        await self._teller.post(call_settled)
                         live.talk.proved(prompt_id, found=True)
                         return
             await asyncio.sleep(pace)
@@ -341,7 +341,7 @@ class AgentServers:
                 await live.write(message)
                 error = (await done).error
         except TimeoutError:
-            return Verdict("unsure", f"{self._title} was told, and has not replied.")
+            return Verdict("unsure", f"{self._title} got the message, and has not replied.")
         except ConnectionClosed:
             return Verdict("unsure", f"The connection to {self._title} was lost.")
         except asyncio.CancelledError:

@@ -85,7 +85,7 @@ class Changes:
 
     async def _record(self, session: Session) -> dict[str, list[str]]:
         """The files that the session's record names as changed, each with its diffs, oldest first."""
-        found: list[Action] = []
+        actions: list[Action] = []
         before, file = None, ""
         for _ in range(MOST_PAGES):
             page = await self._pages(session, before, file)
@@ -96,12 +96,12 @@ class Changes:
                 for entry in page.entries
                 if isinstance(entry, Action) and entry.kind == "file_change" and not entry.is_error
             ]
-            found[:0] = done
+            actions[:0] = done
             before, file = page.next_before, page.file
             if before is None:
                 break
         named: dict[str, list[str]] = {}
-        for entry in found:
+        for entry in actions:
             for path in entry.paths:
                 diffs = named.setdefault(os.path.join(session.cwd, path), [])
                 if entry.phase == "completed" and entry.diff:
@@ -155,7 +155,7 @@ def _patch(session: Session, against: Against, file_id: str, path: bytes) -> Fil
         raise git.GitProblem(_NO_START)
     text, complete = git.patch(repository, start or repository.head, path)
     if not text:
-        return Refused("This file doesn't differ any more.")
+        return Refused("This file no longer differs.")
     return FilePatch(file_id, _shown(path), text.decode("utf-8", "replace"), complete)
 
 

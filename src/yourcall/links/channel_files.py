@@ -181,9 +181,9 @@ class ChannelWatcher:
         self._tasks.spawn(self._carry(agent, spec, files, pair))
 
     async def _carry(self, agent: Agent, spec: PluginSpec, files: ChannelFiles, pair: Pair) -> None:
-        talk = spec.connect(PluginGreeting((Caller(pair.pid, pair.started),), b""))
+        conversation = spec.connect(PluginGreeting((Caller(pair.pid, pair.started),), b""))
         try:
-            await self._plugins.carry(ToldLines(pair, files.signs), AskedLines(pair.asked), talk)
+            await self._plugins.carry(ToldLines(pair, files.signs), AskedLines(pair.asked), conversation)
         except (OSError, TimeoutError) as error:
             log.info("the channel of %s %d is lost: %s", agent.name, pair.pid, error)
         except Exception:  # a mistake of ours: the agent's own dialog is there
@@ -202,7 +202,7 @@ def claimed(agent: Agent, files: ChannelFiles, folder: Path, names: list[str]) -
     for process in processes.running(agent.finder.runs):
         for name in processes.written_files(process.pid, folder):
             writers.setdefault(name, []).append((process.pid, process.started))
-    found: list[Pair] = []
+    pairs: list[Pair] = []
     for name in names:
         owners = writers.get(name, [])
         if len(owners) != 1:
@@ -210,10 +210,10 @@ def claimed(agent: Agent, files: ChannelFiles, folder: Path, names: list[str]) -
                 log.warning("%d processes of %s write to one file; it is not read", len(owners), agent.name)
             continue
         (pid, started), rest = owners[0], name.removeprefix(files.writes)
-        told = folder / f"run-{pid}-{started}-{rest}"
+        path = folder / f"run-{pid}-{started}-{rest}"
         try:
-            (folder / name).rename(told)
+            (folder / name).rename(path)
         except OSError:
             continue
-        found.append(Pair(told, folder / f"{files.reads}{rest}", pid, started))
-    return found
+        pairs.append(Pair(path, folder / f"{files.reads}{rest}", pid, started))
+    return pairs

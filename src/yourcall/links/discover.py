@@ -23,7 +23,7 @@ from yourcall.agents.spec import Agent, Finder
 from yourcall.links import processes, session_ids
 from yourcall.links.event_sink import EventSink
 from yourcall.links.screen import viewers
-from yourcall.links.screen.terminals import panes_of
+from yourcall.links.screen.servers import panes_of
 from yourcall.model.events import AnyEvent, SessionEnded, SessionSeen
 from yourcall.model.sessions import TERMINALS, Session
 
@@ -88,8 +88,8 @@ class Discovery:
         """Under another name than before it was cleared, resumed or forked, or it has a name by now."""
         before = session_ids.others(self._teller.state, session)
         kinds = {link.kind for link in session.links}
-        kept = tuple(link for each in before for link in each.links if link.kind not in kinds)
-        await self._teller.post(SessionSeen(time.time(), replace(session, links=(*session.links, *kept))))
+        links = tuple(link for each in before for link in each.links if link.kind not in kinds)
+        await self._teller.post(SessionSeen(time.time(), replace(session, links=(*session.links, *links))))
         for other in before:
             await session_ids.follow(self._teller, other, session.id)
 
@@ -141,8 +141,8 @@ def _running(finder: Finder, root: int) -> list[Process]:
 
 
 def _sessions(finder: Finder, running: list[Process], panes: list[Pane]) -> list[Session]:
-    found = [finder.found(process, _file(Path(finder.session_file(process))), panes) for process in running]
-    told = [replace(session, transcript=_there(session.transcript)) for session in found if session is not None]
+    sessions = [finder.found(process, _file(Path(finder.session_file(process))), panes) for process in running]
+    told = [replace(session, transcript=_there(session.transcript)) for session in sessions if session is not None]
     return [session for session in told if _sayable(session)]
 
 

@@ -27,7 +27,7 @@ from yourcall.model.events import AnswerNotWritten, AnswerWritten, AnyEvent, Dia
 from yourcall.system.connections import BACKLOG, Crowd, Guest, peer_of, share
 from yourcall.system.peer import boot_seconds, peer_pid
 from yourcall.system.sockets import bind_unix
-from yourcall.system.turnstile import Turnstile
+from yourcall.system.tasks import Turnstile
 
 log = logging.getLogger(__name__)
 

@@ -76,8 +76,8 @@ class Writer(Protocol):
 class _Line:
     """One live connection. `turn` is held while something is told, so that all is told in one order."""
 
-    def __init__(self, writer: Writer, talk: Conversation) -> None:
-        self._writer, self.talk = writer, talk
+    def __init__(self, writer: Writer, conversation: Conversation) -> None:
+        self._writer, self.talk = writer, conversation
         self.turn = asyncio.Lock()
         self.sessions: dict[str, Session] = {}
         self.asked: dict[str, asyncio.Future[RequestDone]] = {}
@@ -125,10 +125,10 @@ class Plugins:
         try:
             if guest in self._crowd and is_mine(writer):
                 async with asyncio.timeout(GREETING_S):
-                    talk = self._greeted(await reader.readline(), writer)
-                if talk is not None:
+                    conversation = self._greeted(await reader.readline(), writer)
+                if conversation is not None:
                     self._crowd.know(guest)
-                    await self._listen(reader, _Line(writer, talk))
+                    await self._listen(reader, _Line(writer, conversation))
         except (OSError, ValueError, TimeoutError, asyncio.IncompleteReadError) as error:
             log.debug("plugin connection: %r", error)
         except Exception:  # a mistake of ours: the agent's own dialog is there, and the plugin dials again
@@ -149,9 +149,9 @@ class Plugins:
         folder = str(self._records.folder) if self._records is not None else ""
         return agent.plugin.connect(PluginGreeting(callers_of(writer), about.encode(), folder))
 
-    async def carry(self, reader: Reader, writer: Writer, talk: Conversation) -> None:
+    async def carry(self, reader: Reader, writer: Writer, conversation: Conversation) -> None:
         """A connection that another link has made, to its end."""
-        await self._listen(reader, _Line(writer, talk))
+        await self._listen(reader, _Line(writer, conversation))
 
     async def _listen(self, reader: Reader, line: _Line) -> None:
         self._lines.add(line)
@@ -309,7 +309,7 @@ class Plugins:
             async with asyncio.timeout(GRANTED_S):
                 reply = await done
         except TimeoutError:
-            return Verdict("unsure", "The plugin was told, and has not replied.")
+            return Verdict("unsure", "The message was sent; the plugin has not replied.")
         except asyncio.CancelledError:
             if done.cancelled():
                 return Verdict("unsure", "The connection to the plugin was lost.")

@@ -169,8 +169,8 @@ def below(root: int) -> Iterator[int]:
     import psutil  # macOS
 
     try:
-        found = psutil.Process(root)
-        yield from (root, *(each.pid for each in found.children(recursive=True)))
+        process = psutil.Process(root)
+        yield from (root, *(each.pid for each in process.children(recursive=True)))
     except psutil.Error:
         return
 

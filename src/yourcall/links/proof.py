@@ -20,14 +20,13 @@ from yourcall.core.identity import since as came_to
 from yourcall.core.identity import unsettled
 from yourcall.links import processes
 from yourcall.links.event_sink import EventSink
-from yourcall.links.screen.backlog import busy, unread_answer
 from yourcall.links.screen.ownership import from_screen
-from yourcall.links.status_files import status_of
-from yourcall.links.transcripts import MOST_AT_ONCE, Tail
+from yourcall.links.terminals import busy, unread_answer
+from yourcall.links.transcripts import MOST_AT_ONCE, Tail, status_of
 from yourcall.model.events import AnyEvent, CallBound, CallSettled, DialogClosed, DialogStillOpen, SessionEnded
 from yourcall.model.prompts import Prompt
 from yourcall.model.sessions import Session
-from yourcall.system.turnstile import Turnstile
+from yourcall.system.tasks import Turnstile
 
 log = logging.getLogger(__name__)
 
@@ -202,9 +201,13 @@ class PromptWatch:
                 if prompt.state != "accepted" or now - came_to(prompt) < PRESSED_S:
                     return None
                 result = replace(result, source="unknown")
-            told = self._agent.settled(prompt, result, now)
+            call_settled = self._agent.settled(prompt, result, now)
             # The call is over, so what it asked is; how it was answered is for another sign to say.
-            return DialogClosed(now, prompt.id, "busy") if told is None and prompt.state == "open" else told
+            return (
+                DialogClosed(now, prompt.id, "busy")
+                if call_settled is None and prompt.state == "open"
+                else call_settled
+            )
         finished_at = self._finished_at.get(call_id, now)
         if now - finished_at > RECORD_S:
             return CallSettled(now, prompt.id, "allowed", "unknown", "it ran")

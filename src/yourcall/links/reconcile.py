@@ -21,7 +21,7 @@ from yourcall.agents.sightings import AgentStatus, TurnMark
 from yourcall.agents.spec import Agent
 from yourcall.core.identity import WENT_ON
 from yourcall.core.step import PAUSES
-from yourcall.links import processes, status_files
+from yourcall.links import processes, transcripts
 from yourcall.links.event_sink import EventSink
 from yourcall.links.screen.servers import pane_of
 from yourcall.links.transcripts import Tail
@@ -155,7 +155,7 @@ class Reconcile:
         agent = self._agent_of(session.agent) if session is not None else None
         if session is None or agent is None or any(link.kind in TOLD_BY_LINK for link in session.links):
             return True
-        status = await asyncio.to_thread(status_files.status_of, agent, session)
+        status = await asyncio.to_thread(transcripts.status_of, agent, session)
         if status is None and agent.read_turn is not None:
             status = await self._from_record(agent, session, agent.read_turn)
             if status is None:
@@ -187,9 +187,9 @@ class Reconcile:
         """Were these its last words? Its screen shows it; where there is none, nothing runs that began later."""
         if time.time() - at < SETTLED_S:
             return False
-        shown = await self._shown(session)
-        if shown:
-            return shown == "idle"
+        text = await self._shown(session)
+        if text:
+            return text == "idle"
         if pane_of(session) is not None:
             return False
         if await asyncio.to_thread(_runs_something, session.pid, at):
@@ -230,9 +230,9 @@ class Reconcile:
         if agent.rested is None:
             return known
         turn = await asyncio.to_thread(_last_turn, agent, session)
-        told = [p for p in pauses if p.kind == "ready"]
+        prompts = [p for p in pauses if p.kind == "ready"]
         if turn.stopped_at:
-            over = [p for p in told if p.opened_at < turn.stopped_at]
+            over = [p for p in prompts if p.opened_at < turn.stopped_at]
             return [*known, *(PromptWithdrawn(now, p.id, WENT_ON) for p in over)]
         # The agent's file may leave out a short turn; its record does not.
         since = max(status.since, turn.at)
@@ -240,7 +240,7 @@ class Reconcile:
         missed = not pauses and (
             self._were.get(session.id, session.state) in ("working", "waiting") or self._unheard(session, turn.at)
         )
-        older = any(p.opened_at < since for p in told)
+        older = any(p.opened_at < since for p in prompts)
         if not (missed or older):
             return known
         if older and any(p.body.startswith(turn.said[:SAME].strip()) for p in pauses):
@@ -249,7 +249,7 @@ class Reconcile:
         if prompt is None:
             return known
         # There was a turn that we did not hear of.
-        known += [PromptWithdrawn(now, p.id, WENT_ON) for p in told if p.opened_at < since]
+        known += [PromptWithdrawn(now, p.id, WENT_ON) for p in prompts if p.opened_at < since]
         return [*known, PromptRaised(now, replace(prompt, answerable=self._reaches(session.id)))]
 
     def _unheard(self, session: Session, at: float) -> bool:

@@ -53,8 +53,8 @@ async def follow(teller: EventSink, old: Session, new_id: str, body: str = "") -
     """Tell that `old` goes on under this id. `body`: what a pause says now, if its conversation is another one."""
     now = time.time()
     for prompt in teller.state.of_session(old.id):
-        said = body if prompt.kind == "ready" else ""
-        await teller.post(PromptFollowed(now, prompt.id, new_id, old.transcript, said))
+        text = body if prompt.kind == "ready" else ""
+        await teller.post(PromptFollowed(now, prompt.id, new_id, old.transcript, text))
     await teller.post(SessionEnded(now, old.id, f"it goes on as {new_id}", new_id))
 
 

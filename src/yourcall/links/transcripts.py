@@ -11,6 +11,22 @@ import stat
 from pathlib import Path
 from typing import BinaryIO, Self
 
+from yourcall.agents.sightings import AgentStatus
+from yourcall.agents.spec import Agent
+from yourcall.model.sessions import Session
+
+
+def status_of(agent: Agent, session: Session) -> AgentStatus | None:
+    path = agent.status_file_of(session)
+    try:
+        status = agent.read_status(Path(path).read_bytes()) if path else None
+    except (OSError, ValueError):
+        return None
+    if status is None or status.session_id != session.id:
+        return None
+    return None if status.pid_started and status.pid_started != session.pid_started else status
+
+
 # One read never takes more: a follower shares the loop with people who wait.
 MOST_AT_ONCE = 4 * 1024 * 1024
 # A line may hold a few pictures; one that is longer still is passed over, and the next one is whole again.

@@ -17,7 +17,7 @@ from yourcall import __version__
 from yourcall.agents.kit.setup import show_version
 from yourcall.agents.registry import AGENTS
 from yourcall.agents.setup_spec import Installed
-from yourcall.cli import installed
+from yourcall.cli import machine
 from yourcall.cli.changes import folder_of
 from yourcall.cli.instance import Problem
 from yourcall.live_check import grades
@@ -41,8 +41,8 @@ class Proved(Struct, frozen=True):
 
 def program_of(agent: str, path: Path | None) -> Installed:
     """The program to prove: this one, or the first that is installed."""
-    paths = [path.absolute()] if path is not None else installed.find(AGENTS[agent], folder_of(AGENTS[agent]))
-    found = installed.ask(paths, VERSION_S)
+    paths = [path.absolute()] if path is not None else machine.find(AGENTS[agent], folder_of(AGENTS[agent]))
+    found = machine.ask(paths, VERSION_S)
     if not found:
         where = (
             f"{path} can't be run." if path is not None else f"There is no {AGENTS[agent].title} on this machine."

@@ -96,58 +96,58 @@ def _says_all(asked: Sequence[str], prompt: Prompt, fields: Mapping[str, Any] | 
     """The prompt's own text holds everything that the tool gets."""
     if fields is None:
         return False
-    said = "\n".join(asked)
-    return len(said) <= LONGEST and _says(said, "", dict(fields), prompt.cwd)
+    text = "\n".join(asked)
+    return len(text) <= LONGEST and _says(text, "", dict(fields), prompt.cwd)
 
 
-def _says(said: str, name: str, value: object, cwd: str, depth: int = 0) -> bool:
+def _says(text: str, name: str, value: object, cwd: str, depth: int = 0) -> bool:
     if name in _ASIDE or value is None or value is False or value == "":
         return True
     match value:
         case True:
-            return _WORDED.get(name, name) in said
+            return _WORDED.get(name, name) in text
         case int() | float():
-            return str(value) in said
+            return str(value) in text
         case str():
             known = (name == "cwd" and value == cwd) or (name == "type" and value in _MARKS)
-            return known or _says_text(said, name, value)
+            return known or _says_text(text, name, value)
         case dict() if depth < 20:
             inner = cast("dict[str, object]", value)
             changes = [key for key in ("old_string", "new_string") if isinstance(inner.get(key), str)]
-            spelled = all(_spelled(key, str(inner[key])) in said for key in changes)
-            if len(changes) == 2 and not spelled and not _says_change(said, inner):
+            spelled = all(_spelled(key, str(inner[key])) in text for key in changes)
+            if len(changes) == 2 and not spelled and not _says_change(text, inner):
                 return False
             rest = {key: each for key, each in inner.items() if len(changes) < 2 or key not in changes}
-            return all(_says(said, key, each, cwd, depth + 1) for key, each in rest.items())
+            return all(_says(text, key, each, cwd, depth + 1) for key, each in rest.items())
         case list() if depth < 20:
-            return all(_says(said, name, each, cwd, depth + 1) for each in cast("list[object]", value))
+            return all(_says(text, name, each, cwd, depth + 1) for each in cast("list[object]", value))
         case _:
             return False
 
 
-def _says_text(said: str, name: str, text: str) -> bool:
+def _says_text(wording: str, name: str, text: str) -> bool:
     """As it is, as JSON spells it, or with a diff's sign before each line. What is short may stand anywhere by
     chance: it has to be the end of a line, or stand behind its name."""
     if len(text) > LONGEST:
         return False
     plain = text.strip()
-    if not plain or _spelled(name, text) in said or f"{name}: {plain}" in said:
+    if not plain or _spelled(name, text) in wording or f"{name}: {plain}" in wording:
         return True
-    if re.search(rf"(?:^|[ \n]){re.escape(plain)}[ \t]*(?:\n|$)", said):
+    if re.search(rf"(?:^|[ \n]){re.escape(plain)}[ \t]*(?:\n|$)", wording):
         return True
     marked = ["\n".join(sign + line for line in plain.splitlines()) for sign in "+-"]
     spelled = json.dumps(plain, ensure_ascii=False)
-    return len(plain) >= SHORT and any(form in said for form in (plain, spelled[1:-1], *marked))
+    return len(plain) >= SHORT and any(form in wording for form in (plain, spelled[1:-1], *marked))
 
 
 def _spelled(name: str, text: str) -> str:
     return f'"{name}": {json.dumps(text, ensure_ascii=False)}'
 
 
-def _says_change(said: str, edit: Mapping[str, object]) -> bool:
+def _says_change(text: str, edit: Mapping[str, object]) -> bool:
     """Each line that goes or comes is there, with its sign."""
     old, new = edit.get("old_string"), edit.get("new_string")
     if not isinstance(old, str) or not isinstance(new, str) or len(old) + len(new) > LONGEST:
         return False
     changed = [line for line in line_diff.of_texts("", old, new, context=0)[2:] if not line.startswith("@@")]
-    return bool(changed) and set(changed) <= set(said.split("\n"))
+    return bool(changed) and set(changed) <= set(text.split("\n"))

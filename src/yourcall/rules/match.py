@@ -27,13 +27,13 @@ def words(pattern: str) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def usual(pattern: str) -> Effects:
     """What the bare command does: a rule for `git log` must not allow `git log --output=…`."""
-    said = words(pattern)
-    bare = " ".join("'anything'" if word == "*" else _quoted(word) for word in said)
-    found = parts_of(bare)
-    if isinstance(found, Unread) or len([p for p in found if p.kind == "command"]) != 1:
+    texts = words(pattern)
+    bare = " ".join("'anything'" if word == "*" else _quoted(word) for word in texts)
+    parts = parts_of(bare)
+    if isinstance(parts, Unread) or len([p for p in parts if p.kind == "command"]) != 1:
         return frozenset({"unknown"})
-    effects: set[Effect] = set(found[0].effects)
-    for ref in found[0].refs:  # paths that are named in a rule are meant to lie in the project
+    effects: set[Effect] = set(parts[0].effects)
+    for ref in parts[0].refs:  # paths that are named in a rule are meant to lie in the project
         match ref.use:
             case "read" | "sweep":
                 effects.add("read")
@@ -41,9 +41,9 @@ def usual(pattern: str) -> Effects:
                 effects.add("write_inside")
             case _:
                 pass
-    program = found[0].argv[0] if found[0].argv else ""
-    untold = program in WRITERS and not any(ref.use == "write" for ref in found[0].refs)
-    if untold or (program in _TABLED and all(word == "*" for word in said[1:])):
+    program = parts[0].argv[0] if parts[0].argv else ""
+    untold = program in WRITERS and not any(ref.use == "write" for ref in parts[0].refs)
+    if untold or (program in _TABLED and all(word == "*" for word in texts[1:])):
         effects -= {"unknown"}  # it is only not known yet what it is told
     if effects & {"read", "delete"} or not effects:
         effects.add("read")

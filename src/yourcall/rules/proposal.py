@@ -59,7 +59,7 @@ def like(asked: Action, facts: Facts, do: Do = "allow") -> Rule | Refused:
             return Rule(name, do, tool=(asked.tool,), project=project)
 
 
-def _of_command(asked: Action, found: list[Part], project: tuple[str, ...], do: Do) -> Rule:
+def _of_command(action: Action, found: list[Part], project: tuple[str, ...], do: Do) -> Rule:
     does = [part for part in found if part.effects]
     name = _slug(" ".join(_words(does[0])) if does and does[0].argv else "command")
     odd = [
@@ -68,20 +68,20 @@ def _of_command(asked: Action, found: list[Part], project: tuple[str, ...], do: 
         if p.kind != "command" or None in p.argv or p.effects & _BY_THE_LETTER or p.argv[:1] == (None,)
     ]
     if odd or not does:
-        return Rule(name, do, text=asked.command.strip(), project=project)
+        return Rule(name, do, text=action.command.strip(), project=project)
     commands = tuple(dict.fromkeys(" ".join(_quoted(word) for word in _words(part)) for part in does))
     # What is not known is allowed with exactly these words, and no others behind them.
     whole = any("unknown" in part.effects for part in does)
     # A star, a quote or nothing at all among the words would mean something else in a rule.
     strange = any(word in ("", "*") or "'" in word or '"' in word for part in does for word in _words(part))
     if (whole and len(commands) > 1) or strange:
-        return Rule(name, do, text=asked.command.strip(), project=project)
+        return Rule(name, do, text=action.command.strip(), project=project)
     effects: tuple[Effect, ...] = tuple(sorted({e for part in does for e in part.effects})) if not whole else ()
     rule = Rule(name, do, command=commands, whole=whole, effect=effects, project=project)
     # Where its words alone would not say the same (`git -c … log`), the very text does.
-    if all(covers(rule, part, asked, RequestContext()) for part in does):
+    if all(covers(rule, part, action, RequestContext()) for part in does):
         return rule
-    return Rule(name, do, text=asked.command.strip(), project=project)
+    return Rule(name, do, text=action.command.strip(), project=project)
 
 
 def _words(part: Part) -> tuple[str, ...]:

@@ -128,25 +128,25 @@ def in_command(text: str) -> str:
         return "It is too long to be read by eye."
     if hides(text):
         return "Contains invisible characters."
-    found = parts_of(text)
-    if isinstance(found, Unread):
+    parts = parts_of(text)
+    if isinstance(parts, Unread):
         return "yourcall cannot read it for certain."
-    said = [words for part in found if (words := _in_part(part))]
-    return min(said, key=lambda words: words.startswith("yourcall"), default="")
+    texts = [words for part in parts if (words := _in_part(part))]
+    return min(texts, key=lambda words: words.startswith("yourcall"), default="")
 
 
 def _in_part(part: Part) -> str:
-    for effect, words in _EFFECTS.items():
+    for effect, text in _EFFECTS.items():
         if effect in part.effects:
-            return words
+            return text
     for ref in part.refs:
         if ref.use in ("read", "sweep", "found", "split") and secret_path(ref.path or ""):
             return _READS_SECRETS
         if ref.use in ("write", "delete"):
             if ref.path is None:
                 return "It writes to a file whose name is not known yet."
-            if words := _at(ref.path):
-                return words
+            if text := _at(ref.path):
+                return text
     program = (part.argv[0] or "").rsplit("/", 1)[-1] if part.argv else ""
     rest = [word or "" for word in part.argv[1:]]
     if program in _ALWAYS_HEAVY:

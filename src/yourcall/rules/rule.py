@@ -250,15 +250,15 @@ def specific(rule: Rule) -> int:
     return what + sum(bool(each) for each in where)
 
 
-def _mcp_tool(asked: Action) -> str:
-    return asked.tool.removeprefix(f"mcp__{asked.server}__")
+def _mcp_tool(action: Action) -> str:
+    return action.tool.removeprefix(f"mcp__{action.server}__")
 
 
-def _mcp(patterns: tuple[str, ...], asked: Action) -> bool:
+def _mcp(patterns: tuple[str, ...], action: Action) -> bool:
     """`server` or `server/tool`; both are patterns."""
-    tool = _mcp_tool(asked)
+    tool = _mcp_tool(action)
     return any(
-        _any((server,), asked.server) and (not name or _any((name,), tool))
+        _any((server,), action.server) and (not name or _any((name,), tool))
         for server, _, name in (pattern.partition("/") for pattern in patterns)
     )
 
@@ -323,32 +323,32 @@ def _any(patterns: tuple[str, ...], value: str) -> bool:
 @lru_cache(maxsize=4096)
 def _like(pattern: str, slashes: bool = False) -> re.Pattern[str]:
     """`*` is anything (in a path: within one folder), `**` anything at all, `?` one letter, `[*]` a star."""
-    found: list[str] = []
+    names: list[str] = []
     at = 0
     one = "[^/]" if slashes else "."
     while at < len(pattern):
         if pattern.startswith("/**", at) and at + 3 == len(pattern):
-            found.append("(?:/.*)?")
+            names.append("(?:/.*)?")
             at += 3
         elif pattern.startswith("**", at):
-            found.append(".*")
+            names.append(".*")
             at += 2
         elif pattern[at : at + 3] in ("[*]", "[?]"):
-            found.append(re.escape(pattern[at + 1]))
+            names.append(re.escape(pattern[at + 1]))
             at += 3
         else:
             letter = pattern[at]
-            found.append(f"{one}*" if letter == "*" else one if letter == "?" else re.escape(letter))
+            names.append(f"{one}*" if letter == "*" else one if letter == "?" else re.escape(letter))
             at += 1
-    return re.compile("".join(found), re.DOTALL)
+    return re.compile("".join(names), re.DOTALL)
 
 
 @lru_cache(maxsize=1024)
-def _hours(said: str) -> tuple[int, int] | None:
-    found = re.fullmatch(r"([01]?\d|2[0-3]):([0-5]\d)-([01]?\d|2[0-4]):([0-5]\d)", said.strip())
-    if found is None:
+def _hours(text: str) -> tuple[int, int] | None:
+    match = re.fullmatch(r"([01]?\d|2[0-3]):([0-5]\d)-([01]?\d|2[0-4]):([0-5]\d)", text.strip())
+    if match is None:
         return None
-    a, b, c, d = (int(each) for each in found.groups())
+    a, b, c, d = (int(each) for each in match.groups())
     return a * 60 + b, c * 60 + d
 
 
@@ -360,8 +360,8 @@ def _within(span: tuple[int, int] | None, minute: int) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _days(said: str) -> tuple[int, ...] | None:
-    first, _, last = said.strip().lower().partition("-")
+def _days(text: str) -> tuple[int, ...] | None:
+    first, _, last = text.strip().lower().partition("-")
     if first not in DAYS or (last and last not in DAYS):
         return None
     begin, end = DAYS.index(first), DAYS.index(last or first)

@@ -49,8 +49,8 @@ def read_sections(told: dict[str, Any], text: str, name: str, of_project: str = 
     """The same, of sections that were read already. `text`: where they stand, for the lines of mistakes."""
     rules: list[Rule] = []
     problems: list[str] = []
-    for section, said in told.items():
-        rule = _rule(section, said, of_project)
+    for section, payload in told.items():
+        rule = _rule(section, payload, of_project)
         if isinstance(rule, _Wrong):
             line = _line(text, section, rule.key)
             problems.append(f"{name}{f', line {line}' if line else ''}, [{section}]: {rule.reason}.")
@@ -68,17 +68,17 @@ class _Wrong(Struct, frozen=True):
     key: str = ""
 
 
-def _rule(section: str, said: object, of_project: str) -> Rule | _Wrong:
-    if not isinstance(said, dict):
+def _rule(section: str, payload: object, of_project: str) -> Rule | _Wrong:
+    if not isinstance(payload, dict):
         return _Wrong("stands outside of a section; a rule is a section, [name]", section)
     if not NAME.fullmatch(section):
         return _Wrong("a rule's name is made of small letters, digits and dashes")
-    told = dict(cast("dict[str, object]", said))
+    told = dict(cast("dict[str, object]", payload))
     for key in told:
         if key not in _FIELDS:
             near = get_close_matches(key, _FIELDS, 1)
-            meant = f"; {near[0]!r} is meant?" if near else f"; there are: {', '.join(_FIELDS)}"
-            return _Wrong(f"a rule knows no {key!r}{meant}", key)
+            text = f"; {near[0]!r} is meant?" if near else f"; there are: {', '.join(_FIELDS)}"
+            return _Wrong(f"a rule knows no {key!r}{text}", key)
     if "do" not in told:
         return _Wrong(f"says nothing; {_SAYS}")
     if str(told["do"]).strip() not in _DO:

@@ -21,7 +21,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from yourcall.model.acts import SignedAct
-from yourcall.server import scopes, signed
+from yourcall.server import scopes, signatures
 from yourcall.server.devices import PREFIX, Devices
 from yourcall.server.ports import Device
 from yourcall.server.scopes import Scope as ScopeName
@@ -155,13 +155,13 @@ class Gate:
         reading = scope["type"] == "http" and scope["method"] in _READING
         if scope["type"] == "http" and (("GET" if reading else scope["method"]), scope["path"]) in self._open:
             return NOBODY
-        signature = headers.getlist(signed.HEADER)
+        signature = headers.getlist(signatures.HEADER)
         if signature:
             return self._signed(scope, signature) if scope["type"] == "http" else _UNKNOWN
-        ticket = signed.ticket_in(scope.get("subprotocols", []))
+        ticket = signatures.ticket_in(scope.get("subprotocols", []))
         if ticket is not None:
             return self._with_ticket(scope, headers, ticket)
-        key = signed.key_in(scope.get("subprotocols", [])) if "origin" not in headers else None
+        key = signatures.key_in(scope.get("subprotocols", [])) if "origin" not in headers else None
         bearer = headers.get("authorization")
         if bearer is None and key is None:
             return await self._with_cookie(headers)
@@ -174,7 +174,7 @@ class Gate:
 
     def _signed(self, scope: Scope, said: list[str]) -> _Signed | Refusal:
         """A browser's own request; its body is not known yet."""
-        read = signed.read_header(said[0]) if len(said) == 1 else None
+        read = signatures.read_header(said[0]) if len(said) == 1 else None
         device = self._devices.browser(read.device) if read is not None else None
         if read is None or device is None:
             return _UNKNOWN
@@ -183,15 +183,15 @@ class Gate:
             case None:
                 self._devices.came_by(device)
                 return _Signed(replace(self._caller_of(device), signed=True), read)
-            case signed.Stale(run=run, now=now):
-                again = {signed.RUN_HEADER: run, signed.TIME_HEADER: str(now)}
+            case signatures.Stale(run=run, now=now):
+                again = {signatures.RUN_HEADER: run, signatures.TIME_HEADER: str(now)}
                 return Refusal(
                     403, "This was signed too long ago, or by a clock that is wrong. Sign it again.", again
                 )
-            case signed.Unsound(reason=reason):
+            case signatures.Unsound(reason=reason):
                 # Not 401: the device is known, and need not be paired again.
                 return Refusal(403, reason)
-            case signed.TooMany():
+            case signatures.TooMany():
                 return Refusal(429, "Too many requests of this device within a minute.", {"Retry-After": "60"})
 
     def _with_ticket(self, scope: Scope, headers: Headers, ticket: str) -> Caller | Refusal:
@@ -223,7 +223,7 @@ class _Signed(Struct, frozen=True):
     """A caller, if the body is the one that was signed."""
 
     caller: Caller
-    signature: signed.Signature
+    signature: signatures.Signature
 
 
 # Set on a connection that brought its ticket or its key as the name of a protocol.
@@ -248,14 +248,14 @@ def _target(scope: Scope) -> str:
 def _as_signed(said: _Signed, body: bytes | Refusal) -> Caller | Refusal:
     if isinstance(body, Refusal):
         return body
-    if not signed.same_body(said.signature, body):
+    if not signatures.same_body(said.signature, body):
         return Refusal(403, "The body is not the one that was signed.")
     return said.caller
 
 
 async def _read(receive: Receive, headers: Headers) -> bytes | Refusal:
     """All of a signed request's body: nothing of it is used before all of it is known to be what was signed."""
-    most = signed.LARGEST_BODY
+    most = signatures.LARGEST_BODY
     too_large = Refusal(413, f"A request may have {most >> 20} MB at most.", {"Connection": "close"})
     said = headers.get("content-length", "")
     if said.isdecimal() and int(said[:20]) > most:
@@ -341,7 +341,7 @@ def _guarded(scope: Scope, send: Send) -> Send:
                 headers[name] = value
             headers.setdefault("Cache-Control", "no-store")
         if message["type"] == "websocket.accept" and scope.get(TICKETED):
-            message = {**message, "subprotocol": signed.PROTOCOL}  # of what was offered, one has to be chosen
+            message = {**message, "subprotocol": signatures.PROTOCOL}  # of what was offered, one has to be chosen
         await send(message)
 
     return guarded

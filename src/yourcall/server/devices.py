@@ -20,7 +20,7 @@ from yourcall.server import scopes
 from yourcall.server.pairing import Pairing
 from yourcall.server.ports import Device, KeyRing
 from yourcall.server.scopes import FOR_SCRIPT, Scope
-from yourcall.server.signed import Signatures, Tickets
+from yourcall.server.signatures import Signatures, Tickets
 
 PREFIX = "yc_"
 

@@ -80,7 +80,7 @@ class Pairing:
         self._wrong += 1
         if self._wrong >= MOST_WRONG:
             self._code = None
-        return slow or Wrong("That code is wrong. Look again at the desk; a code is eight letters and digits.")
+        return slow or Wrong("That code is wrong. Check it again: a code has eight letters and digits.")
 
     def _counted(self, peer: str, now: float) -> Slow | None:
         """One more wrong code from there; how long to wait, if it was one too many."""

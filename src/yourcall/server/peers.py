@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from yourcall.model.prompts import Prompt, Refused
 from yourcall.server import scopes
 from yourcall.server.auth import Caller, Refusal
-from yourcall.server.choosing import grants_more_than_once
+from yourcall.server.option_matching import grants_more_than_once
 from yourcall.server.ports import Ties
 from yourcall.system.peer import Author
 
@@ -47,8 +47,8 @@ _WHAT = (
     ("/api/prompts", "dismiss a prompt"),
     ("/api/reviews", "start, steer or stop sessions"),
     ("/api/sessions", "start, steer or stop sessions"),
-    ("/api/channels", "change how people are told"),
-    ("/api/push", "change how people are told"),
+    ("/api/channels", "change how people are notified"),
+    ("/api/push", "change how people are notified"),
 )
 
 ANSWER = "answer a prompt"

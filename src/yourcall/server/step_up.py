@@ -26,7 +26,7 @@ from msgspec.structs import replace
 
 from yourcall.model.prompts import Refused
 from yourcall.rules.may_answer import Proof
-from yourcall.server.signed import steady_clock
+from yourcall.server.signatures import steady_clock
 
 log = logging.getLogger(__name__)
 

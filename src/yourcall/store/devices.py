@@ -47,16 +47,18 @@ def add(
 
 
 def scope(tx: Transaction, device_id: str, scopes: str) -> bool:
-    found = tx.db.execute("UPDATE devices SET scopes = ? WHERE id = ? AND revoked_at IS NULL", (scopes, device_id))
-    return found.rowcount == 1
+    cursor = tx.db.execute(
+        "UPDATE devices SET scopes = ? WHERE id = ? AND revoked_at IS NULL", (scopes, device_id)
+    )
+    return cursor.rowcount == 1
 
 
 def make_void(tx: Transaction, device_id: str) -> bool:
     """Whether that was news."""
-    found = tx.db.execute(
+    cursor = tx.db.execute(
         "UPDATE devices SET void = 1 WHERE id = ? AND public_key = '' AND void = 0", (device_id,)
     )
-    return found.rowcount == 1
+    return cursor.rowcount == 1
 
 
 def touch(tx: Transaction, device_id: str, at: float) -> None:
@@ -64,8 +66,8 @@ def touch(tx: Transaction, device_id: str, at: float) -> None:
 
 
 def rename(tx: Transaction, device_id: str, name: str) -> bool:
-    found = tx.db.execute("UPDATE devices SET name = ? WHERE id = ? AND revoked_at IS NULL", (name, device_id))
-    return found.rowcount == 1
+    cursor = tx.db.execute("UPDATE devices SET name = ? WHERE id = ? AND revoked_at IS NULL", (name, device_id))
+    return cursor.rowcount == 1
 
 
 def give(tx: Transaction, device_id: str, person: str) -> bool:
@@ -75,5 +77,7 @@ def give(tx: Transaction, device_id: str, person: str) -> bool:
 
 def revoke(tx: Transaction, device_id: str, at: float) -> bool:
     """Whether there was such a device, not yet revoked."""
-    found = tx.db.execute("UPDATE devices SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", (at, device_id))
-    return found.rowcount == 1
+    cursor = tx.db.execute(
+        "UPDATE devices SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", (at, device_id)
+    )
+    return cursor.rowcount == 1

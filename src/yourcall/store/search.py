@@ -65,9 +65,9 @@ class Search:
         self._rows = rows
         self._lock = asyncio.Lock()
 
-    async def find(self, words: str, limit: int) -> list[Found]:
+    async def find(self, text: str, limit: int) -> list[Found]:
         """Prompts with all of these words, the best first; a word may be the beginning of one."""
-        query = match(words)
+        query = match(text)
         if not query:
             return []
         async with self._lock:
@@ -129,9 +129,9 @@ class Search:
             return db.execute(_FIND, (query, limit)).fetchall()
 
 
-def match(words: str) -> str:
+def match(text: str) -> str:
     """The query: every word quoted, so that none of them is an operator."""
-    found = re.findall(r"\w+", words)[:MOST_WORDS]
+    found = re.findall(r"\w+", text)[:MOST_WORDS]
     return " ".join(f'"{word}"*' for word in found)
 
 

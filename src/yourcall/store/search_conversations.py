@@ -83,8 +83,8 @@ class ConversationSearch:
         self._conversations = conversations
         self._lock = asyncio.Lock()
 
-    async def find(self, words: str, limit: int) -> FoundMessages:
-        query = match(words)
+    async def find(self, text: str, limit: int) -> FoundMessages:
+        query = match(text)
         if not query:
             return FoundMessages((), complete=True)
         running = sorted(self._sessions.live()[1], key=lambda each: -each.seen_at)

@@ -58,10 +58,10 @@ def _line(db: sqlite3.Connection, kind: str, fact: bytes) -> Happening:
     event = EVENT.decode(fact)
     if isinstance(event, AnswerGiven):
         prompt, answer = _prompt(db, event.prompt_id), event.answer
-        words = ", ".join(option.label for option in chosen(prompt, answer)) if prompt else ""
+        text = ", ".join(option.label for option in chosen(prompt, answer)) if prompt else ""
         how = answer.author_certainty or answer.via
         title = prompt.title if prompt else event.prompt_id
-        return Happening(event.at, words or "answered", title, answer.by, how, event.prompt_id)
+        return Happening(event.at, text or "answered", title, answer.by, how, event.prompt_id)
     assert isinstance(event, AttemptRefused)
     prompt = _prompt(db, event.prompt_id) if event.prompt_id else None
     about = f"{event.what}{f': {prompt.title}' if prompt else ''}"

@@ -119,8 +119,8 @@ def peer_of(sock: socket.socket | None) -> str:
         if sock.family != socket.AF_UNIX:
             return str(sock.getpeername()[0])
         if hasattr(socket, "SO_PEERCRED"):
-            told = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-            return str(struct.unpack("3i", told)[0])
+            line = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+            return str(struct.unpack("3i", line)[0])
         return str(struct.unpack("i", sock.getsockopt(0, _LOCAL_PEERPID, 4))[0])
     except OSError:
         return ""

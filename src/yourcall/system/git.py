@@ -278,7 +278,7 @@ def _look(folder: Path, *words: str) -> str:
             timeout=LONGEST_RUN_S, check=False,
         )  # fmt: skip
     except FileNotFoundError as error:
-        gone = "git is not installed here." if folder.is_dir() else "The session's folder is not there any more."
+        gone = "git is not installed here." if folder.is_dir() else "The session's folder no longer exists."
         raise GitProblem(gone) from error
     except (OSError, subprocess.TimeoutExpired) as error:
         raise GitProblem("git does not answer here.") from error

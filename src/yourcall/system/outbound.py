@@ -133,7 +133,7 @@ OUTBOUND: tuple[Outbound, ...] = (
     ),
     Outbound(
         "The Python client",
-        ("yourcall.client.wire", "yourcall.client.awaited"),
+        ("yourcall.client.connection", "yourcall.client.asynchronous"),
         "The yourcall that a program of yours names.",
         "A program of yours uses the package `yourcall.client`.",
         "What that program asks.",

@@ -65,7 +65,7 @@ def replace(found: SettingsFile, text: str | None, backup: Path | None) -> Refus
         # The last thing before the change, so that hardly anything can come between.
         if _text_now(found) != found.text:
             return Refused(
-                f"{found.path} was changed by something else meanwhile. Run this again to see it as it is."
+                f"{found.path} was changed by something else in the meantime. Run this again to see it as it is."
             )
         if new is None:
             found.target.unlink(missing_ok=True)
@@ -122,10 +122,10 @@ def _beside(path: Path, data: bytes, mode: int, owner: tuple[int, int] | None) -
     return Path(name)
 
 
-def _text_now(found: SettingsFile) -> str | None:
-    now = read(found.path)
+def _text_now(file: SettingsFile) -> str | None:
+    now = read(file.path)
     # What cannot be read any more is certainly not what was read; an empty string would be a possible text.
-    return "\0" if isinstance(now, Refused) or now.target != found.target else now.text
+    return "\0" if isinstance(now, Refused) or now.target != file.target else now.text
 
 
 def _sync_folder(folder: Path) -> None:

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from yourcall.agents.claude import form, wording
+from yourcall.agents.claude import wording
 from yourcall.agents.claude.hooks import read_hook, read_line, read_status, settled
 from yourcall.agents.claude.reply import plan
 from yourcall.agents.claude.wire import Suggestion
+from yourcall.agents.kit import forms
 from yourcall.agents.sightings import CallResult, CallSeen, HookCall
 from yourcall.model.events import PromptRaised, SessionEnded, SessionSeen
 from yourcall.model.prompts import Answer, Moment, Option, Prompt, Refused
@@ -194,7 +195,7 @@ SCHEMA = json.dumps(
 
 
 def test_a_form_is_asked_field_by_field_and_filled_in_with_the_right_types() -> None:
-    asked = form.questions(SCHEMA)
+    asked = forms.questions(SCHEMA)
     assert asked is not None
     assert [(q.id, q.type, q.required, q.multi_select, [o.label for o in q.options]) for q in asked] == [
         ("count", "integer", True, False, []),
@@ -206,7 +207,7 @@ def test_a_form_is_asked_field_by_field_and_filled_in_with_the_right_types() -> 
     answer = Answer(
         "a", "x", "y", {"size": ("o2",), "days": ("o1", "o2"), "ok": ("o2",)}, {"count": "3", "rate": "0.5"}
     )
-    assert form.content(SCHEMA, answer) == {
+    assert forms.content(SCHEMA, answer) == {
         "count": 3,
         "rate": 0.5,
         "size": "l",
@@ -219,7 +220,7 @@ def test_a_form_is_asked_field_by_field_and_filled_in_with_the_right_types() -> 
     "bad", [b"{", b"[]", b'{"properties": {"a": {"type": "object"}}}', b'{"properties": {"action": {}}}']
 )
 def test_a_form_with_a_field_we_do_not_know_is_left_to_the_desk(bad: bytes) -> None:
-    assert form.questions(bad) is None
+    assert forms.questions(bad) is None
 
 
 def test_a_reply_is_refused_when_what_was_asked_is_gone() -> None:
@@ -259,7 +260,7 @@ def test_the_end_of_a_form_is_ours_only_if_our_answer_was_written() -> None:
     }
     (asked,) = raise_from(json.dumps(payload).encode(), "Elicitation")
     over = CallResult("call", 9.0, "allowed", "unknown", "it ran")
-    answer = Answer("a1", "phone", "http", {form.ACTION: ("accept",)})
+    answer = Answer("a1", "phone", "http", {forms.ACTION: ("accept",)})
     on_its_way = replace(asked, state="unsure", answer=answer)
     written = replace(on_its_way, history=(Moment(5.0, "sent", "phone", "handed to the agent", "a1"),))
     told = [settled(prompt, over, 9.0) for prompt in (asked, on_its_way, written)]

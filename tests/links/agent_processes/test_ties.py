@@ -17,8 +17,8 @@ import pytest
 from kit.poll import until
 from yourcall.core.state import State
 from yourcall.links import processes
+from yourcall.links.agent_processes import process
 from yourcall.links.agent_processes import process as kernel
-from yourcall.links.agent_processes import tcp
 from yourcall.links.agent_processes.marks import Marks
 from yourcall.links.agent_processes.process import facts
 from yourcall.links.agent_processes.ties import Ties
@@ -248,7 +248,7 @@ def test_who_comes_from_another_container_changes_nothing(place: Place) -> None:
     )
     author = place.author(place.guest()[0], ties)
     assert author.tied
-    assert "cannot be seen" in author.doubt
+    assert "can't be seen" in author.doubt
 
 
 def test_a_variable_of_the_session_tells_even_where_nothing_else_does(place: Place) -> None:
@@ -294,7 +294,7 @@ def test_a_browsers_signature_does_not_stand_for_a_connection_that_nobody_holds(
         peer, _ = place.guest(place.tcp)
         until(lambda: not held_by_somebody(peer), what="a connection that nobody holds")
         author = asyncio.run(ties.author(peer, True, True))
-        assert bool(author.doubt) == (not tcp.hidden_ones())
+        assert bool(author.doubt) == (not process.hidden_ones())
     finally:
         over.touch()
 
@@ -302,8 +302,8 @@ def test_a_browsers_signature_does_not_stand_for_a_connection_that_nobody_holds(
 def held_by_somebody(peer: Peer) -> bool:
     assert peer.here is not None
     assert peer.there is not None
-    inode, _ = tcp.socket_of(peer.there, (peer.here[0], peer.here[1] or 0))
-    return tcp.held_by_one_of_mine(inode)
+    inode, _ = process.socket_of(peer.there, (peer.here[0], peer.here[1] or 0))
+    return process.held_by_one_of_mine(inode)
 
 
 def test_a_supervisor_answers_for_others_and_not_for_itself(place: Place) -> None:

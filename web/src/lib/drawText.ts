@@ -1,7 +1,7 @@
 // Draws pieces of a text into an element: the quick way for rows, of which there may be hundreds at a time.
 // Rule: text becomes text nodes and nothing else; invisible characters are shown by their number.
 
-import { hides, pieces } from "./visible";
+import { hides, pieces } from "./safeText";
 
 export interface TextPart {
   text: string;

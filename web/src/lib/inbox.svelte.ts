@@ -5,9 +5,9 @@
 import { call, get, NoConnection, part } from "./api";
 import { Feed, type ConnectionState, type WatchRequest } from "./feed";
 import { preferences } from "./preferences.svelte";
-import { empty, REFUSES as REFUSED, type Filled } from "./form";
+import { empty, REFUSES as REFUSED, type Filled } from "./answerForm";
 import { fleet } from "./fleet.svelte";
-import { grouped } from "./group";
+import { grouped } from "./groupBy";
 import { forgetAll, removeAnswer, saveAnswer, saveHead, onAnswerRemoved, savedAnswers, type SavedAnswer } from "./deviceStorage";
 import { queues } from "./queues.svelte";
 import { here } from "./router.svelte";
@@ -15,7 +15,7 @@ import { missingSince } from "./recordHead";
 import { shownDigest, shownText } from "./shown";
 import { idleFor } from "./tapGuard";
 import type { AnswerReply, AnswerRequest, DeviceView, HeadView, LiveNews, Option, Page, PromptStory, PromptView, SessionView } from "./types";
-import { line } from "./visible";
+import { line } from "./safeText";
 import { agentName, bounce, DONE, fate, project, sentence, statusText } from "./wording";
 
 export interface Mine {

@@ -4,7 +4,7 @@
 
 import DOMPurify from "dompurify";
 import { Marked } from "marked";
-import { hides, plain } from "./visible";
+import { hides, plain } from "./safeText";
 
 const TAGS = ["h1", "h2", "h3", "h4", "h5", "h6", "p", "ul", "ol", "li", "strong", "em", "del", "code", "pre",
   "blockquote", "hr", "br", "table", "thead", "tbody", "tr", "th", "td", "span"];

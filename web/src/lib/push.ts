@@ -3,7 +3,7 @@
 
 import { call, get, NoConnection } from "./api";
 import type { PushView, TrialView } from "./types";
-import { line } from "./visible";
+import { line } from "./safeText";
 
 export type PushState = "on" | "off" | "denied" | "impossible";
 

@@ -3,7 +3,7 @@
 
 import { call, get, NoConnection, part } from "./api";
 import type { HoldRequest, NewOrder, OrderChange, OrderView, QueueView } from "./types";
-import { line } from "./visible";
+import { line } from "./safeText";
 
 class Queues {
   private known: Record<string, QueueView> = $state.raw({});

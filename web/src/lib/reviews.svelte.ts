@@ -3,7 +3,7 @@
 
 import { call, get, NoConnection, part } from "./api";
 import type { ReviewRequest, ReviewView, StartableView } from "./types";
-import { line } from "./visible";
+import { line } from "./safeText";
 
 const LOOK = 1000;
 

@@ -3,11 +3,11 @@
 
 import { SvelteMap } from "svelte/reactivity";
 import { get, part } from "./api";
-import { grouped } from "./group";
+import { grouped } from "./groupBy";
 import { inbox, type Card } from "./inbox.svelte";
 import { forgets } from "./deviceStorage";
 import type { Page, SessionView } from "./types";
-import { line, unmarked } from "./visible";
+import { line, unmarked } from "./safeText";
 import { agentName, project } from "./wording";
 
 interface Gist {

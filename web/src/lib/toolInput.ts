@@ -1,7 +1,7 @@
 // The fields of a tool call that the card does not show already as a command, a change or text.
 // Rule: nothing that a yes covers is left out.
 
-import { decision } from "./form";
+import { decision } from "./answerForm";
 import type { PromptView } from "./types";
 import { commandOf, fieldsOf } from "./wording";
 

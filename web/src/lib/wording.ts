@@ -2,7 +2,7 @@
 // Rule: says what is known and no more; words of an agent are passed through `line` or shown elsewhere as they are.
 
 import type { LogLine, Option, PromptStory, PromptView, SessionView } from "./types";
-import { line } from "./visible";
+import { line } from "./safeText";
 
 const AGENTS: Record<string, string> = {
   claude: "Claude",

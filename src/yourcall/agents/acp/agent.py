@@ -17,7 +17,7 @@ from yourcall.model.prompts import Answer, Kind, Prompt, Refused
 
 
 def _plan(_prompt: Prompt, _answer: Answer, _request: bytes) -> HookReply | Refused:
-    return Refused("This is answered over the agent's own pipe, and that is closed.")
+    return Refused("The connection to this agent is closed, so it can't be answered from here.")
 
 
 # How far it is understood.

@@ -107,16 +107,16 @@ def _tool(row: Row, call: Call, question: Question) -> RequestView:
     command, why = wording.command_of(call, row.command), wording.reason_of(call, row.reason)
     tool, given = wording.tool_of(call, command, why, row.tool_ends)
     changed, fields = wording.changes(call), fields_of(call.rawInput)
-    shown = command or call.title or ""
-    named = f"{tool}: {shown}" if shown and tool == wording.name_of(call, row.tool_ends) else shown
+    text = command or call.title or ""
+    named = f"{tool}: {text}" if text and tool == wording.name_of(call, row.tool_ends) else text
     title = prompts.line(named, f"{row.title} wants to use a tool")
     if changed:
         body = prompts.paragraphs(wording.diff(changed))
     else:
         raw = "" if command or not fields else wording.encoded(fields).decode("utf-8", "replace")
         body = prompts.paragraphs(
-            shown if shown != title or tool == "Bash" else "",
-            why if why != shown else "",
+            text if text != title or tool == "Bash" else "",
+            why if why != text else "",
             raw,
             "\n".join(wording.paths(call)),
         )
@@ -205,13 +205,13 @@ def elicitation(row: Row, asked: Elicitation) -> RequestView | None:
 def _merged(fields: tuple[Question, ...], message: str) -> tuple[Question, ...]:
     """Fields that are one question each, with a second field for an own answer; empty if they are not."""
     own = {each.id for each in fields if not each.options}
-    asked = [each for each in fields if each.options]
-    if not asked or own != {each.id + CUSTOM for each in asked}:
+    questions = [each for each in fields if each.options]
+    if not questions or own != {each.id + CUSTOM for each in questions}:
         return ()
-    alone = len(asked) == 1
+    alone = len(questions) == 1
     return tuple(
         replace(each, text=message if alone and message else each.text, free_text=True, required=True)
-        for each in asked
+        for each in questions
     )
 
 
@@ -220,14 +220,14 @@ def _merged(fields: tuple[Question, ...], message: str) -> tuple[Question, ...]:
 
 def reply(prompt: Prompt, answer: Answer, request: bytes) -> tuple[object, Outcome] | Refused:
     """What the request is answered with, and what that asks for. A stop is for the talk to carry out, too."""
-    kept = decoded(Request, request)
-    if kept is None:
+    kept_request = decoded(Request, request)
+    if kept_request is None:
         return Refused("The request is not on record any more: stop the turn, and ask for it again.")
     picked = chosen(prompt, answer)
     effects = {option.effect for option in picked}
     wants: Outcome = "stopped" if "stop" in effects else "denied" if "deny" in effects else "allowed"
-    if kept.method == PERMISSION:
-        asked = decoded(Permission, kept.params)
+    if kept_request.method == PERMISSION:
+        asked = decoded(Permission, kept_request.params)
         ids = {id: choice.optionId for choice, id in _named(asked.options)} if asked else {}
         if len(picked) != 1:
             return Refused("Choose one option.")
@@ -236,7 +236,7 @@ def reply(prompt: Prompt, answer: Answer, request: bytes) -> tuple[object, Outco
         if picked[0].id not in ids:
             return Refused("The agent does not offer this.")
         return {"outcome": {"outcome": "selected", "optionId": ids[picked[0].id]}}, wants
-    form = decoded(Elicitation, kept.params)
+    form = decoded(Elicitation, kept_request.params)
     if form is None:
         return Refused("The form is not on record any more: stop the turn, and ask for it again.")
     schema = bytes(form.requestedSchema)
@@ -282,12 +282,16 @@ def action_of(row: Row, request: bytes) -> Action | None:
     Only an agent whose row says where the exact command stands is believed about a command; a title is for people.
     What is not told exactly is `other`: no rule for commands or files allows it.
     """
-    found = decoded(Request, request)
-    params = decoded(Permission, found.params) if found is not None and found.method == PERMISSION else None
-    if found is None or params is None:
+    kept_request = decoded(Request, request)
+    params = (
+        decoded(Permission, kept_request.params)
+        if kept_request is not None and kept_request.method == PERMISSION
+        else None
+    )
+    if kept_request is None or params is None:
         return None
     call = params.call
-    tool = found.tool_name or call.kind or "other"
+    tool = kept_request.tool_name or call.kind or "other"
     if call.kind == "execute" and row.command:
         command, fields = wording.command_of(call, row.command), fields_of(call.rawInput)
         where = fields.get(row.folder) if row.folder else None

@@ -72,16 +72,16 @@ class Transcript:
 
     def whole(self, at: float) -> list[AnyEntry]:
         """The message that was being said is over."""
-        found: list[AnyEntry] = []
+        entries: list[AnyEntry] = []
         if self._heard.strip():
-            found.append(UserMessage(text=self._heard[:LONGEST], at=at))
+            entries.append(UserMessage(text=self._heard[:LONGEST], at=at))
         if self.speaking.thinking.strip():
-            found.append(Thinking(text=self.speaking.thinking.strip()[:LONGEST], at=at))
+            entries.append(Thinking(text=self.speaking.thinking.strip()[:LONGEST], at=at))
         if self.speaking.text.strip():
             self.last = self.speaking.text.strip()
-            found.append(AssistantText(text=self.last[:LONGEST], at=at))
+            entries.append(AssistantText(text=self.last[:LONGEST], at=at))
         self.speaking, self._role, self._message, self._heard = Speaking(), "", "", ""
-        return found
+        return entries
 
     def told(self, update: Call) -> Call:
         """All that is known of a call by now."""
@@ -105,19 +105,19 @@ class Transcript:
     def call(self, update: Call, row: Row, at: float, *, asked: bool = False) -> list[AnyEntry]:
         """What is new about a call. `asked`: somebody is asked for it, so it is known what it will do."""
         call = self.told(update)
-        found = self.whole(at)
+        entries = self.whole(at)
         over = call.status in OVER
         # Agents announce a call before they know more of it than its name.
         filled = update.status is None and bool(fields_of(update.rawInput))
         if (asked or over or filled or call.status == "in_progress") and call.toolCallId not in self._begun:
             self._begun.add(call.toolCallId)
-            found.append(_started(call, row, at))
+            entries.append(_started(call, row, at))
         if over:
             # What it showed before it ran is not what came of it.
-            found.append(_completed(replace(update, kind=call.kind, locations=call.locations), at))
+            entries.append(_completed(replace(update, kind=call.kind, locations=call.locations), at))
             self._begun.discard(call.toolCallId)
             del self.calls[call.toolCallId]
-        return found
+        return entries
 
     def refused(self, call_id: str, at: float) -> list[AnyEntry]:
         """A call that was refused, and of which the agent said nothing more."""

@@ -52,8 +52,8 @@ def changes(call: Call) -> list[Part]:
 
 def paths(call: Call) -> tuple[str, ...]:
     """Every file the call names, each once."""
-    found = [part.path for part in changes(call)] + [place.path for place in call.locations or []]
-    return tuple(dict.fromkeys(path for path in found if path))
+    names = [part.path for part in changes(call)] + [place.path for place in call.locations or []]
+    return tuple(dict.fromkeys(path for path in names if path))
 
 
 def diff(parts: Sequence[Part]) -> str:
@@ -84,17 +84,17 @@ def tool_of(call: Call, command: str, why: str, ends: str = "") -> tuple[str, ob
 
 def name_of(call: Call, ends: str) -> str:
     """The tool's own name, where the id of the call begins with it."""
-    name, found, _ = call.toolCallId.partition(ends) if ends else ("", "", "")
-    return name[:100] if found and name.isidentifier() else ""
+    name, value, _ = call.toolCallId.partition(ends) if ends else ("", "", "")
+    return name[:100] if value and name.isidentifier() else ""
 
 
 def reason(problem: Problem | None) -> str:
     """An error in its own words; the plain `Internal error` hides them in its data."""
     if problem is None:
         return ""
-    told = decoded(str, problem.data) or ""
+    text = decoded(str, problem.data) or ""
     fields = fields_of(problem.data)
-    details = told or text_of(fields, "details") or text_of(fields, "message")
+    details = text or text_of(fields, "details") or text_of(fields, "message")
     message = problem.message or ""
     if message.startswith("{"):  # an answer of the model's service, as it came
         told_whole = decoded(wire.Failed, message.encode("utf-8", "replace"))

@@ -37,13 +37,13 @@ class Call(Struct, frozen=True):
 
 
 def read_demo_hook(call: HookCall) -> HookResult:
-    heard = read_hook(call)
+    result = read_hook(call)
     try:
         told = msgspec.json.decode(call.payload, type=Call)
         asks = msgspec.json.decode(told.tool_input, type=Asks) if told.tool_name == ASK else None
     except (ValueError, RecursionError):
         asks = None
-    return replace(heard, events=tuple(_marked(event, asks) for event in heard.events))
+    return replace(result, events=tuple(_marked(event, asks) for event in result.events))
 
 
 def plan_demo(prompt: Prompt, answer: Answer, request: bytes) -> HookReply | Refused:
@@ -64,8 +64,8 @@ def plan_demo(prompt: Prompt, answer: Answer, request: bytes) -> HookReply | Ref
     }
     decision: dict[str, object] = {"behavior": "allow", "updatedInput": {**given, "answers": said}}
     if effects & {"deny", "stop"}:
-        words = " ".join(text for text in answer.texts.values() if text)
-        decision = {"behavior": "deny", "message": words, "interrupt": "stop" in effects}
+        wording = " ".join(text for text in answer.texts.values() if text)
+        decision = {"behavior": "deny", "message": wording, "interrupt": "stop" in effects}
     output = {"hookEventName": "PermissionRequest", "decision": decision}
     return HookReply(msgspec.json.encode({"hookSpecificOutput": output}))
 

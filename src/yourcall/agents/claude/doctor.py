@@ -65,11 +65,11 @@ def connection(machine: Machine) -> list[Health]:
 
 def project(machine: Machine) -> list[Health]:
     """Settings of the project in this folder can switch all hooks off, too."""
-    found: list[Health] = []
+    findings: list[Health] = []
     for _, path, text in settings_texts(machine, machine.scopes[1:]):
         if path not in machine.changed and not managed(machine).allows_hooks():
-            found += blocked_here(path, blocked(text))
-    return found
+            findings += blocked_here(path, blocked(text))
+    return findings
 
 
 def mode(machine: Machine) -> list[Health]:
@@ -78,10 +78,10 @@ def mode(machine: Machine) -> list[Health]:
     chosen, where = "", user
     for scope in machine.scopes:
         path = machine.settings(scope)
-        said = default_mode(_text(machine, path))
+        text = default_mode(_text(machine, path))
         # A project cannot switch a person to auto mode: Claude Code ignores it there.
-        if said and not (said == "auto" and scope != "user"):
-            chosen, where = said, path
+        if text and not (text == "auto" and scope != "user"):
+            chosen, where = text, path
     decreed, file = managed(machine).default_mode()
     if decreed:
         chosen, where = decreed, file
@@ -102,11 +102,11 @@ def mode(machine: Machine) -> list[Health]:
 
 def running(machine: Machine) -> list[Health]:
     """Sessions that run now: their mode, and whether the undocumented signs of an ended prompt are there."""
-    found: list[Health] = []
+    findings: list[Health] = []
     for session in machine.sessions:
         if session.permission_mode in SILENT:
             says = f"The session {session.id[:8]} in {session.cwd} is in {SILENT[session.permission_mode]} mode"
-            found.append(note("session", f"{says}: it asks nobody.", "Switch its mode with shift+tab."))
+            findings.append(note("session", f"{says}: it asks nobody.", "Switch its mode with shift+tab."))
     unsigned = [
         s for s in machine.sessions if s.pid and not machine.exists(f"{machine.folder}/sessions/{s.pid}.json")
     ]
@@ -115,12 +115,12 @@ def running(machine: Machine) -> list[Health]:
             f"Claude Code keeps no session file for pid {', '.join(str(s.pid) for s in unsigned)}, so an answer"
             " given at the desk is noticed late."
         )
-        found.append(
+        findings.append(
             note("signs", says, "Nothing to do: it is an undocumented file; other signs are used instead.")
         )
     elif machine.sessions:
-        found.append(well("signs", "Claude Code's session files are there: a prompt's end is noticed at once."))
-    return found
+        findings.append(well("signs", "Claude Code's session files are there: a prompt's end is noticed at once."))
+    return findings
 
 
 def default_mode(text: str | None) -> str:
@@ -130,8 +130,10 @@ def default_mode(text: str | None) -> str:
     except (ValueError, RecursionError):
         return ""
     permissions: Any = cast("dict[str, Any]", settings).get("permissions") if isinstance(settings, dict) else None
-    said: Any = cast("dict[str, Any]", permissions).get("defaultMode") if isinstance(permissions, dict) else None
-    return said if isinstance(said, str) else ""
+    payload: Any = (
+        cast("dict[str, Any]", permissions).get("defaultMode") if isinstance(permissions, dict) else None
+    )
+    return payload if isinstance(payload, str) else ""
 
 
 def _text(machine: Machine, path: str) -> str | None:

@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from yourcall.agents.claude import form, pauses, requests, wording
+from yourcall.agents.claude import pauses, requests, wording
 from yourcall.agents.claude.reply import DECLINED
 from yourcall.agents.claude.transcript import conversation_of, mended
 from yourcall.agents.claude.wire import (
@@ -22,7 +22,7 @@ from yourcall.agents.claude.wire import (
     SessionFile,
     TranscriptLine,
 )
-from yourcall.agents.kit import hooks
+from yourcall.agents.kit import forms, hooks
 from yourcall.agents.kit.hooks import LONGEST_PATH, SAFE_ID
 from yourcall.agents.kit.prompts import derived_id
 from yourcall.agents.kit.wire import text_of, time_of
@@ -167,7 +167,7 @@ def _elicitation(call: HookCall, payload: HookPayload, seen: SessionSeen) -> Hoo
     if not call.request_id:
         return HookResult((seen,), problem="a form that nobody holds")
     url = payload.mode == "url"
-    fields = () if url else form.questions(bytes(payload.requested_schema))
+    fields = () if url else forms.questions(bytes(payload.requested_schema))
     prompt = Prompt(
         id=call.request_id,
         kind="elicitation",
@@ -178,7 +178,7 @@ def _elicitation(call: HookCall, payload: HookPayload, seen: SessionSeen) -> Hoo
         opened_at=call.at,
         body=f"{payload.message}\n\n{payload.url}" if url else payload.message,
         # A form with a field we cannot ask for is shown, and filled in at the desk.
-        questions=() if fields is None else (*fields, form.action(url)),
+        questions=() if fields is None else (*fields, forms.action(url, "Claude")),
         fingerprint=pauses.form_mark(payload),
         turn_id=payload.prompt_id[:128],
         permission_mode=payload.permission_mode[:40],

@@ -74,8 +74,8 @@ def above(machine: Machine) -> Above:
     settings = managed(machine)
     connected = settings.connected()
     # With hooks of the administrator's that call us, it does not matter that others are not called.
-    found = [each for each in settings.findings() if not (connected and each.code == "managed_only")]
-    return Above(tuple(found), settings.allows_hooks(), connected)
+    findings = [each for each in settings.findings() if not (connected and each.code == "managed_only")]
+    return Above(tuple(findings), settings.allows_hooks(), connected)
 
 
 def folder(platform: str) -> str:
@@ -109,10 +109,10 @@ def _files(machine: Machine, root: str) -> list[str]:
 
 
 def _settings(machine: Machine, path: str) -> dict[str, Any] | Refused:
-    found = machine.read(path)
-    if isinstance(found, Refused):
-        return found
-    text = (found or "").removeprefix("\ufeff").strip()
+    value = machine.read(path)
+    if isinstance(value, Refused):
+        return value
+    text = (value or "").removeprefix("\ufeff").strip()
     try:
         settings: object = json.loads(text or "{}")
     except (ValueError, RecursionError):

@@ -53,11 +53,11 @@ def read_message(line: bytes) -> Message | None:
 
 
 def _system(fields: Fields, at: float) -> Message | None:
-    said = clipped(text(fields, "content"), LONGEST_MESSAGE)
+    wording = clipped(text(fields, "content"), LONGEST_MESSAGE)
     compacts = text(fields, "subtype") == "compact_boundary"
-    if not said and not compacts:
+    if not wording and not compacts:
         return None
-    return Message("system", "system", (Block("text", said),), is_context_compaction=compacts, at=at)
+    return Message("system", "system", (Block("text", wording),), is_context_compaction=compacts, at=at)
 
 
 def _blocks(message: Fields) -> list[Block]:
@@ -79,8 +79,10 @@ def _block(block: Fields) -> Block | None:
             given = block.get("input", Raw(b"{}"))
             return Block("tool_use", None, text(block, "name"), text(block, "id"), Raw(bytes(given)))
         case "tool_result":
-            said = clipped(texts_of(block.get("content")), LONGEST_MESSAGE)
-            return Block("tool_result", said, None, text(block, "tool_use_id"), is_error=flag(block, "is_error"))
+            wording = clipped(texts_of(block.get("content")), LONGEST_MESSAGE)
+            return Block(
+                "tool_result", wording, None, text(block, "tool_use_id"), is_error=flag(block, "is_error")
+            )
         case _:
             return None
 
@@ -118,12 +120,12 @@ def read_pictures(line: bytes) -> list[Picture]:
         content = _line.decode(line).message.content
     except (ValueError, RecursionError):
         return []
-    found: list[Picture] = []
+    pictures: list[Picture] = []
     waiting = list(content) if not isinstance(content, str) else []
-    while waiting and len(found) < MOST:
+    while waiting and len(pictures) < MOST:
         block = waiting.pop(0)
         if block.type == "image" and block.source.type == "base64" and block.source.media_type in DRAWN:
-            found.append(Picture(block.source.media_type, block.source.data))
+            pictures.append(Picture(block.source.media_type, block.source.data))
         elif block.type == "tool_result" and not isinstance(block.content, str):
             waiting[:0] = block.content
-    return found
+    return pictures

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from yourcall.agents.claude import form, requests
+from yourcall.agents.claude import requests
+from yourcall.agents.kit import forms
 from yourcall.agents.spec import HookReply
 from yourcall.core.safety import chosen
 from yourcall.model.prompts import Answer, Effect, Prompt, Refused
@@ -83,8 +84,8 @@ def _pre_tool_use(said: Mapping[str, str]) -> bytes:
     return msgspec.json.encode({"hookSpecificOutput": {"hookEventName": "PreToolUse", **said}})
 
 
-def _allow(option_id: str, answer: Answer, asked: Request) -> HookReply | Refused:
-    given = asked.tool_input
+def _allow(option_id: str, answer: Answer, request: Request) -> HookReply | Refused:
+    given = request.tool_input
     if answer.input is not None:
         try:
             given = msgspec.Raw(msgspec.json.encode(msgspec.json.decode(answer.input, type=dict[str, object])))
@@ -92,17 +93,17 @@ def _allow(option_id: str, answer: Answer, asked: Request) -> HookReply | Refuse
             return Refused("The edited input is not a JSON object.")
     decision: dict[str, object] = {"behavior": "allow", "updatedInput": given}
     number = option_id.removeprefix("remember")
-    if number.isdecimal() and 0 < int(number) <= len(asked.permission_suggestions):
-        decision["updatedPermissions"] = [asked.permission_suggestions[int(number) - 1]]
+    if number.isdecimal() and 0 < int(number) <= len(request.permission_suggestions):
+        decision["updatedPermissions"] = [request.permission_suggestions[int(number) - 1]]
     elif option_id == "approve_edits":
         mode = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
         decision["updatedPermissions"] = [mode]
     return _reply(decision)
 
 
-def _answers(prompt: Prompt, answer: Answer, asked: Request) -> dict[str, object]:
+def _answers(prompt: Prompt, answer: Answer, request: Request) -> dict[str, object]:
     """As the dialog itself sends them: the label or the person's own words; a word beside a label is a note."""
-    fields = msgspec.json.decode(asked.tool_input, type=dict[str, object])
+    fields = msgspec.json.decode(request.tool_input, type=dict[str, object])
     answers: dict[str, str] = {}
     annotations: dict[str, dict[str, str]] = {}
     for question in prompt.questions:
@@ -120,10 +121,10 @@ def _answers(prompt: Prompt, answer: Answer, asked: Request) -> dict[str, object
 
 
 def _form(prompt: Prompt, answer: Answer, schema: bytes) -> HookReply | Refused:
-    (action,) = answer.choices.get(form.ACTION, ("",))
+    (action,) = answer.choices.get(forms.ACTION, ("",))
     output: dict[str, object] = {"hookEventName": "Elicitation", "action": action}
     if action == "accept":
-        filled = {} if len(prompt.questions) == 1 else form.content(schema, answer)
+        filled = {} if len(prompt.questions) == 1 else forms.content(schema, answer)
         if isinstance(filled, Refused):
             return filled
         output["content"] = filled

@@ -44,8 +44,12 @@ def questions(payload: HookPayload, fields: dict[str, object]) -> tuple[Kind, tu
     """The kind of prompt this tool raises, and what it asks."""
     match payload.tool_name:
         case "AskUserQuestion":
-            asked = asked_of(fields)
-            return ("question", tuple(_asked(n, q) for n, q in enumerate(asked, 1))) if asked else ("unknown", ())
+            tool_questions = asked_of(fields)
+            return (
+                ("question", tuple(_asked(n, q) for n, q in enumerate(tool_questions, 1)))
+                if tool_questions
+                else ("unknown", ())
+            )
         case "ExitPlanMode":
             return "plan", (_plan(),)
         case _:
@@ -55,8 +59,8 @@ def questions(payload: HookPayload, fields: dict[str, object]) -> tuple[Kind, tu
 def title(tool: str, fields: dict[str, object]) -> str:
     match tool:
         case "AskUserQuestion":
-            asked = asked_of(fields)
-            return asked[0].question[: wording.LONGEST_TITLE] if asked else "A question"
+            tool_questions = asked_of(fields)
+            return tool_questions[0].question[: wording.LONGEST_TITLE] if tool_questions else "A question"
         case "ExitPlanMode":
             return "Approve the plan?"
         case _:
@@ -80,12 +84,19 @@ def asked_of(fields: dict[str, object]) -> list[ToolQuestions]:
         return []
 
 
-def _asked(number: int, asked: ToolQuestions) -> Question:
+def _asked(number: int, tool_questions: ToolQuestions) -> Question:
     options = tuple(
         Option(f"o{n}", choice.label, "choose", choice.description, choice.preview, str(n))
-        for n, choice in enumerate(asked.options, 1)
+        for n, choice in enumerate(tool_questions.options, 1)
     )
-    return Question(f"q{number}", asked.question, options, asked.multiSelect, free_text=True, header=asked.header)
+    return Question(
+        f"q{number}",
+        tool_questions.question,
+        options,
+        tool_questions.multiSelect,
+        free_text=True,
+        header=tool_questions.header,
+    )
 
 
 def _decision(payload: HookPayload) -> Question:

@@ -138,8 +138,8 @@ def asked_for(text: str | None) -> str:
     root = None if text is None else json_edit.scan(text)
     if text is None or not isinstance(root, Node):
         return ""
-    found = hook_settings.entries(text, root)
-    return next((entry.tools for entry in found if entry.event == hook_settings.ASKING), "")
+    entries = hook_settings.entries(text, root)
+    return next((entry.tools for entry in entries if entry.event == hook_settings.ASKING), "")
 
 
 def has_plugin(text: str | None) -> bool:
@@ -182,18 +182,18 @@ def check(text: str | None, launcher: str, versions: list[Version]) -> list[Find
 def _faults(ours: list[Entry], launcher: str, versions: list[Version], tools: str) -> list[Finding]:
     hooks = wanted(launcher, versions, tools)
     here = {entry.event for entry in ours}
-    found: list[Finding] = []
+    findings: list[Finding] = []
     # Of an unknown version we only know the least that it accepts: more than that is not a fault.
     extra = sorted(here - hooks.keys()) if versions else []
     if extra:
         oldest = show_version(min(versions))
         says = f"Claude Code {oldest} does not know {', '.join(extra)} and may skip the whole settings file."
-        found.append(Finding("unaccepted", says, _AGAIN))
-    found += kit.misplaced(ours, hooks, launcher, _AGAIN)
-    if not found and versions and not _as_wanted(ours, hooks, tools):
+        findings.append(Finding("unaccepted", says, _AGAIN))
+    findings += kit.misplaced(ours, hooks, launcher, _AGAIN)
+    if not findings and versions and not _as_wanted(ours, hooks, tools):
         says = "Our hooks are there, but not in the form that suits the Claude Code installed now."
-        found.append(Finding("outdated", says, _AGAIN))
-    return found
+        findings.append(Finding("outdated", says, _AGAIN))
+    return findings
 
 
 def _as_wanted(ours: list[Entry], hooks: dict[str, Hook], tools: str) -> bool:
@@ -229,11 +229,11 @@ def _notes(versions: list[Version], hooks: dict[str, Hook]) -> tuple[str, ...]:
 
 
 def _blocking(text: str, root: Node) -> list[Finding]:
-    found: list[Finding] = []
+    findings: list[Finding] = []
     if _is_true(text, root, "disableAllHooks"):
         says = "`disableAllHooks` is on, so Claude Code calls no hook at all."
-        found.append(Finding("disabled", says, "Take it out of the settings to get prompts here."))
-    return found
+        findings.append(Finding("disabled", says, "Take it out of the settings to get prompts here."))
+    return findings
 
 
 def _is_true(text: str, root: Node, key: str) -> bool:

@@ -71,42 +71,42 @@ def title(tool: str, fields: Fields) -> str:
     """One line that says what will happen."""
     match tool:
         case "Bash" | "PowerShell":
-            said = text_of(fields, "command")
+            text = text_of(fields, "command")
         case "KillShell" | "KillBash":
-            said = f"Stop the command {text_of(fields, 'shell_id', 'bash_id')}"
+            text = f"Stop the command {text_of(fields, 'shell_id', 'bash_id')}"
         case "Write" | "Edit" | "MultiEdit" | "NotebookEdit":
-            found = paths(fields)
-            more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-            said = f"{tool} {found[0] if found else ''}{more}"
+            names = paths(fields)
+            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            text = f"{tool} {names[0] if names else ''}{more}"
         case "Read":
-            said = f"Read {text_of(fields, 'file_path', 'path')}"
+            text = f"Read {text_of(fields, 'file_path', 'path')}"
         case "Glob":
-            said = f"Find files {text_of(fields, 'pattern')}"
+            text = f"Find files {text_of(fields, 'pattern')}"
         case "Grep":
             where = text_of(fields, "path", "glob")
-            said = f"Search for {text_of(fields, 'pattern')}" + (f" in {where}" if where else "")
+            text = f"Search for {text_of(fields, 'pattern')}" + (f" in {where}" if where else "")
         case "WebFetch":
-            said = f"Fetch {text_of(fields, 'url')}"
+            text = f"Fetch {text_of(fields, 'url')}"
         case "WebSearch":
-            said = f"Search the web: {text_of(fields, 'query')}"
+            text = f"Search the web: {text_of(fields, 'query')}"
         case "TodoWrite" | "TodoRead" | "TaskCreate" | "TaskUpdate" | "TaskList" | "TaskGet":
-            said = f"Update the to-do list: {_todo(fields)}" if _todo(fields) else "Update the to-do list"
+            text = f"Update the to-do list: {_todo(fields)}" if _todo(fields) else "Update the to-do list"
         case "AskUserQuestion":
             asked = dicts_of(fields.get("questions"))
-            said = f"Ask: {text_of(asked[0], 'question')}" if asked else "Ask a question"
+            text = f"Ask: {text_of(asked[0], 'question')}" if asked else "Ask a question"
         case "ExitPlanMode":
-            said = "Present the plan"
+            text = "Present the plan"
         case "Task" | "Agent":
             who = text_of(fields, "subagent_type")
-            said = f"Agent{' ' + who if who else ''}: {text_of(fields, 'description')}"
+            text = f"Agent{' ' + who if who else ''}: {text_of(fields, 'description')}"
         case "Skill":
-            said = f"Skill {text_of(fields, 'skill', 'command')}"
+            text = f"Skill {text_of(fields, 'skill', 'command')}"
         case _ if tool.startswith("mcp__"):
             server, _, name = tool.removeprefix("mcp__").partition("__")
-            said = f"{name} ({server})"
+            text = f"{name} ({server})"
         case _:
-            said = tool
-    lines = said.strip().splitlines() or [tool]
+            text = tool
+    lines = text.strip().splitlines() or [tool]
     more = " …" if len(lines) > 1 or len(lines[0]) > LONGEST_TITLE else ""
     return lines[0][:LONGEST_TITLE] + more
 
@@ -120,8 +120,8 @@ def _todo(fields: Fields) -> str:
 def paths(fields: Fields) -> tuple[str, ...]:
     """Every file the call names, each once; MultiEdit may name one for each edit."""
     each = [fields, *dicts_of(fields.get("edits"))]
-    found = (text_of(one, "file_path", "notebook_path", "path") for one in each)
-    return tuple(dict.fromkeys(path for path in found if path))
+    names = (text_of(one, "file_path", "notebook_path", "path") for one in each)
+    return tuple(dict.fromkeys(path for path in names if path))
 
 
 def diff(tool: str, fields: Fields) -> str:

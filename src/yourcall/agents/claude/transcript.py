@@ -122,8 +122,8 @@ def mended(line: bytes) -> bytes:
 
 
 def _whole(escape: re.Match[bytes]) -> bytes:
-    found = escape[0]
-    return rb"\ufffd" if len(found) == 6 and found[2:3] in b"dD" else found
+    data = escape[0]
+    return rb"\ufffd" if len(data) == 6 and data[2:3] in b"dD" else data
 
 
 # --- what a person, or something in their place, said -----------------------------------------------------------
@@ -154,33 +154,33 @@ def _attachment(fields: Fields) -> Iterator[AnyEntry]:
         yield from _said(texts_of(attached.get("prompt")), "" if origin == "human" else origin)
 
 
-def _said(words: str, by: str) -> Iterator[AnyEntry]:
-    words = words.strip()
-    if not words:
+def _said(wording: str, by: str) -> Iterator[AnyEntry]:
+    wording = wording.strip()
+    if not wording:
         return
-    if words in INTERRUPTED:
+    if wording in INTERRUPTED:
         yield Notice(text=STOPPED, level="warning")
         return
-    if words.startswith(("<command-name>", "<command-message>")):
-        command = f"{_inside(words, 'command-name')} {_inside(words, 'command-args')}".strip()
+    if wording.startswith(("<command-name>", "<command-message>")):
+        command = f"{_inside(wording, 'command-name')} {_inside(wording, 'command-args')}".strip()
         yield UserMessage(text=clipped(command, LONGEST_MESSAGE))
-    elif words.startswith("<bash-input>"):
-        yield UserMessage(text=clipped(f"! {_inside(words, 'bash-input')}", LONGEST_MESSAGE))
-    elif words.startswith("<task-notification>"):
-        news = [_inside(words, "summary") or "A task has news.", _inside(words, "result")]
+    elif wording.startswith("<bash-input>"):
+        yield UserMessage(text=clipped(f"! {_inside(wording, 'bash-input')}", LONGEST_MESSAGE))
+    elif wording.startswith("<task-notification>"):
+        news = [_inside(wording, "summary") or "A task has news.", _inside(wording, "result")]
         yield Notice(text=clipped("\n\n".join(part for part in news if part)))
-    elif words.startswith(OUTPUT):
+    elif wording.startswith(OUTPUT):
         for tag in (tag.strip("<>") for tag in OUTPUT):
-            if inner := _ANSI.sub("", _inside(words, tag)).strip():
+            if inner := _ANSI.sub("", _inside(wording, tag)).strip():
                 level: Level = "error" if tag.endswith("stderr") else "info"
                 yield Notice(text=clipped(inner), level=level)
-    elif not words.startswith("<system-reminder>") or not words.endswith("</system-reminder>"):
-        yield UserMessage(text=clipped(words, LONGEST_MESSAGE), by=by[:40])
+    elif not wording.startswith("<system-reminder>") or not wording.endswith("</system-reminder>"):
+        yield UserMessage(text=clipped(wording, LONGEST_MESSAGE), by=by[:40])
 
 
-def _inside(words: str, tag: str) -> str:
+def _inside(wording: str, tag: str) -> str:
     """What stands in the first such tag; searched, because hostile text could make a pattern slow."""
-    _, opened, rest = words.partition(f"<{tag}>")
+    _, opened, rest = wording.partition(f"<{tag}>")
     inner, closed, _ = rest.partition(f"</{tag}>")
     return inner.strip() if opened and closed else ""
 
@@ -193,8 +193,8 @@ def _assistant(fields: Fields) -> Iterator[AnyEntry]:
     model = text(message, "model")
     if flag(fields, "isApiErrorMessage") or model == "<synthetic>":
         level: Level = "error" if flag(fields, "isApiErrorMessage") else "info"
-        if words := texts_of(message.get("content")).strip():
-            yield Notice(text=clipped(words), level=level)
+        if wording := texts_of(message.get("content")).strip():
+            yield Notice(text=clipped(wording), level=level)
         return
     # Each block of a message is a line of its own and repeats the usage of the whole.
     first = value(fields, "apiBlockIndex", int, -1) == 0
@@ -208,8 +208,8 @@ def _assistant(fields: Fields) -> Iterator[AnyEntry]:
 def _block(block: Fields, fields: Fields, model: str) -> Iterator[AssistantText | Thinking | tools.Action]:
     match text(block, "type"):
         case "text":
-            if words := text(block, "text").strip():
-                yield AssistantText(text=clipped(words, LONGEST_MESSAGE), model=model)
+            if wording := text(block, "text").strip():
+                yield AssistantText(text=clipped(wording, LONGEST_MESSAGE), model=model)
         case "thinking" | "redacted_thinking":
             seconds = max(0.0, value(fields, "thinkingDurationMs", float, 0.0)) / 1000
             yield Thinking(text=clipped(text(block, "thinking"), LONGEST_MESSAGE), seconds=seconds)
@@ -227,7 +227,7 @@ def _block(block: Fields, fields: Fields, model: str) -> Iterator[AssistantText 
 
 
 def _system(fields: Fields) -> Iterator[AnyEntry]:
-    words = text(fields, "content")
+    wording = text(fields, "content")
     match text(fields, "subtype"):
         case "turn_duration":
             yield Result(scope="turn", seconds=_seconds(fields, "durationMs"))
@@ -243,15 +243,15 @@ def _system(fields: Fields) -> Iterator[AnyEntry]:
         case "api_error":
             yield Notice(text=_api_error(fields), level="error")
         case "local_command":
-            yield from _said(words, "")
+            yield from _said(wording, "")
         case "permission_denied":
             yield Notice(text=clipped(text(fields, "message") or "A call was refused."), level="warning")
         case "stop_hook_summary":
             for problem in value(fields, "hookErrors", list[str], NO_WORDS):
                 yield Notice(text=clipped(f"A stop hook failed: {problem}"), level="warning")
         case _:
-            if words.strip() and not flag(fields, "isMeta"):
-                yield Notice(text=clipped(_ANSI.sub("", words.strip())), level=_level(fields))
+            if wording.strip() and not flag(fields, "isMeta"):
+                yield Notice(text=clipped(_ANSI.sub("", wording.strip())), level=_level(fields))
 
 
 def _api_error(fields: Fields) -> str:
@@ -259,10 +259,10 @@ def _api_error(fields: Fields) -> str:
     inner = value(value(error, "error", Fields, NOTHING), "error", Fields, NOTHING)
     why = text(inner, "message") or text(error, "message") or text(fields, "error")
     status = value(error, "status", int, 0)
-    words = " ".join(part for part in ("The model could not be asked:", str(status or ""), why) if part)
+    wording = " ".join(part for part in ("The model could not be asked:", str(status or ""), why) if part)
     attempt, most = value(fields, "retryAttempt", int, 0), value(fields, "maxRetries", int, 0)
     wait = value(fields, "retryInMs", float, 0.0) / 1000
-    return clipped(words) + (f" (retry {attempt} of {most} in {wait:.0f} s)" if attempt else "")
+    return clipped(wording) + (f" (retry {attempt} of {most} in {wait:.0f} s)" if attempt else "")
 
 
 def _level(fields: Fields) -> Level:
@@ -338,8 +338,8 @@ def flag(fields: Fields, name: str) -> bool:
 def texts_of(content: Raw | None) -> str:
     """A content that is a text, or a list of blocks of which the text is wanted."""
     given = {"content": content} if content is not None else {}
-    words = text(given, "content")
-    return words or "\n".join(
+    wording = text(given, "content")
+    return wording or "\n".join(
         part for block in value(given, "content", list[Fields], NO_BLOCKS) if (part := _text(block))
     )
 
@@ -356,8 +356,8 @@ def _text(block: Fields) -> str:
             return ""
 
 
-def _unwrapped(words: str, tag: str) -> str:
-    return words.removeprefix(f"<{tag}>").removesuffix(f"</{tag}>")
+def _unwrapped(wording: str, tag: str) -> str:
+    return wording.removeprefix(f"<{tag}>").removesuffix(f"</{tag}>")
 
 
 def _tokens(usage: Usage | None) -> Tokens | None:

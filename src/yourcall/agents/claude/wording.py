@@ -34,26 +34,26 @@ def body(tool: str, fields: dict[str, object]) -> str:
     match tool:
         case "Bash":
             parts = [text_of(fields, "command"), text_of(fields, "description")]
-            said = "\n\n".join(part for part in parts if part)
+            text = "\n\n".join(part for part in parts if part)
         case "Write":
-            said = f"{text_of(fields, 'file_path')}\n\n{text_of(fields, 'content')}"
+            text = f"{text_of(fields, 'file_path')}\n\n{text_of(fields, 'content')}"
         case "Edit" | "MultiEdit":
-            said = tools.diff(tool, fields) or "\n".join(tools.paths(fields))
+            text = tools.diff(tool, fields) or "\n".join(tools.paths(fields))
         case _:
-            said = tools.spelt(fields)
-    return _cut(said)
+            text = tools.spelt(fields)
+    return _cut(text)
 
 
 def unread(given: Raw) -> str:
     """An input that we could not take apart, as it came: nobody shall allow what was not shown."""
-    said = bytes(given).decode("utf-8", "replace").strip()
-    return "" if said == "{}" else _cut(said)
+    text = bytes(given).decode("utf-8", "replace").strip()
+    return "" if text == "{}" else _cut(text)
 
 
-def _cut(said: str) -> str:
-    if len(said) <= LONGEST_BODY:
-        return said
-    return said[:LONGEST_BODY] + f"\n… {len(said) - LONGEST_BODY:,} more characters (in the tool's input)"
+def _cut(text: str) -> str:
+    if len(text) <= LONGEST_BODY:
+        return text
+    return text[:LONGEST_BODY] + f"\n… {len(text) - LONGEST_BODY:,} more characters (in the tool's input)"
 
 
 def remember_option(number: int, suggestion: Suggestion) -> Option | None:

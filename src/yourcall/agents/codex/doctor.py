@@ -25,8 +25,8 @@ def connection(machine: Machine) -> list[Health]:
     """Installed, new enough, and calling us."""
     if not machine.programs and not machine.changed:
         return []
-    found = installed(machine, "codex", "Codex") + newer(machine, "codex", "Codex", MEASURED)
-    return found + _hooks(machine, machine.versions, bool(machine.changed))
+    findings = installed(machine, "codex", "Codex") + newer(machine, "codex", "Codex", MEASURED)
+    return findings + _hooks(machine, machine.versions, bool(machine.changed))
 
 
 def _hooks(machine: Machine, known: Sequence[Version], noted: bool) -> list[Health]:
@@ -34,20 +34,20 @@ def _hooks(machine: Machine, known: Sequence[Version], noted: bool) -> list[Heal
     needed = noted or (bool(known) and min(known) < DAEMON_SINCE)
     level = wrong if needed else note
     config = _text(machine, f"{machine.folder}/config.toml")
-    found = [level("hooks", each.says, each.do) for each in blocked(config)]
+    findings = [level("hooks", each.says, each.do) for each in blocked(config)]
     for state in machine.states():
         for each in state.findings:
             more = "" if needed or each.code != "missing" else f" {_BOTH}"
-            found.append(level("hooks", f"{each.says} ({state.path}){more}", each.do))
+            findings.append(level("hooks", f"{each.says} ({state.path}){more}", each.do))
         # Codex may name the file by where its links lead.
         names = {state.path, machine.resolved(state.path)}
         strange = min((untrusted(_text(machine, state.path), config, name) for name in names), key=len)
         if strange:
             says = f"Codex has not been told to trust our hooks, so it does not run them: {', '.join(strange)}."
-            found.append(level("hooks", says, REVIEW))
+            findings.append(level("hooks", says, REVIEW))
         elif not state.findings:
-            found.append(well("hooks", f"Codex calls yourcall, and trusts its hooks ({state.path})."))
-    return found
+            findings.append(well("hooks", f"Codex calls yourcall, and trusts its hooks ({state.path})."))
+    return findings
 
 
 def socket(machine: Machine) -> list[Health]:

@@ -72,8 +72,8 @@ def read_hook(call: HookCall) -> HookResult:
             return HookResult((SessionEnded(call.at, payload.session_id, payload.reason[:80]),))
         case "UserPromptSubmit":
             turn = payload.turn_id[:128]
-            said = "the next instruction was given"
-            given = Ending(payload.session_id, READY, "allowed", payload.prompt, said, turn)
+            text = "the next instruction was given"
+            given = Ending(payload.session_id, READY, "allowed", payload.prompt, text, turn)
             return HookResult((seen,), endings=(given, replace(over, turn_id=turn)))
         case "PermissionRequest" if payload.tool_name and call.new_id:
             return HookResult((seen,), told=_asks(call, payload))
@@ -99,8 +99,8 @@ def _session(call: HookCall, payload: HookPayload) -> Session:
 
 
 def _ready(call: HookCall, payload: HookPayload) -> Prompt:
-    said = (payload.last_assistant_message or "")[:LONGEST_BODY].strip()
-    return replace(hooks.ready_prompt(call, payload, AGENT, said), turn_id=payload.turn_id[:128])
+    text = (payload.last_assistant_message or "")[:LONGEST_BODY].strip()
+    return replace(hooks.ready_prompt(call, payload, AGENT, text), turn_id=payload.turn_id[:128])
 
 
 def rested(session: Session, said: str, since: float, at: float) -> Prompt | None:
@@ -112,12 +112,14 @@ def rested(session: Session, said: str, since: float, at: float) -> Prompt | Non
 
 def _asks(call: HookCall, payload: HookPayload) -> AnnouncedCall:
     tool = payload.tool_name[:200]
-    asked = about(bytes(payload.tool_input))
+    tool_input = about(bytes(payload.tool_input))
     by = f"Asked by a sub-agent ({payload.agent_type[:80] or 'default'})." if payload.agent_id else ""
     prompt = replace(
-        hooks.prompt_of(call, payload, AGENT, _title(tool, asked.command)),
+        hooks.prompt_of(call, payload, AGENT, _title(tool, tool_input.command)),
         turn_id=payload.turn_id[:128],
-        body="\n\n".join(part for part in (by, asked.description or "", _shown(payload)) if part)[:LONGEST_BODY],
+        body="\n\n".join(part for part in (by, tool_input.description or "", _shown(payload)) if part)[
+            :LONGEST_BODY
+        ],
         tool=Tool(tool),
         fingerprint=_desk(payload) + mark(tool, bytes(payload.tool_input)),
         subagent=f"{payload.agent_type or 'agent'} {payload.agent_id}" if payload.agent_id else "",
@@ -132,13 +134,13 @@ def _desk(payload: HookPayload) -> str:
 
 def _title(tool: str, command: str) -> str:
     if tool == "apply_patch":
-        words = f"Edit: {', '.join(files_of(command))}"
+        text = f"Edit: {', '.join(files_of(command))}"
     elif command:
-        words = f"Command: {command}"
+        text = f"Command: {command}"
     else:
-        words = f"Tool: {tool}"
-    words = " ".join(words.split())
-    return words if len(words) <= LONGEST_TITLE else words[: LONGEST_TITLE - 1] + "…"
+        text = f"Tool: {tool}"
+    text = " ".join(text.split())
+    return text if len(text) <= LONGEST_TITLE else text[: LONGEST_TITLE - 1] + "…"
 
 
 def _shown(payload: HookPayload) -> str:
@@ -169,8 +171,8 @@ def explain(shot: Snapshot, told: Sequence[AnnouncedCall]) -> MatchedCall | None
 
 def _recognised(reading: Reading, call: AnnouncedCall) -> bool:
     """Is enough of it on the screen to be sure that it is this one?"""
-    shown, meant = squeezed(reading.target or ""), squeezed(about(call.input).command)
-    return bool(shown) and (call.tool != "Bash" or shown == meant or len(shown) >= ENOUGH_SEEN)
+    shown_text, text = squeezed(reading.target or ""), squeezed(about(call.input).command)
+    return bool(shown_text) and (call.tool != "Bash" or shown_text == text or len(shown_text) >= ENOUGH_SEEN)
 
 
 def _shows(reading: Reading, call: AnnouncedCall) -> bool:
@@ -185,16 +187,16 @@ def _shows(reading: Reading, call: AnnouncedCall) -> bool:
         return "edits" in asked and _same_files(reading, files_of(command))
     if "command" not in asked:
         return False
-    shown, meant = squeezed(reading.target or ""), squeezed(command)
-    return shown == meant or (reading.clipped and meant.startswith(shown))
+    shown_text, text = squeezed(reading.target or ""), squeezed(command)
+    return shown_text == text or (reading.clipped and text.startswith(shown_text))
 
 
 def _same_files(reading: Reading, files: list[str]) -> bool:
     """A patch names files as the model does; the screen may show where they lie."""
-    shown = reading.target.split(", ") if reading.target else []
-    if reading.clipped and not shown:
+    lines = reading.target.split(", ") if reading.target else []
+    if reading.clipped and not lines:
         return True
-    return len(shown) == len(files) and all(
+    return len(lines) == len(files) and all(
         seen == name or seen.endswith("/" + name.removeprefix("./"))
-        for seen, name in zip(map(squeezed, shown), map(squeezed, files), strict=True)
+        for seen, name in zip(map(squeezed, lines), map(squeezed, files), strict=True)
     )

@@ -29,21 +29,21 @@ class Planned(Struct, frozen=True):
 
 
 def plan(prompt: Prompt, answer: Answer, request: bytes) -> Planned | Refused:
-    asked = decoded(Request, request)
-    params = decoded(Params, asked.params) if asked else None
-    if asked is None or params is None:
+    kept_request = decoded(Request, request)
+    params = decoded(Params, kept_request.params) if kept_request else None
+    if kept_request is None or params is None:
         return GONE
     if answer.input is not None:
         return Refused(
             "Codex runs what it asked for or nothing: its input cannot be edited. Deny it with a reason."
         )
-    match asked.method:
+    match kept_request.method:
         case requests.INPUT:
             return Planned({"answers": _answers(prompt, answer)}, "allowed")
         case requests.ELICITATION if prompt.kind == "elicitation":
             return _form(prompt, answer, params)
         case requests.COMMAND | requests.CHANGE | requests.PERMISSIONS | requests.ELICITATION:
-            return _decision(asked.method, prompt, answer, params, asked.params)
+            return _decision(kept_request.method, prompt, answer, params, kept_request.params)
         case _:
             return GONE
 
@@ -67,8 +67,8 @@ def _decided(option: str, params: Params) -> object | None:
     for offer, decision in requests.offers(params):
         if offer.id == option:
             return {"decision": decision}
-    said = {"allow": "accept", "session": "acceptForSession", "deny": "decline", "stop": "cancel"}.get(option)
-    return {"decision": said} if said else None
+    text = {"allow": "accept", "session": "acceptForSession", "deny": "decline", "stop": "cancel"}.get(option)
+    return {"decision": text} if text else None
 
 
 class Wanted(Struct, frozen=True):
@@ -80,8 +80,8 @@ def _granted(option: str, given: Raw) -> object | None:
     if option == "deny":
         return {"permissions": {}}
     scope = {"allow": "turn", "session": "session"}.get(option)
-    asked = decoded(Wanted, given)
-    return {"permissions": asked.permissions, "scope": scope} if scope and asked else None
+    wanted = decoded(Wanted, given)
+    return {"permissions": wanted.permissions, "scope": scope} if scope and wanted else None
 
 
 def _mcp(option: str) -> object | None:
@@ -112,14 +112,14 @@ def _form(prompt: Prompt, answer: Answer, params: Params) -> Planned | Refused:
 
 def _answers(prompt: Prompt, answer: Answer) -> dict[str, object]:
     """The labels that were chosen; what was written goes with them as a note, as in Codex's own dialog."""
-    told: dict[str, object] = {}
+    payload: dict[str, object] = {}
     for question in prompt.questions:
         picked = [o.label for o in question.options if o.id in answer.choices.get(question.id, ())]
         text = answer.texts.get(question.id, "")
         note = [f"user_note: {text}"] if text else []
         if picked or note:
-            told[question.id] = {"answers": [*picked, *note]}
-    return told
+            payload[question.id] = {"answers": [*picked, *note]}
+    return payload
 
 
 def answers_told(prompt: Prompt, answer: Answer) -> bytes:

@@ -147,17 +147,17 @@ def raised(
     if method not in METHODS:
         return None
     params = decoded(Params, given)
-    shown = UNREADABLE if params is None else show(method, params, items)
+    view = UNREADABLE if params is None else show(method, params, items)
     params = params or Params(threadId=thread.id)
     turn = params.turnId or ""
     # A turn does not outlive its server, so the server's own number of the request is unique within it. Outside
     # of one (an MCP server's form) that number may have been another request's, of an earlier server.
     outside = () if turn else (server, sha256(given).hexdigest())
     named = (thread.id, turn, method, params.itemId, params.approvalId or "", str(number), *outside)
-    kept = {"method": method, "params": given, "tool_name": shown.tool, "tool_input": shown.input}
+    kept = {"method": method, "params": given, "tool_name": view.tool, "tool_input": view.input}
     body = msgspec.json.encode(kept)
     return prompts.raised(
-        shown,
+        view,
         body,
         Session(thread.sessionId or thread.id, AGENT, params.cwd or thread.cwd),
         id=derived_id(*named),
@@ -370,8 +370,8 @@ def _elicitation(params: Params, items: Mapping[str, Item]) -> RequestView:
 
 
 def _mcp_tool(params: Params, meta: Meta, call: Item) -> RequestView:
-    found = _TOOL.search(params.message)
-    name = call.tool or (found[1] if found else "")
+    match = _TOOL.search(params.message)
+    name = call.tool or (match[1] if match else "")
     given = bytes(meta.tool_params)
     persist = [meta.persist] if isinstance(meta.persist, str) else meta.persist or []
     options = [Option("allow", "Allow", "allow_once", "Makes this one call; the next one is asked again.")]
@@ -414,20 +414,22 @@ def action_of(request: bytes) -> Action | None:
     A request for more than one command or one change (a folder for good, typing into a running command, further
     permissions) is `other`, or leaves the sandbox: no rule for commands allows it.
     """
-    found = decoded(Request, request)
-    params = decoded(Params, found.params) if found is not None else None
-    if found is None or params is None:
+    kept_request = decoded(Request, request)
+    params = decoded(Params, kept_request.params) if kept_request is not None else None
+    if kept_request is None or params is None:
         return None
-    if found.method == COMMAND and params.kind != "writeStdin":
+    if kept_request.method == COMMAND and params.kind != "writeStdin":
         reached = params.networkApprovalContext
         if reached is not None:
             return Action("Network", "fetch", hosts=(reached.host,) if reached.host else ())
         command = wording.unwrapped(params.command or "")
         more = params.additionalPermissions is not None
-        return Action(found.tool_name or "Bash", "command", command=command, unboxed=more) if command else None
-    if found.method == CHANGE and not params.grantRoot:
+        return (
+            Action(kept_request.tool_name or "Bash", "command", command=command, unboxed=more) if command else None
+        )
+    if kept_request.method == CHANGE and not params.grantRoot:
         try:
-            changes = msgspec.json.decode(found.tool_input, type=_Changes).changes
+            changes = msgspec.json.decode(kept_request.tool_input, type=_Changes).changes
         except (ValueError, RecursionError):
             return None
         if not changes or not all(change.path for change in changes):
@@ -436,5 +438,5 @@ def action_of(request: bytes) -> Action | None:
         moved = [change.kind.move_path for change in changes if change.kind.move_path]
         gone = tuple(c.path for c in changes if c.kind.type == "delete" or c.kind.move_path)
         paths = tuple(dict.fromkeys([*(change.path for change in changes), *moved]))
-        return Action(found.tool_name or "apply_patch", "write", paths=paths, deletes=gone)
-    return Action(found.tool_name or found.method)
+        return Action(kept_request.tool_name or "apply_patch", "write", paths=paths, deletes=gone)
+    return Action(kept_request.tool_name or kept_request.method)

@@ -102,10 +102,10 @@ def _outcome(output: bytes) -> Outcome | None:
 def settled(prompt: Prompt, result: CallResult, at: float) -> CallSettled | None:
     """What the output says became of this prompt."""
     if prompt.kind == "question":
-        told = decoded(Answers, result.text.encode("utf-8", "replace"))
-        if told is None:
+        answers = decoded(Answers, result.text.encode("utf-8", "replace"))
+        if answers is None:
             return None
-        ours = prompt.answer is not None and handed(prompt) and _same(answers_told(prompt, prompt.answer), told)
+        ours = prompt.answer is not None and handed(prompt) and _same(answers_told(prompt, prompt.answer), answers)
         return CallSettled(at, prompt.id, "allowed", "held" if ours else "desk", "it was answered")
     name = prompt.tool.name if prompt.tool else ""
     if name == TYPING:
@@ -129,5 +129,5 @@ def _allowed(prompt: Prompt) -> bool:
     return bool(effects - {"deny", "stop"}) and handed(prompt)
 
 
-def _same(ours: bytes, told: Answers) -> bool:
-    return msgspec.json.decode(ours, type=Answers) == told
+def _same(ours: bytes, answers: Answers) -> bool:
+    return msgspec.json.decode(ours, type=Answers) == answers

@@ -187,14 +187,14 @@ def _event(payload: Payload) -> list[AnyEntry]:
 
 
 def _item(item: Item) -> list[AnyEntry]:
-    words = "\n".join(part.text for raw in item.content if (part := decoded(Part, raw)) is not None and part.text)
+    text = "\n".join(part.text for raw in item.content if (part := decoded(Part, raw)) is not None and part.text)
     match item.type:
         case "UserMessage":
-            return _said(UserMessage(text=cut(words)))
+            return _said(UserMessage(text=cut(text)))
         case "AgentMessage":
-            return _said(AssistantText(text=cut(words)))
+            return _said(AssistantText(text=cut(text)))
         case "Plan":
-            return _said(AssistantText(text=cut(item.text or words)))
+            return _said(AssistantText(text=cut(item.text or text)))
         case "Reasoning":
             return _said(Thinking(text=cut("\n".join(item.summary_text or item.raw_content))))
         case "ContextCompaction":
@@ -261,21 +261,21 @@ def _questions(asking: Asking) -> str:
 
 
 def _completed(payload: Payload) -> Action:
-    said = decoded(str, payload.output)
-    if said is None:
+    text = decoded(str, payload.output)
+    if text is None:
         parts = decoded(list[Part], payload.output) or []
-        said = "\n".join(part.text for part in parts)
-    code = _EXIT.search(said)
-    failed = (code is not None and code[1] != "0") or any(words in said for words in _REFUSED)
-    failed = failed or _NOT_MADE.match(said) is not None
-    answered = decoded(Answers, said.encode("utf-8", "replace"))
+        text = "\n".join(part.text for part in parts)
+    code = _EXIT.search(text)
+    failed = (code is not None and code[1] != "0") or any(words in text for words in _REFUSED)
+    failed = failed or _NOT_MADE.match(text) is not None
+    answered = decoded(Answers, text.encode("utf-8", "replace"))
     if answered is not None:
-        said = "\n".join(f"{name}: {', '.join(given.answers)}" for name, given in answered.answers.items())
-        said = said or "No answer."
-    begun = decoded(Spawned, said.encode("utf-8", "replace"))
+        text = "\n".join(f"{name}: {', '.join(given.answers)}" for name, given in answered.answers.items())
+        text = text or "No answer."
+    begun = decoded(Spawned, text.encode("utf-8", "replace"))
     child = begun.agent_id if begun is not None and _THREAD.fullmatch(begun.agent_id) else ""
     return Action(
-        kind="tool", phase="completed", call_id=payload.call_id, detail=cut(said), is_error=failed, child=child
+        kind="tool", phase="completed", call_id=payload.call_id, detail=cut(text), is_error=failed, child=child
     )
 
 

@@ -103,17 +103,17 @@ def changes_title(changes: Sequence[Change]) -> str:
 
 def permissions(asked: Permissions) -> list[str]:
     """What is asked for, one sentence each; what we cannot name is said to be there."""
-    told: list[str] = []
+    lines: list[str] = []
     if asked.network is not None and asked.network.enabled:
-        told.append("Use the network")
+        lines.append("Use the network")
     files = asked.fileSystem
     if files is None:
-        return told
+        return lines
     verbs = {"read": "Read", "write": "Write", "deny": "Be kept out of"}
     for entry in files.entries or []:
         place = entry.path.path or entry.path.pattern or bytes(entry.path.value).decode("utf-8", "replace")
-        told.append(f"{verbs.get(entry.access, entry.access)} {place}")
+        lines.append(f"{verbs.get(entry.access, entry.access)} {place}")
     if not files.entries:
-        told += [f"Read {path}" for path in files.read or []]
-        told += [f"Write {path}" for path in files.write or []]
-    return told
+        lines += [f"Read {path}" for path in files.read or []]
+        lines += [f"Write {path}" for path in files.write or []]
+    return lines

@@ -50,9 +50,9 @@ def reply(prompt: Prompt, answer: Answer, body: bytes) -> Reply | Refused:
 
 
 def _permission(prompt: Prompt, answer: Answer, request: Request) -> Reply | Refused:
-    asked = decoded(Permission, request.data)
+    permission = decoded(Permission, request.data)
     options = chosen(prompt, answer)
-    if asked is None:
+    if permission is None:
         return GONE
     if len(options) != 1:
         return NEITHER
@@ -61,7 +61,7 @@ def _permission(prompt: Prompt, answer: Answer, request: Request) -> Reply | Ref
         case "allow":
             result: dict[str, object] = {"kind": "approve-once"}
         case "session":
-            offers = [said for option, said in lasting(asked.promptRequest) if option.id == "session"]
+            offers = [said for option, said in lasting(permission.promptRequest) if option.id == "session"]
             if not offers:
                 return NEITHER
             result = offers[0]
@@ -98,7 +98,7 @@ def _form(prompt: Prompt, answer: Answer, request: Request) -> Reply | Refused:
 def _own_words(prompt: Prompt, answer: Answer, schema: bytes) -> dict[str, object]:
     """What was written where there is a list to choose from: it takes the place of a choice, or joins several."""
     form = msgspec.json.decode(schema, type=forms.Schema)
-    found: dict[str, object] = {}
+    fields: dict[str, object] = {}
     for question in prompt.questions:
         text, field = answer.texts.get(question.id, ""), form.properties.get(question.id)
         if not text or not question.options or field is None:
@@ -106,8 +106,8 @@ def _own_words(prompt: Prompt, answer: Answer, schema: bytes) -> dict[str, objec
         picked = answer.choices.get(question.id, ())
         values = forms.choices_of(field) or []
         ticked = [value for n, (_, value) in enumerate(values, 1) if f"o{n}" in picked]
-        found[question.id] = [*ticked, text] if question.multi_select else text
-    return found
+        fields[question.id] = [*ticked, text] if question.multi_select else text
+    return fields
 
 
 def _plan(prompt: Prompt, answer: Answer, request: Request) -> Reply | Refused:

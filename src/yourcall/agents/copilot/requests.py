@@ -77,12 +77,12 @@ def raised(
     found = _shown(event, rights=rights)
     if found is None:
         return None
-    request_id, shown = found
-    kept = Request(event.type, request_id, event.data, shown.tool, Raw(msgspec.json.encode(shown.input)))
-    body = msgspec.json.encode(kept)
+    request_id, view = found
+    request = Request(event.type, request_id, event.data, view.tool, Raw(msgspec.json.encode(view.input)))
+    body = msgspec.json.encode(request)
     call_id = request_id if event.type == PERMISSION else ""
     return prompts.raised(
-        msgspec.structs.replace(shown, call_id=call_id),
+        msgspec.structs.replace(view, call_id=call_id),
         body,
         session,
         id=prompt_id(session.id, request_id),
@@ -311,11 +311,15 @@ def action_of(body: bytes) -> Action | None:
     A request for a path, or for an address that a command uses, is `other`: its dialog does not say all that a yes
     allows, so no rule for commands, files or hosts answers it.
     """
-    found = decoded(Request, body)
-    params = decoded(Permission, found.data) if found is not None and found.event == PERMISSION else None
-    if found is None or params is None:
+    kept_request = decoded(Request, body)
+    params = (
+        decoded(Permission, kept_request.data)
+        if kept_request is not None and kept_request.event == PERMISSION
+        else None
+    )
+    if kept_request is None or params is None:
         return None
-    request, tool = params.promptRequest, found.tool_name or "other"
+    request, tool = params.promptRequest, kept_request.tool_name or "other"
     match request.kind:
         case "commands" if request.fullCommandText:
             return Action(tool, "command", command=request.fullCommandText, unboxed=unboxed(request))

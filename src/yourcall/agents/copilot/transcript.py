@@ -82,8 +82,8 @@ def read_line(data: bytes) -> list[CallSeen | CallResult]:
         return []
     at = time_of(event.timestamp)
     if event.type == "permission.requested":
-        asked = decoded(Permission, event.data)
-        return [CallSeen(asked.requestId, f"request:{asked.requestId}", at)] if asked else []
+        permission = decoded(Permission, event.data)
+        return [CallSeen(permission.requestId, f"request:{permission.requestId}", at)] if permission else []
     ended = decoded(Completed, event.data) if event.type == "permission.completed" else None
     if ended is None:
         return []
@@ -142,16 +142,16 @@ def _event(data: bytes, mark: bytes) -> Event | None:
 
 
 def _spoke(event: Event, at: float, child: str) -> list[AnyEntry]:
-    spoke = decoded(Spoke, event.data)
-    if spoke is None:
+    message = decoded(Spoke, event.data)
+    if message is None:
         return []
-    found: list[AnyEntry] = []
-    if spoke.reasoningText:
-        found.append(Thinking(text=cut(spoke.reasoningText), at=at, subagent=child))
-    if spoke.content.strip():
-        text = cut(spoke.content)
-        found.append(AssistantText(text=text, model=(spoke.model or "")[:80], at=at, subagent=child))
-    return found
+    entries: list[AnyEntry] = []
+    if message.reasoningText:
+        entries.append(Thinking(text=cut(message.reasoningText), at=at, subagent=child))
+    if message.content.strip():
+        text = cut(message.content)
+        entries.append(AssistantText(text=text, model=(message.model or "")[:80], at=at, subagent=child))
+    return entries
 
 
 def _started(call: Started, at: float, child: str) -> Action:

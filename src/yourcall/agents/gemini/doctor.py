@@ -28,15 +28,15 @@ def settings(machine: Machine) -> list[Health]:
     """What the person's settings switch off that we look at: hooks, and the title of the terminal."""
     if not machine.programs:
         return []
-    found: list[Health] = []
+    findings: list[Health] = []
     for scope, path, text in doctor.settings_texts(machine, machine.scopes[:2]):
         if path not in machine.changed and scope == "project":
-            found += doctor.blocked_here(path, blocked(text))
+            findings += doctor.blocked_here(path, blocked(text))
         ui = _section(text, "ui")
         if ui.get("hideWindowTitle") is True or ui.get("dynamicWindowTitle") is False:
             says = f"Gemini CLI does not say in its title what it is doing ({path})"
-            found.append(note("title", f"{says}: a dialog is then told by its shape on the screen alone."))
-    return found
+            findings.append(note("title", f"{says}: a dialog is then told by its shape on the screen alone."))
+    return findings
 
 
 def running(machine: Machine) -> list[Health]:
@@ -47,10 +47,10 @@ def running(machine: Machine) -> list[Health]:
 
 def _section(text: str, name: str) -> dict[str, Any]:
     try:
-        told: Any = json.loads(uncommented(text) or "{}")
+        payload: Any = json.loads(uncommented(text) or "{}")
     except (ValueError, RecursionError):
         return {}
-    section: Any = cast("dict[str, Any]", told).get(name) if isinstance(told, dict) else None
+    section: Any = cast("dict[str, Any]", payload).get(name) if isinstance(payload, dict) else None
     return cast("dict[str, Any]", section) if isinstance(section, dict) else {}
 
 

@@ -70,8 +70,8 @@ def read_hook(call: HookCall) -> HookResult:
 
 
 def _ready(call: HookCall, payload: HookPayload) -> Prompt:
-    said = payload.prompt_response[: tools.LONGEST_BODY].strip().removeprefix(NO_WORDS)
-    return ready_prompt(call, payload, AGENT, said)
+    text = payload.prompt_response[: tools.LONGEST_BODY].strip().removeprefix(NO_WORDS)
+    return ready_prompt(call, payload, AGENT, text)
 
 
 def rested(session: Session, said: str, since: float, at: float) -> Prompt | None:

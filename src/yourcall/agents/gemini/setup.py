@@ -109,14 +109,16 @@ def _blocking(text: str, root: Node) -> list[Finding]:
     config = json_edit.member(root, "hooksConfig")
     if config is None or config.kind != "object":
         return []
-    found: list[Finding] = []
+    findings: list[Finding] = []
     enabled = json_edit.member(config, "enabled")
     if enabled is not None and text[enabled.start : enabled.end] == "false":
         says = "`hooksConfig.enabled` is false, so Gemini CLI calls no hook at all."
-        found.append(Finding("disabled", says, "Take it out of the settings to get prompts here."))
+        findings.append(Finding("disabled", says, "Take it out of the settings to get prompts here."))
     disabled = json_edit.member(config, "disabled")
     names = disabled.items if disabled is not None and disabled.kind == "array" else ()
     if any(item.kind == "string" and json_edit.string(text[item.start : item.end]) == NAME for item in names):
         says = f"`hooksConfig.disabled` names {NAME}, so Gemini CLI does not call our hooks."
-        found.append(Finding("disabled", says, "Take it out there, or say /hooks enable yourcall in Gemini CLI."))
-    return found
+        findings.append(
+            Finding("disabled", says, "Take it out there, or say /hooks enable yourcall in Gemini CLI.")
+        )
+    return findings

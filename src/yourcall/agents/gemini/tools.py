@@ -64,41 +64,41 @@ def kind_of(tool: str) -> Kind:
 def title_of(tool: str, fields: dict[str, object]) -> str:
     path = text_of(fields, "file_path")
     if tool == SHELL:
-        words = f"Run: {text_of(fields, 'command')}"
+        text = f"Run: {text_of(fields, 'command')}"
     elif tool in WRITES:
-        words = f"{'Write' if tool == 'write_file' else 'Edit'} {path}"
+        text = f"{'Write' if tool == 'write_file' else 'Edit'} {path}"
     elif tool == ASK:
-        words = next((question.text for question in questions_of(msgspec.json.encode(fields))), "A question")
+        text = next((question.text for question in questions_of(msgspec.json.encode(fields))), "A question")
     elif tool == PLAN:
-        words = "A plan is ready"
+        text = "A plan is ready"
     elif tool == "web_fetch":
-        words = f"Fetch: {text_of(fields, 'prompt')}"
+        text = f"Fetch: {text_of(fields, 'prompt')}"
     else:
-        words = f"Use {tool}"
-    return shortened(words)
+        text = f"Use {tool}"
+    return shortened(text)
 
 
 def title_from(details: Details) -> str:
     """For a dialog whose call nobody told of."""
     match details.type:
         case "exec":
-            words = f"Run: {details.command}"
+            text = f"Run: {details.command}"
         case "edit":
-            words = f"Change {details.filePath or details.fileName}"
+            text = f"Change {details.filePath or details.fileName}"
         case "mcp":
-            words = f"Use {details.toolName} of {details.serverName}"
+            text = f"Use {details.toolName} of {details.serverName}"
         case "info":
-            words = f"{details.title}: {', '.join(details.urls or []) or details.prompt}"
+            text = f"{details.title}: {', '.join(details.urls or []) or details.prompt}"
         case _:
-            words = details.title or "Gemini asks"
-    return shortened(words)
+            text = details.title or "Gemini asks"
+    return shortened(text)
 
 
 def body_of(tool: str, fields: dict[str, object], details: Details | None = None) -> str:
     """Everything needed to decide."""
     if tool == SHELL:
-        said = text_of(fields, "description")
-        return _cut("\n\n".join(part for part in (text_of(fields, "command"), said) if part))
+        text = text_of(fields, "description")
+        return _cut("\n\n".join(part for part in (text_of(fields, "command"), text) if part))
     if details is not None and details.fileDiff:
         return _cut(details.fileDiff)
     if tool == ASK:
@@ -126,7 +126,7 @@ def questions_of(raw: bytes) -> tuple[Question, ...]:
         asked = _asked.decode(raw).questions
     except (ValueError, RecursionError):
         return ()
-    found: list[Question] = []
+    questions: list[Question] = []
     for number, each in enumerate(asked):
         labels = [(option.label, option.description) for option in each.options or []]
         if each.type == "yesno":
@@ -137,13 +137,13 @@ def questions_of(raw: bytes) -> tuple[Question, ...]:
             Option(f"o{place}", label[:LONGEST_LABEL], "choose", says)
             for place, (label, says) in enumerate(labels, 1)
         )
-        found.append(Question(f"q{number + 1}", each.question, options, each.multiSelect, free_text=True))
-    return tuple(found)
+        questions.append(Question(f"q{number + 1}", each.question, options, each.multiSelect, free_text=True))
+    return tuple(questions)
 
 
-def shortened(words: str) -> str:
-    words = " ".join(words.split())
-    return words if len(words) <= LONGEST_TITLE else words[: LONGEST_TITLE - 1] + "…"
+def shortened(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= LONGEST_TITLE else text[: LONGEST_TITLE - 1] + "…"
 
 
 def _cut(text: str) -> str:

@@ -93,12 +93,12 @@ def _texts(told: ChatLine) -> list[str]:
 def _said(told: ChatLine, at: float) -> list[AnyEntry]:
     used = told.tokens
     tokens = Tokens(used.input, used.output, used.cached) if used else None
-    found: list[AnyEntry] = [
+    entries: list[AnyEntry] = [
         Thinking(text=f"{thought.subject}\n{thought.description}".strip()[:LONGEST], at=at)
         for thought in told.thoughts or []
     ]
-    said = "\n".join(_texts(told))[:LONGEST]
-    return [*found, AssistantText(text=said, model=told.model[:80], tokens=tokens, at=at)] if said else found
+    text = "\n".join(_texts(told))[:LONGEST]
+    return [*entries, AssistantText(text=text, model=told.model[:80], tokens=tokens, at=at)] if text else entries
 
 
 def _actions(call: ToolCall, told: ChatLine) -> list[AnyEntry]:
@@ -115,12 +115,12 @@ def _actions(call: ToolCall, told: ChatLine) -> list[AnyEntry]:
         paths=(path,) if path else (),
         at=time_of(told.timestamp),
     )
-    words = {"success": "", "cancelled": "refused or stopped"}.get(call.status, call.status)
+    text = {"success": "", "cancelled": "refused or stopped"}.get(call.status, call.status)
     ended = Action(
         kind=started.kind,
         phase="completed",
         call_id=call.id,
-        detail="\n".join(part for part in (words, _output(call)) if part)[:LONGEST],
+        detail="\n".join(part for part in (text, _output(call)) if part)[:LONGEST],
         is_error=call.status != "success",
         at=time_of(call.timestamp),
     )

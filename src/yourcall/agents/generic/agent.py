@@ -49,8 +49,8 @@ def offer(shot: Snapshot) -> Offer:
     named = " ".join((shot.reading.title or "").split())[:LONGEST_TITLE]
     who = f" ({named})" if named else ""
     if _draft(shot.text) == "":
-        asked = Question(NEXT, "What next?", free_text=True)
-        return Offer("ready", f"It may be ready for a line of text{who}", shot.text, (asked,))
+        question = Question(NEXT, "What next?", free_text=True)
+        return Offer("ready", f"It may be ready for a line of text{who}", shot.text, (question,))
     keys = key_options(KEY_BAR)
     why = "yourcall does not know this program: look at its screen, and choose a key."
     return Offer("unknown", f"It stands still{who}", f"{why}\n\n{shot.text}", (Question(DECISION, why, keys),))
@@ -89,8 +89,8 @@ def typed(text: str, as_command: bool) -> PreparedText | Refused:
 
 
 def arrived(draft: str, sent: PreparedText) -> bool:
-    shown, meant = "".join(draft.split()), "".join(sent.paste.split())
-    return shown == meant
+    shown_text, text = "".join(draft.split()), "".join(sent.paste.split())
+    return shown_text == text
 
 
 def fill(prompt: Prompt, answer: Answer) -> Generator[Press | Paste | None, Snapshot, Refused | None]:

@@ -38,20 +38,20 @@ def action(tool: str, fields: Fields, kinds: Mapping[str, CallKind], cwd: str = 
     kind = kinds.get(tool) or ("mcp" if tool.startswith(MCP) else _by_shape(fields))
     if kind == "mcp":
         return _mcp(tool, fields)
-    told: frozenset[str] = frozenset({"description"})
+    lines: frozenset[str] = frozenset({"description"})
     changes: tuple[FileChange, ...] = ()
     command, url = "", ""
     match kind:
         case "command" | "powershell":
-            command, told = command_in(fields), _BY_COMMAND if command_in(fields) else frozenset[str]()
+            command, lines = command_in(fields), _BY_COMMAND if command_in(fields) else frozenset[str]()
         case "write":
-            changes, told = _changes(fields)
+            changes, lines = _changes(fields)
         case "fetch":
-            url, told = text_of(fields, "url"), frozenset({"url"})
+            url, lines = text_of(fields, "url"), frozenset({"url"})
         case "read":
-            told = frozenset(_PATHS)
+            lines = frozenset(_PATHS)
         case _:
-            told = frozenset()
+            lines = frozenset()
     paths = [text_of(fields, *_PATHS), *(change.path for change in changes), *(each.to for each in changes)]
     return ActionView(
         kind="command" if kind == "powershell" else kind,
@@ -65,7 +65,7 @@ def action(tool: str, fields: Fields, kinds: Mapping[str, CallKind], cwd: str = 
         url=url,
         host=text_of(fields, "host") or host_shown(url),
         unboxed=fields.get("dangerouslyDisableSandbox") is True,
-        more=_more(fields, told, cwd),
+        more=_more(fields, lines, cwd),
         command_field=next((name for name in _COMMANDS if command and fields.get(name) == command), ""),
         patch=kind == "write" and "changes" in fields,
     )
@@ -105,8 +105,8 @@ def _changes(fields: Fields) -> tuple[tuple[FileChange, ...], frozenset[str]]:
     whole = text_of(fields, *_PATHS)
     if isinstance(fields.get("changes"), list):
         patches = [_patch(each) for each in cast("list[object]", fields["changes"])]
-        found = tuple(patch for patch in patches if patch is not None)
-        return (found, frozenset({"changes"})) if len(found) == len(patches) else ((), frozenset())
+        file_changes = tuple(patch for patch in patches if patch is not None)
+        return (file_changes, frozenset({"changes"})) if len(file_changes) == len(patches) else ((), frozenset())
     if text_of(fields, "fileDiff"):
         return (FileChange(whole, "edit", diff=text_of(fields, "fileDiff")),), _BY_CHANGE | {"newContent"}
     if "edits" in fields:
@@ -187,15 +187,15 @@ def host_allowed(url: str) -> tuple[str, ...]:
     return (host.rstrip("."),) if plain and _HOST.fullmatch(host) else ()
 
 
-def _more(fields: Fields, told: frozenset[str], cwd: str) -> tuple[InputField, ...]:
-    found: list[InputField] = []
+def _more(fields: Fields, lines: frozenset[str], cwd: str) -> tuple[InputField, ...]:
+    input_fields: list[InputField] = []
     for name, value in fields.items():
         text = value if isinstance(value, str) else _spelt(value)
         # A field that is told elsewhere is a text, a flag or a list; as an object nobody understood it.
-        if text in ("", "null") or (name in told and type(value) is not dict) or (name == "cwd" and value == cwd):
+        if text in ("", "null") or (name in lines and type(value) is not dict) or (name == "cwd" and value == cwd):
             continue
-        found.append(InputField(name, text))
-    return tuple(found)
+        input_fields.append(InputField(name, text))
+    return tuple(input_fields)
 
 
 def _spelt(value: object) -> str:

@@ -43,5 +43,5 @@ def visible(text: str) -> str:
 
 def shows_all(draft: str, sent: PreparedText) -> bool:
     """Does the input box hold what was pasted, and nothing else? Wraps and new lines look the same there."""
-    shown, meant = visible(draft), visible(sent.paste)
-    return shown == meant or (len(shown) >= ENOUGH_SEEN and shown in meant)
+    shown_text, text = visible(draft), visible(sent.paste)
+    return shown_text == text or (len(shown_text) >= ENOUGH_SEEN and shown_text in text)

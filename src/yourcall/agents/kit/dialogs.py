@@ -39,9 +39,9 @@ ONLY_A_PERSON = "Only a person decides this; no rule ever does."
 TURN_STOPPED = Offer("ready", READY_TITLE, STOPPED, WHAT_NEXT)
 
 
-def title(words: str) -> str:
-    words = " ".join(words.split()) or "A dialog on the screen"
-    return words if len(words) <= LONGEST_TITLE else words[: LONGEST_TITLE - 1] + "…"
+def title(text: str) -> str:
+    text = " ".join(text.split()) or "A dialog on the screen"
+    return text if len(text) <= LONGEST_TITLE else text[: LONGEST_TITLE - 1] + "…"
 
 
 def unknown_title(heading: str) -> str:

@@ -12,14 +12,14 @@ from yourcall.agents.setup_spec import Finding, Health, Machine, Scope, Version,
 
 def installed(machine: Machine, check: str, title: str) -> list[Health]:
     """The versions, and programs that did not tell theirs."""
-    found = [
+    findings = [
         note(check, f"The version of {program.path} is unknown.", f"Try it yourself: {program.path} --version")
         for program in machine.programs
         if program.version is None
     ]
     if machine.versions:
-        found.append(well(check, f"{title} {', '.join(map(show_version, machine.versions))} is installed."))
-    return found
+        findings.append(well(check, f"{title} {', '.join(map(show_version, machine.versions))} is installed."))
+    return findings
 
 
 def newer(machine: Machine, check: str, title: str, measured: Version) -> list[Health]:
@@ -45,13 +45,13 @@ def connection(
     """Installed, new enough, and connected. `connected`: what to say where nothing is wrong."""
     if not machine.programs and not machine.changed:
         return []
-    found = installed(machine, agent, title) + newer(machine, agent, title, measured)
+    findings = installed(machine, agent, title) + newer(machine, agent, title, measured)
     level = wrong if machine.changed else note
     for state in machine.states():
         if not state.findings:
-            found.append(well(check, f"{connected} ({state.path})."))
-        found += [level(check, f"{each.says} ({state.path})", each.do) for each in state.findings]
-    return found
+            findings.append(well(check, f"{connected} ({state.path})."))
+        findings += [level(check, f"{each.says} ({state.path})", each.do) for each in state.findings]
+    return findings
 
 
 def settings_texts(machine: Machine, scopes: Sequence[Scope]) -> Iterator[tuple[Scope, str, str]]:

@@ -120,8 +120,8 @@ def _entry(text: str, hook: Node, event: str, tools: str = "") -> Entry | None:
     kind, run = keys.get("type", ""), keys.get("command", "")
     if not (kind.startswith('"') and run.startswith('"')) or json_edit.string(kind) != "command":
         return None
-    found = _OURS.fullmatch(json_edit.string(run))
-    return Entry(event, found["launcher"], keys, tools) if found else None
+    match = _OURS.fullmatch(json_edit.string(run))
+    return Entry(event, match["launcher"], keys, tools) if match else None
 
 
 # --- cutting out
@@ -147,11 +147,11 @@ def _but_comments(text: str, spans: list[Span]) -> str:
     parts: list[str] = []
     last = 0
     for start, end in sorted(spans):
-        found = [each[0] for each in _COMMENT.finditer(text, start, end) if not each[0].startswith('"')]
+        names = [each[0] for each in _COMMENT.finditer(text, start, end) if not each[0].startswith('"')]
         # Whatever follows a comment on its line would become part of it.
-        words = "".join(f" {each}\n" if each.startswith("//") else f" {each}" for each in found)
+        wording = "".join(f" {each}\n" if each.startswith("//") else f" {each}" for each in names)
         ends_line = text[end:].lstrip(" \t").startswith(("\r", "\n"))
-        parts += (text[last:start], words.removesuffix("\n") if ends_line else words)
+        parts += (text[last:start], wording.removesuffix("\n") if ends_line else wording)
         last = end
     return "".join(parts) + text[last:]
 
@@ -225,15 +225,15 @@ def _pieces(text: str, groups: dict[str, str]) -> list[tuple[int, str]] | Refuse
         newline, indent = "", ""
     elif not root.items:
         indent = "  "
-    found = json_edit.member(root, "hooks")
-    if found is None:
+    node = json_edit.member(root, "hooks")
+    if node is None:
         made = _made_hooks(groups, newline, indent, indent or "  ")
         if not root.items:
             return [(root.start + 1, made)]
         return [(root.items[-1].end, f",{newline + indent or ' '}{made}")]
-    if found.kind != "object":
+    if node.kind != "object":
         return Refused(f'"hooks" in the settings file is not an object ({{ … }}). {_MEND}')
-    return _into_hooks(text, found, groups, newline + indent * 2 or " ")
+    return _into_hooks(text, node, groups, newline + indent * 2 or " ")
 
 
 def _group(hook: Hook, tools: str) -> str:

@@ -126,8 +126,8 @@ def put(text: str, pieces: list[tuple[int, str]]) -> str:
 
 
 def _skip(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
 
 
 def _value(text: str, at: int, depth: int) -> Node:
@@ -135,10 +135,10 @@ def _value(text: str, at: int, depth: int) -> Node:
         if depth == DEEPEST:
             raise _Stop(at, f"it is nested more than {DEEPEST} levels deep")
         return _container(text, at, depth)
-    found = _SCALAR.match(text, at)
-    if found is None:
+    match = _SCALAR.match(text, at)
+    if match is None:
         raise _Stop(at, "expected a value")
-    return Node(_KINDS[found.lastgroup or ""], at, found.end())
+    return Node(_KINDS[match.lastgroup or ""], at, match.end())
 
 
 def _container(text: str, start: int, depth: int) -> Node:
@@ -158,11 +158,11 @@ def _container(text: str, start: int, depth: int) -> Node:
 
 
 def _member(text: str, key_start: int, depth: int) -> Node:
-    found = _SCALAR.match(text, key_start)
-    if found is None or found.lastgroup != "string":
+    match = _SCALAR.match(text, key_start)
+    if match is None or match.lastgroup != "string":
         raise _Stop(key_start, "expected a key in double quotes")
-    at = _skip(text, found.end())
+    at = _skip(text, match.end())
     if not text.startswith(":", at):
         raise _Stop(at, "expected a colon after the key")
     value = _value(text, _skip(text, at + 1), depth + 1)
-    return Node(value.kind, value.start, value.end, value.items, string(found.group()), key_start)
+    return Node(value.kind, value.start, value.end, value.items, string(match.group()), key_start)

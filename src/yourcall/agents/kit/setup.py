@@ -39,15 +39,15 @@ def check(
 
 def misplaced(ours: Sequence[Entry], hooks: Mapping[str, Hook], launcher: str, again: str) -> list[Finding]:
     """Those that are missing, and those that call another yourcall."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     absent = [name for name in hooks if name not in {entry.event for entry in ours}]
     if absent:
-        found.append(Finding("partial", f"Some of our hooks are missing: {', '.join(absent)}.", again))
+        findings.append(Finding("partial", f"Some of our hooks are missing: {', '.join(absent)}.", again))
     elsewhere = sorted({entry.launcher for entry in ours} - {shlex.quote(launcher)})
     if elsewhere:
         says = f"Our hooks call {', '.join(elsewhere)}, not this yourcall ({launcher})."
-        found.append(Finding("moved", says, again))
-    return found
+        findings.append(Finding("moved", says, again))
+    return findings
 
 
 def faults(
@@ -57,11 +57,11 @@ def faults(
     again: str,
     matchers: Mapping[str, str] = NO_MATCHERS,
 ) -> list[Finding]:
-    found = misplaced(ours, hooks, launcher, again)
-    if not found and not as_wanted(ours, hooks, matchers):
+    findings = misplaced(ours, hooks, launcher, again)
+    if not findings and not as_wanted(ours, hooks, matchers):
         says = "Our hooks are there, but not in the form that this yourcall writes."
-        found.append(Finding("outdated", says, again))
-    return found
+        findings.append(Finding("outdated", says, again))
+    return findings
 
 
 def as_wanted(ours: Sequence[Entry], hooks: Mapping[str, Hook], matchers: Mapping[str, str] = NO_MATCHERS) -> bool:

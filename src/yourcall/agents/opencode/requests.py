@@ -68,15 +68,13 @@ def raised(
     app: App, session: Session, asked: Asked, subagent: str, at: float
 ) -> tuple[PromptRaised, dict[str, bytes]]:
     request = asked.request
-    shown = questions(app, request) if asked.kind == "question" else permission(app, asked)
+    view = questions(app, request) if asked.kind == "question" else permission(app, asked)
     labels = [[choice.label for choice in each.options] for each in request.questions]
-    kept = Kept(
-        asked.id, asked.kind, request.permission, shown.tool, Raw(msgspec.json.encode(shown.input)), labels
-    )
+    kept = Kept(asked.id, asked.kind, request.permission, view.tool, Raw(msgspec.json.encode(view.input)), labels)
     body = msgspec.json.encode(kept)
     call_id = request.tool.callID if request.tool else ""
     return prompts.raised(
-        replace(shown, call_id=call_id),
+        replace(view, call_id=call_id),
         body,
         session,
         id=prompt_id(app, asked.id),
@@ -92,28 +90,28 @@ def raised(
 
 def permission(app: App, asked: Asked) -> RequestView:
     request = asked.request
-    told = fields_of(request.metadata)
+    payload = fields_of(request.metadata)
     given = fields_of(asked.call.input) if asked.call else {}
     tool = asked.call.tool if asked.call else ""
     question = Question(DECISION, f"May {app.title} do this?", _options(app, request), free_text=True)
     match request.permission:
         case "bash":
-            return _command(told, given, question)
+            return _command(payload, given, question)
         case "edit":
-            return _change(request, tool, told, given, question)
+            return _change(request, tool, payload, given, question)
         case "doom_loop":
-            again = str(told.get("tool") or ", ".join(request.patterns))[: prompts.LONGEST_TITLE]
+            again = str(payload.get("tool") or ", ".join(request.patterns))[: prompts.LONGEST_TITLE]
             body = prompts.paragraphs(
-                f"{app.title} made the same call three times in a row.", _spelt(told.get("input"))
+                f"{app.title} made the same call three times in a row.", _spelt(payload.get("input"))
             )
             return RequestView("loop", prompts.line(f"The same call again: {again}"), body, questions=(question,))
         case "external_directory":
             title = prompts.line(f"Outside the project: {', '.join(request.patterns)}")
-            command = _text(given, "command") or _text(told, "command")
+            command = _text(given, "command") or _text(payload, "command")
             body = prompts.paragraphs(command, "\n".join(request.patterns))
-            return RequestView("permission", title, body, "external_directory", {**told, **given}, (question,))
+            return RequestView("permission", title, body, "external_directory", {**payload, **given}, (question,))
         case other:
-            return _tool(other, tool, request, given or told, question)
+            return _tool(other, tool, request, given or payload, question)
 
 
 def _options(app: App, request: Request) -> tuple[Option, ...]:
@@ -135,9 +133,9 @@ def _options(app: App, request: Request) -> tuple[Option, ...]:
     return (once, wide, no) if covered else (once, no)
 
 
-def _command(told: Fields, given: Fields, question: Question) -> RequestView:
-    command = _text(given, "command") or _text(told, "command")
-    why = _text(given, "description") or _text(told, "description")
+def _command(payload: Fields, given: Fields, question: Question) -> RequestView:
+    command = _text(given, "command") or _text(payload, "command")
+    why = _text(given, "description") or _text(payload, "description")
     where = _text(given, "workdir")
     title = prompts.line(command, "Run a command")
     body = prompts.paragraphs(command, why, f"In {where}" if where else "")
@@ -149,9 +147,9 @@ def _command(told: Fields, given: Fields, question: Question) -> RequestView:
 _SAID = frozenset({"command", "description"})
 
 
-def _change(request: Request, tool: str, told: Fields, given: Fields, question: Question) -> RequestView:
-    file = _text(told, "filepath") or _text(given, "filePath") or ", ".join(request.patterns)
-    diff = _text(told, "diff")
+def _change(request: Request, tool: str, payload: Fields, given: Fields, question: Question) -> RequestView:
+    file = _text(payload, "filepath") or _text(given, "filePath") or ", ".join(request.patterns)
+    diff = _text(payload, "diff")
     shown: Fields = {"file_path": file, "fileDiff": diff} if diff else {"file_path": file, **given}
     verb = "Write" if tool == "write" else "Change"
     title = prompts.line(f"{verb} {', '.join(request.patterns) or file}")
@@ -195,28 +193,28 @@ def _spelt(value: object) -> str:
 
 
 def questions(app: App, request: Request) -> RequestView:
-    asked = request.questions
-    title = prompts.line(asked[0].question or asked[0].header if asked else "", "A question")
-    if not asked or len(asked) > MOST_QUESTIONS or any(len(each.options) > MOST_OPTIONS for each in asked):
+    askings = request.questions
+    title = prompts.line(askings[0].question or askings[0].header if askings else "", "A question")
+    if not askings or len(askings) > MOST_QUESTIONS or any(len(each.options) > MOST_OPTIONS for each in askings):
         return RequestView("question", title, "This can only be answered at the desk.")
     dismiss = Option(DISMISS, "Dismiss", "deny", f"Answers nothing; the turn ends, and {app.title} waits for you.")
-    every = [_question(number, each) for number, each in enumerate(asked)]
+    every = [_question(number, each) for number, each in enumerate(askings)]
     first = msgspec.structs.replace(every[0], options=(*every[0].options, dismiss))
     return RequestView("question", title, "", questions=(first, *every[1:]))
 
 
-def _question(number: int, asked: Asking) -> Question:
+def _question(number: int, asking: Asking) -> Question:
     options = tuple(
         Option(f"o{place}", prompts.line(choice.label, f"Option {place + 1}"), "choose", choice.description)
-        for place, choice in enumerate(asked.options)
+        for place, choice in enumerate(asking.options)
     )
     return Question(
         f"q{number}",
-        asked.question or asked.header,
+        asking.question or asking.header,
         options,
-        multi_select=bool(asked.multiple),
-        free_text=asked.custom is not False or not options,
-        header=asked.header,
+        multi_select=bool(asking.multiple),
+        free_text=asking.custom is not False or not options,
+        header=asking.header,
     )
 
 

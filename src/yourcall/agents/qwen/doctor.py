@@ -24,16 +24,16 @@ def settings(machine: Machine) -> list[Health]:
     """What the person's settings switch off or send elsewhere."""
     if not machine.programs:
         return []
-    found: list[Health] = []
+    findings: list[Health] = []
     for scope, path, text in doctor.settings_texts(machine, machine.scopes[:2]):
         if path not in machine.changed and scope == "project":
-            found += doctor.blocked_here(path, blocked(text))
+            findings += doctor.blocked_here(path, blocked(text))
         if machine.changed and own_channel(text):
             says = f"`{KEY}` names files of your own ({path}), so permissions are answered by keys in tmux only."
-            found.append(
+            findings.append(
                 note("channel", says, "Take it out and run `yourcall setup qwen` to have them answered by id.")
             )
-    return found
+    return findings
 
 
 def running(machine: Machine) -> list[Health]:

@@ -59,24 +59,24 @@ def kind_of(tool: str) -> Kind:
 def title_of(tool: str, fields: Mapping[str, object]) -> str:
     match tool:
         case "run_shell_command":
-            words = f"Run: {text_of(fields, 'command')}"
+            text = f"Run: {text_of(fields, 'command')}"
         case "write_file":
-            words = f"Write {text_of(fields, 'file_path')}"
+            text = f"Write {text_of(fields, 'file_path')}"
         case "edit":
-            words = f"Edit {text_of(fields, 'file_path')}"
+            text = f"Edit {text_of(fields, 'file_path')}"
         case "read_file":
-            words = f"Read {text_of(fields, 'file_path')}"
+            text = f"Read {text_of(fields, 'file_path')}"
         case "web_fetch":
-            words = f"Fetch: {text_of(fields, 'url') or text_of(fields, 'prompt')}"
+            text = f"Fetch: {text_of(fields, 'url') or text_of(fields, 'prompt')}"
         case "ask_user_question":
-            words = next((each.text for each in questions_of(msgspec.json.encode(fields))), "A question")
+            text = next((each.text for each in questions_of(msgspec.json.encode(fields))), "A question")
         case "exit_plan_mode":
-            words = "A plan is ready"
+            text = "A plan is ready"
         case "agent":
-            words = f"Start a subagent: {text_of(fields, 'description')}"
+            text = f"Start a subagent: {text_of(fields, 'description')}"
         case _:
-            words = f"Use {tool}"
-    return prompts.line(words, f"Use {tool}")
+            text = f"Use {tool}"
+    return prompts.line(text, f"Use {tool}")
 
 
 def body_of(tool: str, fields: Mapping[str, object]) -> str:
@@ -174,10 +174,10 @@ def action_of(request: bytes) -> Action | None:
 
     Only tools whose input we know are more than `other`; anything odd about an input makes it `other`.
     """
-    found = decoded(Request, request)
-    if found is None or not found.tool_name:
+    kept_request = decoded(Request, request)
+    if kept_request is None or not kept_request.tool_name:
         return None
-    tool, fields = found.tool_name, fields_of(found.tool_input)
+    tool, fields = kept_request.tool_name, fields_of(kept_request.tool_input)
     if tool.startswith("mcp__"):
         return Action(tool, "mcp", server=tool.removeprefix("mcp__").partition("__")[0])
     path = text_of(fields, "file_path")

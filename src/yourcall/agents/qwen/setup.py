@@ -153,14 +153,16 @@ def check(text: str | None, launcher: str, versions: list[Version]) -> list[Find
 def _faults(text: str, root: object, launcher: str) -> list[Finding]:
     if not isinstance(root, Node):
         return []
-    found = kit.faults(hook_settings.entries(text, root), wanted(launcher), launcher, _AGAIN)
+    findings = kit.faults(hook_settings.entries(text, root), wanted(launcher), launcher, _AGAIN)
     files = json_edit.member(root, KEY)
-    if not found and files is None:
+    if not findings and files is None:
         says = f"`{KEY}` is missing, so permissions are answered by keys only."
-        found.append(Finding("partial", says, _AGAIN))
-    elif not found and files is not None and _is_ours(text, files) and _values(text, files) != channel(launcher):
-        found.append(Finding("moved", f"`{KEY}` names files of another yourcall.", _AGAIN))
-    return found
+        findings.append(Finding("partial", says, _AGAIN))
+    elif (
+        not findings and files is not None and _is_ours(text, files) and _values(text, files) != channel(launcher)
+    ):
+        findings.append(Finding("moved", f"`{KEY}` names files of another yourcall.", _AGAIN))
+    return findings
 
 
 def own_channel(text: str | None) -> bool:

@@ -55,8 +55,8 @@ def read_entry(line: bytes) -> list[AnyEntry]:
     at = time_of(record.timestamp)
     match record.type:
         case "user":
-            words = "\n".join(part.text for part in record.message.parts if part.text)[:LONGEST]
-            return [UserMessage(text=words, at=at)] if words else []
+            literal_string = "\n".join(part.text for part in record.message.parts if part.text)[:LONGEST]
+            return [UserMessage(text=literal_string, at=at)] if literal_string else []
         case "assistant":
             return _assistant(record, at)
         case "tool_result" if record.toolCallResult is not None:
@@ -70,16 +70,16 @@ def _assistant(record: RecordLine, at: float) -> list[AnyEntry]:
     tokens = None
     if used is not None:
         tokens = Tokens(used.promptTokenCount, used.candidatesTokenCount, used.cachedContentTokenCount)
-    found: list[AnyEntry] = []
+    entries: list[AnyEntry] = []
     for part in record.message.parts if record.message else []:
         if part.functionCall is not None:
-            found.append(_started(part.functionCall, at))
+            entries.append(_started(part.functionCall, at))
         elif part.text and part.thought:
-            found.append(Thinking(text=part.text[:LONGEST], at=at))
+            entries.append(Thinking(text=part.text[:LONGEST], at=at))
         elif part.text:
-            found.append(AssistantText(text=part.text[:LONGEST], model=record.model[:80], tokens=tokens, at=at))
+            entries.append(AssistantText(text=part.text[:LONGEST], model=record.model[:80], tokens=tokens, at=at))
             tokens = None
-    return found
+    return entries
 
 
 def _started(call: FunctionCall, at: float) -> Action:
@@ -100,12 +100,12 @@ def _started(call: FunctionCall, at: float) -> Action:
 
 
 def _ended(record: RecordLine, end: CallEnd, at: float) -> Action:
-    words = {"success": "", "cancelled": "refused or stopped"}.get(end.status, end.status)
+    text = {"success": "", "cancelled": "refused or stopped"}.get(end.status, end.status)
     return Action(
         kind="tool",
         phase="completed",
         call_id=end.callId[:200],
-        detail="\n".join(part for part in (words, _output(record)) if part)[:LONGEST],
+        detail="\n".join(part for part in (text, _output(record)) if part)[:LONGEST],
         diff=_shown_diff(end),
         is_error=end.status != "success",
         at=at,

@@ -114,7 +114,7 @@ class ChatChannel(ABC):
         """Below a message that is there already. Its id; 0 or empty if nobody can reply to it."""
 
     @abstractmethod
-    async def toast(self, tapped: ButtonTap, words: str, alert: bool) -> None:
+    async def toast(self, tapped: ButtonTap, text: str, alert: bool) -> None:
         """A word to whoever tapped, and to nobody else."""
 
     @abstractmethod

@@ -121,10 +121,10 @@ class Commands:
         spans: list[Span] = []
         for number, session in (numbered[each] for each in order[:MOST_LISTED]):
             asked = waiting.get(session.id)
-            words = ", ".join([session.state, *([session.permission_mode] if session.permission_mode else [])])
+            text = ", ".join([session.state, *([session.permission_mode] if session.permission_mode else [])])
             spans += [Span(f"{number}. "), Span(name_of(session), "code"), Span(" · ")]
             spans += [
-                Span(f"{session.agent}, {words}", "code"),
+                Span(f"{session.agent}, {text}", "code"),
                 Span(" · "),
                 Span(session.id[:8], "code"),
                 Span("\n"),
@@ -139,9 +139,9 @@ class Commands:
         bare = self._channel.world.titles_only
         return WORDS[prompt.kind] if bare else short(masked(prompt.title), LONGEST_LINE)
 
-    async def _start(self, said: str, chat: Chat, thread: Id) -> list[Span]:
-        agent, rest = USUAL, said
-        first, _, more = said.partition(" ")
+    async def _start(self, text: str, chat: Chat, thread: Id) -> list[Span]:
+        agent, rest = USUAL, text
+        first, _, more = text.partition(" ")
         name = first.lower()  # a phone begins with a capital letter
         # A connected agent is meant as such even if it is not here: then that is said.
         if name in CONNECTED or (more and "/" not in name and name in await self._desk.starting.offers()):
@@ -151,18 +151,18 @@ class Commands:
         folder, what = (line.strip(), below.strip()) if below.strip() else _two(line)
         if not what:
             return [Span("Say where and what: "), Span("/start /home/me/shop fix the tests", "command")]
-        wish = StartOptions(self._folder(folder), what, chat.mode)
-        return await self._begin(agent, wish, chat, thread)
+        options = StartOptions(self._folder(folder), what, chat.mode)
+        return await self._begin(agent, options, chat, thread)
 
-    def _folder(self, said: str) -> str:
+    def _folder(self, text: str) -> str:
         """A whole path, or the name of a project that runs."""
-        if said.startswith("/"):
-            return said
-        places = {session.cwd for session in listed(self._desk) if name_of(session).lower() == said.lower()}
-        return places.pop() if len(places) == 1 else said
+        if text.startswith("/"):
+            return text
+        places = {session.cwd for session in listed(self._desk) if name_of(session).lower() == text.lower()}
+        return places.pop() if len(places) == 1 else text
 
-    async def _resume(self, said: str, chat: Chat, thread: Id) -> list[Span]:
-        word, what = _two(said)
+    async def _resume(self, text: str, chat: Chat, thread: Id) -> list[Span]:
+        word, what = _two(text)
         if not word:
             return self._ended_ones()
         if not what:
@@ -170,8 +170,8 @@ class Commands:
         before = find_ended(self._desk, word)
         if isinstance(before, Refused):
             return [Span(before.reason, "command")]
-        wish = StartOptions(before.cwd, what, chat.mode, resume=before.id)
-        return await self._begin(before.agent, wish, chat, thread)
+        options = StartOptions(before.cwd, what, chat.mode, resume=before.id)
+        return await self._begin(before.agent, options, chat, thread)
 
     def _ended_ones(self) -> list[Span]:
         over = resumable(self._desk, MOST_RESUMED)
@@ -185,24 +185,24 @@ class Commands:
             spans.append(Span("\n"))
         return spans
 
-    async def _begin(self, agent: str, wish: StartOptions, chat: Chat, thread: Id) -> list[Span]:
-        mark = await self._progress.mark(wish.resume) if wish.resume else BEGINNING
-        begun = await self._desk.starting.start(agent, wish, remote=True)
+    async def _begin(self, agent: str, options: StartOptions, chat: Chat, thread: Id) -> list[Span]:
+        mark = await self._progress.mark(options.resume) if options.resume else BEGINNING
+        begun = await self._desk.starting.start(agent, options, remote=True)
         if isinstance(begun, Refused):
             return [Span("Not started: "), Span(begun.reason, "code")]
         await self._attend(chat, begun, thread, mark)
-        return [Span("Started: "), Span(begun[:8], "code"), Span(" in "), Span(wish.cwd, "code")]
+        return [Span("Started: "), Span(begun[:8], "code"), Span(" in "), Span(options.cwd, "code")]
 
-    async def _steer(self, said: str, chat: Chat, by: str, thread: Id) -> list[Span]:
-        word, what = _two(said)
+    async def _steer(self, text: str, chat: Chat, by: str, thread: Id) -> list[Span]:
+        word, what = _two(text)
         session = find(self._desk, word) if word else Refused("Say which and what: /steer 1 go on")
         if isinstance(session, Refused) or not what:
             current = run_of(self._desk, chat.current)
-            if current is None or not said:
+            if current is None or not text:
                 return [
                     Span(session.reason if isinstance(session, Refused) else "Say what to do as well.", "command")
                 ]
-            session, what = current, said
+            session, what = current, text
         mark = await self._progress.mark(session.id)
         verdict, _ = await speak(self._desk, session.id, what, by, self._channel.name)
         if verdict.result in ("refused", "unsure", "too_late"):
@@ -210,11 +210,11 @@ class Commands:
         await self._attend(chat, session.id, thread, mark)
         return _ended(verdict)
 
-    async def _queue(self, said: str, chat: Chat, by: str) -> list[Span]:
+    async def _queue(self, text: str, chat: Chat, by: str) -> list[Span]:
         orders = self._desk.orders
         if orders is None:
             return [Span("There are no queues here.")]
-        word, what = _two(said)
+        word, what = _two(text)
         current = run_of(self._desk, chat.current)
         if word in ("go", "drop") and (word == "go") == (not what):
             session = self._one("", chat)
@@ -228,7 +228,7 @@ class Commands:
             return _queued(await orders.remove(session.id, waiting[int(what[:4]) - 1].id))
         session = find(self._desk, word) if word else self._one("", chat)
         if isinstance(session, Refused) and current is not None and current.state != "ended" and word:
-            session, what = current, said
+            session, what = current, text
         if isinstance(session, Refused):
             return [Span(session.reason, "command")]
         if not what:
@@ -266,26 +266,26 @@ class Commands:
         await self._channel.book.put_chat(replace(newest, current=session_id))
         await self._progress.follow(chat, session_id, thread, mark)
 
-    async def _halt(self, command: str, said: str, chat: Chat) -> list[Span]:
-        session = self._one(said, chat)
+    async def _halt(self, command: str, text: str, chat: Chat) -> list[Span]:
+        session = self._one(text, chat)
         if isinstance(session, Refused):
             return [Span(session.reason, "command")]
         if command == "stop":
             return _ended(await self._desk.voice.stop(session))
         return _ended(await self._desk.voice.interrupt(session))
 
-    def _one(self, said: str, chat: Chat) -> Session | Refused:
+    def _one(self, text: str, chat: Chat) -> Session | Refused:
         """The session that is named; without a name the one this chat speaks to, or the only one."""
-        if said:
-            return find(self._desk, said)
+        if text:
+            return find(self._desk, text)
         current = run_of(self._desk, chat.current)
         alive = listed(self._desk)
         if current is not None and current.state != "ended":
             return current
         return alive[0] if len(alive) == 1 else Refused("Say which: its number in /list.")
 
-    async def _mode(self, said: str, chat: Chat) -> list[Span]:
-        word, mode = _two(said)
+    async def _mode(self, text: str, chat: Chat) -> list[Span]:
+        word, mode = _two(text)
         if mode:
             session = find(self._desk, word)
             if isinstance(session, Refused):
@@ -299,11 +299,11 @@ class Commands:
         await self._channel.book.put_chat(replace(chat, mode=kept))
         return [Span("New sessions of this chat: "), Span(kept or "as the configuration says", "code")]
 
-    def _pause(self, said: str, by: str) -> list[Span]:
+    def _pause(self, text: str, by: str) -> list[Span]:
         rules = self._desk.rules
         if rules is None:
             return [Span("There are no rules here.")]
-        if said.lower() == "off":
+        if text.lower() == "off":
             rules.desk().resume(by)
             return [Span("Rules decide again.")]
         rules.desk().pause(by)
@@ -329,8 +329,8 @@ def _queued(done: OrderQueue | Refused) -> list[Span]:
     return spans or [Span("Nothing waits there.")]
 
 
-def _two(said: str) -> tuple[str, str]:
-    parts = said.split(maxsplit=1)
+def _two(text: str) -> tuple[str, str]:
+    parts = text.split(maxsplit=1)
     return (parts[0] if parts else ""), (parts[1].strip() if len(parts) > 1 else "")
 
 

@@ -250,12 +250,12 @@ def keyboard(notice: Notice, draft: Draft, seal: Seal, text: str, most: int) -> 
         return Keys([[button("Yes, I am sure", "y", _sure_key(draft)), button("Not yet", "n")]])
     if not paged(prompt):
         question = prompt.questions[0]
-        kept = _offered(notice, question, text, room)
+        options = _offered(notice, question, text, room)
         each = [
             button(_MARKS.get(option.effect, "") + option.label, "c", option_key(question, option))
-            for option in kept
+            for option in options
         ]
-        return Keys([*_rows(each), *link], len(kept) < len(question.options))
+        return Keys([*_rows(each), *link], len(options) < len(question.options))
     page = _page(notice, prompt, draft, button, text, room)
     return Keys([*page.rows, *link], page.partly)
 
@@ -273,10 +273,10 @@ def _offered(notice: Notice, question: Question, text: str, room: int) -> list[O
         return [option for option in question.options if option.effect in _ENDS][:room]
     labels = [_label(option.label) for option in question.options]
     sent = "\n".join([text, *labels])
-    kept = [o for o in question.options if offerable(notice.needed, question.id, o.id, o.effect, sent)]
-    if len(kept) == len(question.options):
-        return kept
-    return [option for option in kept if option.effect != "choose"]  # half of them would read like all
+    options = [o for o in question.options if offerable(notice.needed, question.id, o.id, o.effect, sent)]
+    if len(options) == len(question.options):
+        return options
+    return [option for option in options if option.effect != "choose"]  # half of them would read like all
 
 
 def _sure_may(notice: Notice, prompt: Prompt, sure_of: str, text: str, room: int) -> bool:
@@ -289,8 +289,8 @@ def _page(notice: Notice, prompt: Prompt, draft: Draft, button: Callable[..., Ke
     question, last = prompt.questions[page], len(prompt.questions) - 1
     had = draft.choices.get(question.id, ())
     marks = ("☑ ", "☐ ") if question.multi_select else ("◉ ", "○ ")
-    kept = _offered(notice, question, text, room)
-    seen = len(kept) == len(question.options) and whole(notice.needed, text, (question.text,))
+    options = _offered(notice, question, text, room)
+    seen = len(options) == len(question.options) and whole(notice.needed, text, (question.text,))
     rows = _rows(
         [
             button(
@@ -298,7 +298,7 @@ def _page(notice: Notice, prompt: Prompt, draft: Draft, button: Callable[..., Ke
                 ("u" if o.id in had else "t") if question.multi_select and o.effect not in _ENDS else "c",
                 option_key(question, o),
             )
-            for o in kept
+            for o in options
         ]
     )
     turn = [button("‹ Back", "p", str(page - 1))] if page else []

@@ -236,100 +236,100 @@ class Listener:
 
     # --- words ---------------------------------------------------------------------------------------------------
 
-    async def _hear(self, heard: IncomingMessage, begun: bool) -> None:
-        number, where = heard.number, heard.place
-        command, _, rest = heard.text.partition(" ") if heard.text.startswith("/") else ("", "", "")
+    async def _hear(self, message: IncomingMessage, begun: bool) -> None:
+        number, where = message.number, message.place
+        command, _, rest = message.text.partition(" ") if message.text.startswith("/") else ("", "", "")
         command = command.split("\n")[0].removeprefix("/")
-        chat, by = self._book.chat(where.id), self._book.sender(heard.sender.id)
+        chat, by = self._book.chat(where.id), self._book.sender(message.sender.id)
         if command in ("pair", "start") and (chat is None or by is None):
-            await self._pair(heard, rest.strip())
+            await self._pair(message, rest.strip())
             return
         if command == "invite" and chat is None and by is not None and where.private:
             chat = Chat(where.id)  # paired in a group: a code is only given in private
-            work = self._commands.run(command, "", chat, by, heard.message, 0)
-            await self._begin(number, chat, heard.message, 0, work)
+            work = self._commands.run(command, "", chat, by, message.message, 0)
+            await self._begin(number, chat, message.message, 0, work)
             return
         if chat is None or by is None:
-            await self._stranger(heard)
+            await self._stranger(message)
             return
-        chat = await self._channel.note_place(chat, where, heard.sender)
+        chat = await self._channel.note_place(chat, where, message.sender)
         # In a group people speak to each other, too; and in a topic, all of it is a reply to the topic's first.
-        replied = heard.reply_to
+        replied = message.reply_to
         ours = chat.private or (replied is not None and await self._replied(chat, replied) is not None)
         if not ours and not command:
             return
-        if heard.forwarded:
-            self._tell(chat, heard.message, heard.thread, FORWARDED)
+        if message.forwarded:
+            self._tell(chat, message.message, message.thread, FORWARDED)
             return
-        if heard.file is None and not heard.text:
-            if heard.unreadable:
-                self._tell(chat, heard.message, heard.thread, ONLY_WORDS)
+        if message.file is None and not message.text:
+            if message.unreadable:
+                self._tell(chat, message.message, message.thread, ONLY_WORDS)
             return
         if begun:
-            self._tell(chat, heard.message, heard.thread, RESTARTED)
+            self._tell(chat, message.message, message.thread, RESTARTED)
             return
-        if self._channel.world.clock() - heard.at > STALE_S:
-            words = "This came while yourcall was away. Say it again if it still holds."
-            self._tell(chat, heard.message, heard.thread, words)
+        if self._channel.world.clock() - message.at > STALE_S:
+            text = "This came while yourcall was away. Say it again if it still holds."
+            self._tell(chat, message.message, message.thread, text)
             return
-        if heard.file is not None:
-            work = self._with_file(heard, heard.file, chat, by)
-            await self._begin(number, chat, heard.message, heard.thread, work)
+        if message.file is not None:
+            work = self._with_file(message, message.file, chat, by)
+            await self._begin(number, chat, message.message, message.thread, work)
             return
-        await self._act(number, heard, chat, by)
+        await self._act(number, message, chat, by)
 
-    async def _act(self, number: Id, heard: IncomingMessage, chat: Chat, by: str) -> None:
-        thread = heard.thread
-        name = heard.text.partition(" ")[0] if heard.text.startswith("/") else ""
+    async def _act(self, number: Id, message: IncomingMessage, chat: Chat, by: str) -> None:
+        thread = message.thread
+        name = message.text.partition(" ")[0] if message.text.startswith("/") else ""
         command = name.split("\n")[0].removeprefix("/")
         if command:
-            said = heard.text.removeprefix(name.split("\n")[0]).strip()
+            text = message.text.removeprefix(name.split("\n")[0]).strip()
             # Starting a session takes a minute; taps must not wait for it.
-            work = self._commands.run(command.lower(), said, chat, by, heard.message, thread)
-            await self._begin(number, chat, heard.message, thread, work)
+            work = self._commands.run(command.lower(), text, chat, by, message.message, thread)
+            await self._begin(number, chat, message.message, thread, work)
             return
-        await self._words(number, heard, chat, by)
+        await self._words(number, message, chat, by)
 
-    async def _with_file(self, heard: IncomingMessage, file: Attached, chat: Chat, by: str) -> None:
+    async def _with_file(self, message: IncomingMessage, file: Attached, chat: Chat, by: str) -> None:
         """A picture or a file, with its words: it is stored, and the agent is told where."""
-        thread = heard.thread
-        if heard.album and not heard.text:
-            self._tell(chat, heard.message, thread, "Not taken: send further pictures one by one, with words.")
+        thread = message.thread
+        if message.album and not message.text:
+            self._tell(chat, message.message, thread, "Not taken: send further pictures one by one, with words.")
             return
         path = await kept(self._channel.fetch, self._desk.uploads, file)
         if isinstance(path, Refused):
-            self._tell(chat, heard.message, thread, "Not taken: ", path.reason)
+            self._tell(chat, message.message, thread, "Not taken: ", path.reason)
             return
-        words = f"{heard.text}\n\nThe file for this:\n{path}".strip()
+        text = f"{message.text}\n\nThe file for this:\n{path}".strip()
         # Another name: this work has the number itself, and what follows from it is another.
-        await self._act(f"{heard.number}f", replace(heard, text=words), chat, by)
+        await self._act(f"{message.number}f", replace(message, text=text), chat, by)
 
-    async def _words(self, number: Id, heard: IncomingMessage, chat: Chat, by: str) -> None:
-        replied, thread = heard.reply_to, heard.thread
+    async def _words(self, number: Id, message: IncomingMessage, chat: Chat, by: str) -> None:
+        replied, thread = message.reply_to, message.thread
         placed = await self._replied(chat, replied) if replied else None
         if placed is None and chat.current and chat.private:
             placed = Placed(session=chat.current)
         if placed is None:
             if chat.private:
                 hint = "Reply to a message of mine to answer it, or say /steer and what to do. All commands: /help"
-                self._tell(chat, heard.message, thread, hint)
+                self._tell(chat, message.message, thread, hint)
             return
         if len(placed.prompts) > 1:
             hint = "Several sessions are in that message. Speak to one of them with /steer; /list shows them."
-            self._tell(chat, heard.message, thread, hint)
+            self._tell(chat, message.message, thread, hint)
             return
         row = self._desk.loop.store.prompt(placed.prompts[0]) if placed.prompts else None
         if row is not None and row.state == "open" and replied is not None:
-            await self._reply(number, heard, replied.message, chat, by, row)
+            await self._reply(number, message, replied.message, chat, by, row)
             return
         late = too_late(row) if row is not None and row.kind not in ("ready", "problem") else None
         if late is not None and replied is not None:
             # Meant for that prompt: typed to the agent, a yes would be an answer to something else.
-            words = "Not sent (to speak to the session, say /steer): "
-            self._tell(chat, heard.message, thread, words, late.detail)
+            text = "Not sent (to speak to the session, say /steer): "
+            self._tell(chat, message.message, thread, text, late.detail)
             return
-        work = self._say_to(placed.session, heard, chat, by, thread)
-        await self._begin(number, chat, heard.message, thread, work)
+        work = self._say_to(placed.session, message, chat, by, thread)
+        await self._begin(number, chat, message.message, thread, work)
 
     async def _replied(self, chat: Chat, replied: RepliedTo) -> Placed | None:
         """What the message is about that is replied to; if its sending was never heard of, its buttons tell."""
@@ -342,81 +342,81 @@ class Listener:
         return Placed((prompt_id,)) if prompt_id else placed
 
     async def _reply(
-        self, number: Id, heard: IncomingMessage, message_id: Id, chat: Chat, by: str, row: Prompt
+        self, number: Id, message: IncomingMessage, message_id: Id, chat: Chat, by: str, row: Prompt
     ) -> None:
         """Words to a prompt that waits: they answer it, or go along with the button that will be pressed."""
-        thread = heard.thread
+        thread = message.thread
         offer = offer_key(digest_of(row))
         draft = self._book.draft(chat.id, row.id, offer)
-        after = written(row, draft, heard.text) if row.answerable and row.questions else None
+        after = written(row, draft, message.text) if row.answerable and row.questions else None
         if after is None:
             why = (
                 "Text isn't accepted here: use the buttons."
                 if row.answerable
                 else "It can only be answered at the desk."
             )
-            self._tell(chat, heard.message, thread, why)
+            self._tell(chat, message.message, thread, why)
             return
         decides = any(o.effect not in ("choose", "reply") for q in row.questions for o in q.options)
         if len(row.questions) == 1 and not decides and not paged(row):
-            texts = {row.questions[0].id: heard.text}
-            await self._answer(number, chat, heard.message, row, by, {}, texts, thread=thread)
+            texts = {row.questions[0].id: message.text}
+            await self._answer(number, chat, message.message, row, by, {}, texts, thread=thread)
             return
         await self._book.put_draft(chat.id, row.id, after, offer)
         self._show(chat, message_id, row)
-        words = "Saved. It is sent with the button you press." if decides else "Saved. Now go on, or press Submit."
-        self._tell(chat, message_id, thread, words)
+        text = "Saved. It is sent with the button you press." if decides else "Saved. Now go on, or press Submit."
+        self._tell(chat, message_id, thread, text)
 
-    async def _say_to(self, session_id: str, heard: IncomingMessage, chat: Chat, by: str, thread: Id) -> None:
+    async def _say_to(self, session_id: str, message: IncomingMessage, chat: Chat, by: str, thread: Id) -> None:
         mark = await self.progress.mark(session_id)
-        verdict, session = await speak(self._desk, session_id, heard.text, by, self._channel.name)
+        verdict, session = await speak(self._desk, session_id, message.text, by, self._channel.name)
         if session is not None and verdict.result not in ("refused", "unsure"):
             await self.progress.follow(chat, session.id, thread, mark)
             return
         why = masked(verdict.detail) or "the session is not there"
-        self._tell(chat, heard.message, thread, "Not said: ", why)
+        self._tell(chat, message.message, thread, "Not said: ", why)
 
     # --- pairing -------------------------------------------------------------------------------------------------
 
-    async def _pair(self, heard: IncomingMessage, code: str) -> None:
+    async def _pair(self, message: IncomingMessage, code: str) -> None:
         if not code:
-            await self._stranger(heard)
+            await self._stranger(message)
             return
-        where = heard.place
-        person = str(heard.sender.id) if where.private else ""
+        where = message.place
+        person = str(message.sender.id) if where.private else ""
         chat = Chat(where.id, clean(where.title)[:80], where.private, where.forum, person=person)
-        name = " ".join(clean(heard.sender.name).split())[:40] or "somebody"
-        wrong = await self._book.pair(code, chat, heard.sender.id, name)
-        words = wrong or "Paired. What waits for you is told here from now on. All commands: /help"
-        if wrong and self._book.tried_too_often(heard.sender.id) and where.id in self._strangers:
+        name = " ".join(clean(message.sender.name).split())[:40] or "somebody"
+        wrong = await self._book.pair(code, chat, message.sender.id, name)
+        text = wrong or "Paired. What waits for you is told here from now on. All commands: /help"
+        if wrong and self._book.tried_too_often(message.sender.id) and where.id in self._strangers:
             return  # it was said; whoever goes on guessing must not use up what the bot may send
         if wrong and len(self._strangers) < MOST_STRANGERS:
             self._strangers.add(where.id)
-        self._tell(chat, heard.message, heard.thread, words)
+        self._tell(chat, message.message, message.thread, text)
         self._desk.wake()
 
-    async def _stranger(self, heard: IncomingMessage) -> None:
+    async def _stranger(self, message: IncomingMessage) -> None:
         """Told once, and only in private: a group's chatter is none of our business."""
-        if not heard.place.private or heard.place.id in self._strangers:
+        if not message.place.private or message.place.id in self._strangers:
             return
         if len(self._strangers) < MOST_STRANGERS:
-            self._strangers.add(heard.place.id)
-            words = "This bot is private. If it is yours, send /pair and the code you were given at the machine."
-            self._tell(Chat(heard.place.id), heard.message, 0, words)
+            self._strangers.add(message.place.id)
+            text = "This bot is private. If it is yours, send /pair and the code you were given at the machine."
+            self._tell(Chat(message.place.id), message.message, 0, text)
 
     # --- small things --------------------------------------------------------------------------------------------
 
-    def _tell(self, chat: Chat, reply_to: Id, thread: Id, words: str, theirs: str = "") -> None:
+    def _tell(self, chat: Chat, reply_to: Id, thread: Id, text: str, theirs: str = "") -> None:
         """Our words to a person, and behind them somebody else's. Nothing waits for it."""
-        self._spawn(self._channel.reply(chat, [Span(words), Span(theirs, "code")], reply_to, thread))
+        self._spawn(self._channel.reply(chat, [Span(text), Span(theirs, "code")], reply_to, thread))
 
-    def _toast(self, tapped: ButtonTap, words: str, alert: bool = False) -> None:
+    def _toast(self, tapped: ButtonTap, text: str, alert: bool = False) -> None:
         """The button shows that it was heard at once. Whether that gets through decides nothing."""
-        self._spawn(self._channel.toast(tapped, words[:200], alert))
+        self._spawn(self._channel.toast(tapped, text[:200], alert))
 
     def _show(self, chat: Chat, message_id: Id, row: Prompt) -> None:
-        shown = self._channel.notice_at(str(chat.id), message_id, row)
-        self._spawn(self._channel.show(chat, message_id, shown))
+        notice = self._channel.notice_at(str(chat.id), message_id, row)
+        self._spawn(self._channel.show(chat, message_id, notice))
 
     def _spawn(self, work: Coroutine[Any, Any, object]) -> None:
         task: asyncio.Task[object] = asyncio.create_task(work)
@@ -429,6 +429,6 @@ class Listener:
             log.error("%s: something failed: %s", self._channel.name, type(error).__name__)
 
 
-def _sentence(words: str) -> str:
-    said = words.strip() or "This is over"
-    return f"{said[:1].upper()}{said[1:]}."
+def _sentence(wording: str) -> str:
+    text = wording.strip() or "This is over"
+    return f"{text[:1].upper()}{text[1:]}."

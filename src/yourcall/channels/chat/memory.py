@@ -150,16 +150,16 @@ class Memory:
         now = self._clock()
         if self.tried_too_often(user_id):
             return "Too many wrong codes were tried. Wait an hour."
-        told, used = code_hash(code), self._read("used", list[str]) or []
+        text, used = code_hash(code), self._read("used", list[str]) or []
         invites = [one for one in self._read("invites", list[Invite]) or [] if one.until > now]
         known = [*(one.hash for one in invites), *([self._code] if self._code else [])]
-        if not any(hmac.compare_digest(told, each) for each in known) or told in used:
+        if not any(hmac.compare_digest(text, each) for each in known) or text in used:
             self._count_wrong(user_id, now)
             return "This code is wrong, or was used before. A new one comes from /invite in a paired chat."
         # Used up first: a restart in between costs a new code, never lets two in.
-        await self._write("used", [*used, told][-200:])
+        await self._write("used", [*used, text][-200:])
         invites = self._read("invites", list[Invite]) or []  # one may have been made meanwhile
-        await self._write("invites", [one for one in invites if one.hash != told and one.until > now])
+        await self._write("invites", [one for one in invites if one.hash != text and one.until > now])
         senders = self._read("senders", dict[str, str]) or {}
         await self._write("senders", {**senders, str(user_id): name})
         await self.put_chat(self.chat(chat.id) or chat)
@@ -219,8 +219,8 @@ class Memory:
             await self._write(f"k:{key_of(prompt_id)}", _Named(prompt_id, self._clock()))
 
     def prompt_of(self, key: str) -> str | None:
-        found = self._read(f"k:{key}", _Named)
-        return found.prompt if found else None
+        named = self._read(f"k:{key}", _Named)
+        return named.prompt if named else None
 
     async def place(self, chat: str, message_id: Id, placed: Placed) -> None:
         await self._write(f"m:{chat}:{message_id}", replace(placed, at=self._clock()))

@@ -221,7 +221,7 @@ def _read(data: bytes) -> Follow | None:
 
 def _line(action: Action) -> str:
     mark = "✗" if action.is_error else "✓" if action.phase == "completed" else "…"
-    words = " ".join((action.title or action.detail or action.tool).split())
+    text = " ".join((action.title or action.detail or action.tool).split())
     return short(
-        f"{mark} {action.tool}: {masked(words)}" if action.tool else f"{mark} {masked(words)}", LONGEST_ACTION
+        f"{mark} {action.tool}: {masked(text)}" if action.tool else f"{mark} {masked(text)}", LONGEST_ACTION
     )

@@ -197,7 +197,7 @@ def _how(prompt: Prompt, questions: Sequence[Question]) -> str:
         return ""
     if any(option.effect not in ("choose", "reply") for question in questions for option in question.options):
         return "\n\nTo say something with it, reply to this message first."
-    return "\n\nReply to this message to answer in your own words."
+    return "\n\nReply to this message to answer as free text."
 
 
 def _mark(notice: Notice) -> str:

@@ -20,8 +20,8 @@ class Toasts:
         self._clock = clock
         self._said: dict[tuple[Id, Id, str], float] = {}
 
-    def new(self, chat: Id, person: Id, words: str) -> bool:
-        now, name = self._clock(), (chat, person, words)
+    def new(self, chat: Id, person: Id, text: str) -> bool:
+        now, name = self._clock(), (chat, person, text)
         if 0 <= now - self._said.get(name, -ONCE_S) < ONCE_S:
             return False
         if len(self._said) >= MOST_KEPT:

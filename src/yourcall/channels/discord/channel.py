@@ -24,7 +24,7 @@ from yourcall.channels.chat.draft import Rows
 from yourcall.channels.chat.memory import Chat
 from yourcall.channels.chat.text import SENDING, File, Message, Span, clean
 from yourcall.channels.chat.wire import Attached, ButtonTap, Id, News
-from yourcall.channels.discord import text
+from yourcall.channels.discord import text as layout
 from yourcall.channels.discord.api import Api, Deleted
 from yourcall.channels.discord.wire import Attached as AttachedThere
 from yourcall.channels.discord.wire import Posted, Reference, User
@@ -57,7 +57,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
 class Discord(ChatChannel):
     sign = "!"
     # Markup needs some of what a message holds.
-    longest = text.LONGEST_TEXT - 50
+    longest = layout.LONGEST_TEXT - 50
     most_keys = ROWS * KEYS_IN_A_ROW
 
     def __init__(self, name: str, settings: Settings, world: World) -> None:
@@ -75,7 +75,7 @@ class Discord(ChatChannel):
         await gateway.Reader(self, do, failed).run()
 
     def fits(self, message: Message) -> bool:
-        return text.fits(message)
+        return layout.fits(message)
 
     # --- messages ------------------------------------------------------------------------------------------------
 
@@ -92,7 +92,7 @@ class Discord(ChatChannel):
         sent_at, began = self.world.clock(), time.monotonic()
         end = await self.api.call(
             lambda rest: rest.create_message(
-                int(chat.id), text.content(message), components=_rows(keys or []), **_quiet(), **more
+                int(chat.id), layout.content(message), components=_rows(keys or []), **_quiet(), **more
             )
         )
         if isinstance(end, Later | Unclear | Failed | Gone):
@@ -103,7 +103,7 @@ class Discord(ChatChannel):
     async def edit(self, chat: Chat, message_id: Id, message: Message, keys: Rows | None = None) -> Trouble | None:
         end = await self.api.call(
             lambda rest: rest.edit_message(
-                int(chat.id), int(message_id), text.content(message), components=_rows(keys or []), **_quiet()
+                int(chat.id), int(message_id), layout.content(message), components=_rows(keys or []), **_quiet()
             )
         )
         if not isinstance(end, Later | Unclear | Failed | Gone) or isinstance(end, Deleted):
@@ -130,20 +130,20 @@ class Discord(ChatChannel):
         )
         return end if isinstance(end, Later | Unclear | Failed | Gone) else str(end.id)
 
-    async def toast(self, tapped: ButtonTap, words: str, alert: bool) -> None:
+    async def toast(self, tapped: ButtonTap, text: str, alert: bool) -> None:
         import hikari
 
         number, _, token = tapped.handle.partition(" ")
-        if not words or words == SENDING:
+        if not text or text == SENDING:
             done = hikari.ResponseType.DEFERRED_MESSAGE_UPDATE
             await self.api.call(lambda rest: rest.create_interaction_response(int(number), token, done))
             return
-        said = text.content(self.compose([Span(clean(words))]))
+        message = layout.content(self.compose([Span(clean(text))]))
         flags = hikari.MessageFlag.EPHEMERAL | hikari.MessageFlag.SUPPRESS_EMBEDS
         shown = hikari.ResponseType.MESSAGE_CREATE
         await self.api.call(
             lambda rest: rest.create_interaction_response(
-                int(number), token, shown, said, flags=flags, mentions_everyone=False, user_mentions=False,
+                int(number), token, shown, message, flags=flags, mentions_everyone=False, user_mentions=False,
                 role_mentions=False,
             )
         )  # fmt: skip

@@ -27,7 +27,7 @@ from yourcall.channels.chat.memory import Chat
 from yourcall.channels.chat.text import SENDING, File, Message, Span, clean
 from yourcall.channels.chat.toasts import Toasts
 from yourcall.channels.chat.wire import Attached, ButtonTap, Id, News, Place, Sender
-from yourcall.channels.matrix import text
+from yourcall.channels.matrix import text as layout
 from yourcall.channels.matrix.api import Api
 from yourcall.channels.matrix.buttons import Buttons
 from yourcall.model.prompts import Refused
@@ -54,7 +54,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
 
 class Matrix(ChatChannel):
     sign = "!"
-    most_keys = text.MOST_KEYS
+    most_keys = layout.MOST_KEYS
     # Homeservers let a user say something every five seconds, if nobody has set it otherwise.
     pace = 15.0
 
@@ -118,7 +118,7 @@ class Matrix(ChatChannel):
         thread: Id = 0,
         reply_to: Id = 0,
     ) -> Id | Trouble:
-        content = text.content(message, keys or [])
+        content = layout.content(message, keys or [])
         if reply_to:
             content["m.relates_to"] = {"m.in_reply_to": {"event_id": str(reply_to)}}
         sent_at, began = self.world.clock(), time.monotonic()
@@ -130,7 +130,7 @@ class Matrix(ChatChannel):
         return end
 
     async def edit(self, chat: Chat, message_id: Id, message: Message, keys: Rows | None = None) -> Trouble | None:
-        content = text.edited(text.content(message, keys or []), str(message_id))
+        content = layout.edited(layout.content(message, keys or []), str(message_id))
         end = await self._send(chat, "m.room.message", content)
         if not isinstance(end, str):
             return await self._ended(chat, end)
@@ -168,13 +168,13 @@ class Matrix(ChatChannel):
         }
         return await self._send(chat, "m.room.message", said)
 
-    async def toast(self, tapped: ButtonTap, words: str, alert: bool) -> None:
+    async def toast(self, tapped: ButtonTap, text: str, alert: bool) -> None:
         place = tapped.place
-        if not words or words == SENDING or place is None:
+        if not text or text == SENDING or place is None:
             return
-        if self.toasts.new(place.id, tapped.sender.id, words):
-            message = self.compose([Span(clean(words))])
-            content = text.content(message, []) | {"msgtype": "m.notice"}
+        if self.toasts.new(place.id, tapped.sender.id, text):
+            message = self.compose([Span(clean(text))])
+            content = layout.content(message, []) | {"msgtype": "m.notice"}
             content["m.relates_to"] = {"m.in_reply_to": {"event_id": str(tapped.message)}}
             if isinstance(await self._send(Chat(place.id), "m.room.message", content), str):
                 self.still.moved(place.id, self.world.clock())

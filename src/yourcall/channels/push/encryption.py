@@ -46,9 +46,9 @@ def vapid(key: ec.EllipticCurvePrivateKey, audience: str, contact: str, now: flo
     """The Authorization header for one push service."""
     claims = {"aud": audience, "exp": int(now + LIFETIME_S), "sub": contact}
     head = b'{"typ":"JWT","alg":"ES256"}'
-    said = f"{b64(head)}.{b64(msgspec.json.encode(claims))}"
-    r, s = decode_dss_signature(key.sign(said.encode(), ec.ECDSA(hashes.SHA256())))
-    token = f"{said}.{b64(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}"
+    text = f"{b64(head)}.{b64(msgspec.json.encode(claims))}"
+    r, s = decode_dss_signature(key.sign(text.encode(), ec.ECDSA(hashes.SHA256())))
+    token = f"{text}.{b64(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}"
     return f"vapid t={token}, k={b64(point(key.public_key()))}"
 
 

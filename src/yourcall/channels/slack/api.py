@@ -109,8 +109,8 @@ def _refused(reply: Any) -> Trouble:
     """`reply` is the SDK's own, or aiohttp's when it was no JSON."""
     status: int = getattr(reply, "status_code", 0) or getattr(reply, "status", 0)
     data: object = getattr(reply, "data", None)
-    said = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
-    word = str(said.get("error", ""))
+    payload = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
+    word = str(payload.get("error", ""))
     if status == 429 or word in ("ratelimited", "rate_limited"):
         after = str(reply.headers.get("Retry-After", "")) if getattr(reply, "headers", None) else ""
         wait = float(after) if after.isascii() and after.isdecimal() and len(after) < 7 else 1.0
@@ -119,7 +119,7 @@ def _refused(reply: Any) -> Trouble:
         return Failed("Slack does not take this token: check token and app_token in secrets.toml")
     if word == "missing_scope":
         return Failed(
-            f"the app lacks a scope ({str(said.get('needed', ''))[:80]}): add it, and install the app again"
+            f"the app lacks a scope ({str(payload.get('needed', ''))[:80]}): add it, and install the app again"
         )
     if word in _GONE:
         return Gone(f"this chat is closed to the bot ({word})")

@@ -26,7 +26,7 @@ from yourcall.channels.chat.memory import Chat
 from yourcall.channels.chat.text import SENDING, File, Message, Span, clean
 from yourcall.channels.chat.toasts import Toasts
 from yourcall.channels.chat.wire import Attached, ButtonTap, Id, IncomingMessage, News
-from yourcall.channels.slack import text
+from yourcall.channels.slack import text as layout
 from yourcall.channels.slack.api import Api
 from yourcall.model.prompts import Refused
 
@@ -70,8 +70,8 @@ class Slack(ChatChannel):
 
     def __init__(self, name: str, settings: Settings, world: World) -> None:
         token, app_token = world.secrets.get("token", ""), world.secrets.get("app_token", "")
-        found = _PUBLIC.match(token)
-        account = found[1] if found else sha256(token.encode()).hexdigest()[:16]
+        match = _PUBLIC.match(token)
+        account = match[1] if match else sha256(token.encode()).hexdigest()[:16]
         there = find_spec("slack_sdk") is not None and find_spec("aiohttp") is not None
         able = bool(token and app_token and there)
         super().__init__(name, settings.rung, world, account=account if able else "", progress=settings.progress)
@@ -131,8 +131,8 @@ class Slack(ChatChannel):
     ) -> Id | Trouble:
         fields: dict[str, Any] = {
             "channel": str(chat.id),
-            "text": text.line(message),
-            "blocks": text.blocks(message, keys or []),
+            "text": layout.line(message),
+            "blocks": layout.blocks(message, keys or []),
             "unfurl_links": False,
             "unfurl_media": False,
         }
@@ -157,8 +157,8 @@ class Slack(ChatChannel):
             "chat.update",
             channel=str(chat.id),
             ts=str(message_id),
-            text=text.line(message),
-            blocks=text.blocks(message, keys or []),
+            text=layout.line(message),
+            blocks=layout.blocks(message, keys or []),
         )
         if isinstance(end, dict):
             return None
@@ -177,21 +177,21 @@ class Slack(ChatChannel):
         content = file.text.encode("utf-8", "replace") or b"\n"
         return await self.api.upload(str(chat.id), str(thread or reply_to), file.name, content) or ""
 
-    async def toast(self, tapped: ButtonTap, words: str, alert: bool) -> None:
-        if not words or words == SENDING or tapped.place is None:
+    async def toast(self, tapped: ButtonTap, text: str, alert: bool) -> None:
+        if not text or text == SENDING or tapped.place is None:
             return
         who = str(tapped.sender.id)
-        if not self.toasts.new(tapped.place.id, who, words):
+        if not self.toasts.new(tapped.place.id, who, text):
             return
         fields: dict[str, Any] = {"thread_ts": str(tapped.thread)} if tapped.thread else {}
-        said = self.compose([Span(clean(words))])
+        message = self.compose([Span(clean(text))])
         sent_at, began = self.world.clock(), time.monotonic()
         end = await self.api.call(
             "chat.postEphemeral",
             channel=str(tapped.place.id),
             user=who,
-            text=text.line(said),
-            blocks=text.blocks(said, []),
+            text=layout.line(message),
+            blocks=layout.blocks(message, []),
             **fields,
         )
         if isinstance(end, dict):

@@ -176,14 +176,14 @@ class Reader:
     async def _since(self, channel: str, last: str) -> list[Event]:
         """All that is newer, in the order in which it was said; replies to what is older, too."""
         roots = await self._page("conversations.history", channel=channel, limit=MOST_MISSED)
-        found = [event for event in roots if when(event.ts) > when(last)]
+        events = [event for event in roots if when(event.ts) > when(last)]
         for root in roots:
             if when(root.latest_reply) > when(last):
                 more = await self._page(
                     "conversations.replies", channel=channel, ts=root.ts, oldest=last, limit=MOST_MISSED
                 )
-                found += [event for event in more if when(event.ts) > when(last) and event.ts != root.ts]
-        return sorted({event.ts: event for event in found}.values(), key=lambda event: when(event.ts))
+                events += [event for event in more if when(event.ts) > when(last) and event.ts != root.ts]
+        return sorted({event.ts: event for event in events}.values(), key=lambda event: when(event.ts))
 
     async def _page(self, method: str, **fields: Any) -> list[Event]:
         end = await self._to.api.ask(method, **fields)

@@ -83,8 +83,8 @@ def words(text: str) -> str:
     return html.unescape(_REFERENCE.sub(_referred, text))
 
 
-def _referred(found: re.Match[str]) -> str:
-    what, label = found[1], found[2] or ""
+def _referred(match: re.Match[str]) -> str:
+    what, label = match[1], match[2] or ""
     if what[:1] in ("@", "#", "!"):
         sign = "" if what[:1] == "!" and label.startswith("@") else what[:1].replace("!", "@")
         return sign + (label or what[1:])

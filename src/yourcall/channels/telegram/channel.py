@@ -88,10 +88,10 @@ class Telegram(ChatChannel):
         where, _, number = receipt.rpartition(":")
         return where, int(number) if number.isdecimal() else 0
 
-    async def toast(self, tapped: ButtonTap, words: str, alert: bool) -> None:
+    async def toast(self, tapped: ButtonTap, text: str, alert: bool) -> None:
         fields: dict[str, Any] = {"callback_query_id": tapped.handle}
-        if words:
-            fields |= {"text": words, "show_alert": alert}
+        if text:
+            fields |= {"text": text, "show_alert": alert}
         await self.api.call("answerCallbackQuery", fields)
 
     async def fetch(self, file: Attached, most: int) -> bytes | Refused:

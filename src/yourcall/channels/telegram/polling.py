@@ -62,10 +62,10 @@ class _Reader:
 
     async def read(self) -> None:
         offset = self._to.book.number("offset")
-        asked: dict[str, Any] = {"timeout": POLL_S, "allowed_updates": ["message", "callback_query"]}
+        request: dict[str, Any] = {"timeout": POLL_S, "allowed_updates": ["message", "callback_query"]}
         began = self._to.world.clock()
         end = await self._to.api.call(
-            "getUpdates", {**asked, "offset": offset} if offset else asked, poll_s=POLL_S
+            "getUpdates", {**request, "offset": offset} if offset else request, poll_s=POLL_S
         )
         now = self._to.world.clock()
         if isinstance(end, Said):

@@ -20,7 +20,7 @@ from yourcall.cli.step_up import act
 from yourcall.cli.terminal.render import clock, safe, span, style
 from yourcall.cli.views import Moment, Prompt, Result, read
 from yourcall.core.identity import desk_word
-from yourcall.server.choosing import EFFECT_WORDS
+from yourcall.server.option_matching import EFFECT_WORDS
 
 # The word of a verdict -> the exit code that scripts rely on: never changed, only added to.
 EXIT_CODES = {
@@ -65,9 +65,13 @@ Examples:
 @click.option("--input", "edited", metavar="JSON", help="Allow with this input instead; - reads it from stdin.")
 @click.option("--set", "sets", metavar="Q=OPT[,OPT]", multiple=True, help="Answer one of several questions.")
 @click.option("--set-text", "texts", metavar="Q=TEXT", multiple=True, help="Answer one of several in free text.")
-@click.option("--sure", is_flag=True, help="Confirm what needs it: a rule's hold, a risky yes, one that lasts.")
-@click.option("--wait", type=click.FloatRange(0), metavar="S", help="Stay this long for proof.  [default: 10]")
-@click.option("--no-wait", is_flag=True, help="Hand it over and leave.")
+@click.option(
+    "--sure", is_flag=True, help="Confirm an answer that needs it: a held prompt, a risky yes, a lasting yes."
+)
+@click.option(
+    "--wait", type=click.FloatRange(0), metavar="S", help="Wait this long for confirmation.  [default: 10]"
+)
+@click.option("--no-wait", is_flag=True, help="Send it and return at once.")
 @click.option("--json", "as_json", is_flag=True, help="Print the daemon's reply.")
 @pass_place
 def command(
@@ -208,7 +212,7 @@ def _follow(home: Path, prompt_id: str, reply: Reply, result: Result, deadline: 
 
 
 def _ending(step: Moment, prompt: Prompt) -> Result:
-    """The verdict that a step of the prompt's story is, in the words of core/verdicts.py."""
+    """The verdict that a step of the prompt's story is, in the words of core/outcomes.py."""
     words = {
         "answering": "taken",
         "sent": "sent",

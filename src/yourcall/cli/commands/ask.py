@@ -62,13 +62,13 @@ Examples:
 @click.command("ask", epilog=_EPILOG)
 @click.argument("question", required=False)
 @click.option("--option", "-o", "options", multiple=True, metavar="NAME", help="One way to answer; give several.")
-@click.option("--text", is_flag=True, help="A free text will do too.")
-@click.option("--multi", is_flag=True, help="Several options may be chosen; all are printed, one per line.")
-@click.option("--body", default="", metavar="TEXT", help="What is needed to decide; - reads it from stdin.")
-@click.option("--name", default="", metavar="WHO", help="Who asks, for the person who reads it.")
-@click.option("--wait", is_flag=True, help="Stay until it is answered; without it, only its id is printed.")
+@click.option("--text", is_flag=True, help="Allow a free-text answer too.")
+@click.option("--multi", is_flag=True, help="Allow several options; each chosen one is printed on its own line.")
+@click.option("--body", default="", metavar="TEXT", help="Background for the decision; - reads it from stdin.")
+@click.option("--name", default="", metavar="WHO", help="Who is asking, as the person sees it.")
+@click.option("--wait", is_flag=True, help="Wait for the answer; without this, only the question's id is printed.")
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="S", help="Wait no longer than this.")
-@click.option("--of", "earlier", default="", metavar="ID", help="The answer to what was asked before.")
+@click.option("--of", "earlier", default="", metavar="ID", help="Print the answer to an earlier question.")
 @click.option("--json", "as_json", is_flag=True, help="The answer as one object.")
 @pass_place
 def command(
@@ -113,8 +113,8 @@ def command(
         raise Problem(str(error)) from error
     except KeyboardInterrupt:
         stays, gone = (
-            "Not waiting any longer; the question stays.",
-            "Not asked any more: the question was withdrawn.",
+            "Stopped waiting; the question stays open.",
+            "The question was withdrawn.",
         )
         raise Problem(stays if earlier else gone, 130) from None
 
@@ -140,7 +140,11 @@ def _stop(_number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _told(away: bool) -> None:
-    words = "yourcall went away; the question waits for it." if away else "yourcall is back."
+    words = (
+        "The connection to yourcall was lost; the question waits until yourcall is back."
+        if away
+        else "yourcall is back."
+    )
     click.echo(style(words, dim=True), err=True)
 
 
@@ -153,7 +157,7 @@ def _earlier(client: Yourcall, id: str, wait: bool, timeout: float | None, as_js
         if not wait:
             raise Problem("Nobody has answered yet.", NOT_ANSWERED)
         if left <= 0:
-            raise Problem("Nobody has answered yet; the question stays.", IN_TIME)
+            raise Problem("Nobody has answered yet; the question stays open.", IN_TIME)
         hold = left
     names = tuple(option.id for question in asked.prompt.questions for option in question.options)
     _leave(client.take(asked), names, as_json)

@@ -21,7 +21,7 @@ from yourcall.links.private_tmux import server
 from yourcall.links.pty.pane import DOOR, SHADOW
 from yourcall.system.sockets import short_folder
 
-LEAVES = "Ctrl-B, then D, leaves it; it goes on."
+LEAVES = "Press Ctrl-B, then D, to leave; the session keeps running."
 
 
 @click.command(
@@ -57,8 +57,8 @@ def _look_at(door: Path) -> NoReturn:
     """It has its own terminal, whose size it keeps."""
     shadow = door.with_suffix(SHADOW)
     if not shadow.exists():
-        raise Problem("There was no tmux when it was started, so its screen cannot be looked at.", 2)
-    click.echo("View only: this session has its own terminal. Ctrl-B, then D, leaves.", err=True)
+        raise Problem("It was started without tmux, so its screen can't be shown.", 2)
+    click.echo("View only: this session has its own terminal. Press Ctrl-B, then D, to leave.", err=True)
     become(*joined(shadow, "=shadow", "-r", "-f", "ignore-size"))
 
 
@@ -66,7 +66,7 @@ def joined(socket: Path | str, target: str, *how: str) -> tuple[list[str], dict[
     """The command line that attaches this terminal, and its environment: from inside another tmux, too."""
     program = shutil.which("tmux")
     if program is None:
-        raise Problem("There is no tmux here.")
+        raise Problem("tmux isn't installed.")
     env = {name: value for name, value in os.environ.items() if name != "TMUX"}
     return [program, "-u", "-S", str(socket), "attach-session", *how, "-t", target], env
 

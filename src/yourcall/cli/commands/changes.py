@@ -65,7 +65,7 @@ def command(place: Instance, session: str, against: str | None, with_diff: bool,
     if rows:
         click.echo(table(["", "LINES", "FILE"], rows, ["cyan"]))
     if not found.complete:
-        click.echo("There are more files than are listed here.")
+        click.echo("Only some of the files are listed here.")
     if found.note:
         click.echo(safe(found.note))
     for file in found.files:
@@ -75,7 +75,7 @@ def command(place: Instance, session: str, against: str | None, with_diff: bool,
             lines = patch.patch.split("\n")
             click.echo("\n".join(style(safe(line), _COLOURS.get(line[:1], "")) for line in lines))
             if not patch.complete:
-                click.echo("The rest of this change is left out.")
+                click.echo("The rest of this change isn't shown.")
 
 
 def _sum(file: ChangedFile) -> str:

@@ -83,7 +83,7 @@ def _show(place: Instance, as_json: bool) -> None:
     rows = [[each.name, each.kind, each.rung, str(each.targets), _does(each)] for each in found]
     click.echo(table(["NAME", "KIND", "RUNG", "TOLD", "HOW IT DOES"], rows, ["cyan"]))
     if all(not each.targets for each in found):
-        click.echo(f"\nNobody is told yet. Add a way with: {place.command('channels add ntfy')}")
+        click.echo(f"\nThere are no channels yet. Add one with: {place.command('channels add ntfy')}")
 
 
 def _does(channel: Channel) -> str:
@@ -104,7 +104,9 @@ Examples:
 )
 @click.argument("kind", type=click.Choice(sorted(GUIDES)))
 @click.option("--name", default="", help="Its name (default: its type).")
-@click.option("--set", "given", multiple=True, metavar="KEY=VALUE", help="Say it instead of being asked.")
+@click.option(
+    "--set", "given", multiple=True, metavar="KEY=VALUE", help="Set a value instead of being asked for it."
+)
 @click.option("--yes", "-y", is_flag=True, help="Ask nothing; use the defaults.")
 @pass_place
 def add(place: Instance, kind: str, name: str, given: tuple[str, ...], yes: bool) -> None:
@@ -231,7 +233,7 @@ def unpair(place: Instance, name: str, person: str) -> None:
     reply = call(place.home, "POST", "/api/channels/unpair", body=body)
     if reply.status != 200:
         raise refusal(reply)
-    click.echo(safe(f"{person} is not heard in {name} any more. In a group they still see what is told there."))
+    click.echo(safe(f"{person} can no longer answer in {name}. In a group they still see its messages."))
 
 
 def _only_without(name: str, text: str, rest: str) -> None:
@@ -259,7 +261,7 @@ def _header(line: str) -> str:
 @command.command("test")
 @click.argument("name", default="")
 @click.option("--wait", type=click.FloatRange(0, 60), default=30.0, help="Seconds to wait for a tap.")
-@click.option("--json", "as_json", is_flag=True, help="An array, one for each place that was told.")
+@click.option("--json", "as_json", is_flag=True, help="An array with one entry for each place.")
 @pass_place
 def test(place: Instance, name: str, wait: float, as_json: bool) -> None:
     """Send one real notice through every channel, or through NAME, and say what became of it."""
@@ -278,7 +280,7 @@ def test(place: Instance, name: str, wait: float, as_json: bool) -> None:
             extra = ", and its button was pressed" if each.tapped else f": {each.detail}" if each.detail else ""
             click.echo(safe(f"{each.channel}{f' {each.target}' if each.target else ''}: ") + word + safe(extra))
         if not found:
-            click.echo(f"There is nobody to tell. Add a way with: {place.command('channels add ntfy')}")
+            click.echo(f"There are no channels to test. Add one with: {place.command('channels add ntfy')}")
     if not found or not all(each.sent for each in found):
         raise SystemExit(1)
 
@@ -288,7 +290,7 @@ def _reload(place: Instance) -> bool:
     try:
         reply = call(place.home, "POST", "/api/channels/reload")
     except NotRunning:
-        click.echo("This holds as soon as yourcall runs.")
+        click.echo("This takes effect when yourcall runs.")
         return False
     if reply.status != 200:
         raise refusal(reply)

@@ -108,7 +108,7 @@ def command(
         click.echo(style(f"Earlier: {earlier}", dim=True))
     _show(data, as_json, full)
     if not shown.entries and not follow:
-        click.echo("Nothing was said yet.")
+        click.echo("Nothing has been said yet.")
     try:
         while follow:
             data = _more(place, path, {"subagent": subagent} if subagent else {}, shown)

@@ -21,8 +21,7 @@ import click
 
 from yourcall import __version__
 from yourcall.cli.client import Interrupted, NotRunning, call, connect, get, hung, may, peer_pid
-from yourcall.cli.daemon_file import read_daemon_file
-from yourcall.cli.instance import Instance, Problem, pass_place
+from yourcall.cli.instance import Instance, Problem, pass_place, read_daemon_file
 from yourcall.cli.terminal.render import ago, safe, style
 
 # A start takes half a second; one that takes this long has met something a person should look at.
@@ -275,7 +274,7 @@ def stop(home: Path, *, force: bool = False) -> bool:
     except NotRunning:
         return False
     if pid <= 1 or pid == os.getpid():
-        raise Problem("It cannot be told which process holds yourcall's socket; end it where it was started.")
+        raise Problem("yourcall can't tell which process holds its socket; end that process where it was started.")
     for sign, patience in [(signal.SIGTERM, STOP_PATIENCE), *([(signal.SIGKILL, 5.0)] if force else [])]:
         with suppress(ProcessLookupError):
             os.kill(pid, sign)
@@ -315,7 +314,7 @@ def standing(home: Path) -> dict[str, Any]:
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="One object; `running` says it all.")
+@click.option("--json", "as_json", is_flag=True, help="One object; `running` says whether it runs.")
 @pass_place
 def status(place: Instance, as_json: bool) -> None:
     """Is yourcall running, where, and what waits? Exits with 1 if it is not running."""

@@ -27,7 +27,7 @@ Examples:
   yourcall demo --hands-free     watch a scripted phone answer it
 """,
 )
-@click.option("--hands-free", is_flag=True, help="Let a scripted phone answer; so it is without a terminal.")
+@click.option("--hands-free", is_flag=True, help="Let a scripted phone answer (the default without a terminal).")
 @click.option("--all", "every", is_flag=True, help="Every kind of prompt there is, not just three.")
 @pass_place
 def command(place: Instance, hands_free: bool, every: bool) -> None:
@@ -38,11 +38,10 @@ def command(place: Instance, hands_free: bool, every: bool) -> None:
     """
     from yourcall.demo import stage
     from yourcall.demo.agent import ScriptedAgent
+    from yourcall.demo.all_scenes import EVERY
     from yourcall.demo.desk import Desk, Left
-    from yourcall.demo.every import EVERY
-    from yourcall.demo.lodging import lodging
     from yourcall.demo.phone import Phone
-    from yourcall.demo.play import play, settled, taken
+    from yourcall.demo.play import lodging, play, settled, taken
     from yourcall.demo.scenes import SCENES
     from yourcall.hook.launcher import install_launcher
 
@@ -56,7 +55,7 @@ def command(place: Instance, hands_free: bool, every: bool) -> None:
             here = Instance(home)
             with ExitStack() as shown:
                 phone = None if at_desk else shown.enter_context(Phone(home))
-                reason = "Hands-free: " if hands_free else "Nobody is at the keyboard: "
+                reason = "Hands-free: " if hands_free else "There is no keyboard: "
                 stage.banner(here, private=private, phone=phone.name if phone else "", reason=reason)
                 agent = shown.enter_context(ScriptedAgent(install_launcher(home), home / "demo"))
                 desk = shown.enter_context(Desk(present=at_desk))

@@ -17,8 +17,7 @@ import click
 from msgspec import Struct
 
 from yourcall.cli.client import call, get, refusal
-from yourcall.cli.daemon_file import read_daemon_file
-from yourcall.cli.instance import Instance, Problem, pass_place
+from yourcall.cli.instance import Instance, Problem, pass_place, read_daemon_file
 from yourcall.cli.step_up import act
 from yourcall.cli.terminal.render import clock, columns, span, style, table
 from yourcall.cli.views import read
@@ -110,7 +109,7 @@ def _scopes(_context: click.Context, _option: click.Parameter, value: str) -> li
     default=",".join(FOR_SCRIPT),
     show_default=True,
     callback=_scopes,
-    help="What it may do, with commas between: read, answer, steer, rules, admin.",
+    help="Its scopes, separated by commas: read, answer, steer, rules, admin.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print {id, token}.")
 @pass_place

@@ -47,7 +47,7 @@ MARKS = {"well": ("ok   ", "green"), "note": ("note ", "cyan"), "wrong": ("WRONG
 Examples:
   yourcall doctor
   yourcall doctor --json | jq '.[] | select(.level == "wrong")'
-  yourcall doctor --live claude             does every kind of prompt work with my version?
+  yourcall doctor --live claude             does my version work?
   yourcall doctor --live claude --kind plan --kind question
 """,
 )

@@ -18,8 +18,7 @@ from typing import NamedTuple
 import click
 
 from yourcall.cli.commands.service import is_cached, program
-from yourcall.cli.daemon_file import read_daemon_file
-from yourcall.cli.instance import Instance, pass_place
+from yourcall.cli.instance import Instance, pass_place, read_daemon_file
 from yourcall.cli.terminal.render import safe, style
 from yourcall.reach import way
 

@@ -16,8 +16,7 @@ from urllib.parse import quote
 import click
 
 from yourcall.cli.client import call, refusal
-from yourcall.cli.daemon_file import read_daemon_file
-from yourcall.cli.instance import Instance, Problem, pass_place
+from yourcall.cli.instance import Instance, Problem, pass_place, read_daemon_file
 from yourcall.system import private_files
 
 

@@ -14,8 +14,7 @@ import click
 from msgspec import Struct
 
 from yourcall.cli.client import call, get, refusal
-from yourcall.cli.daemon_file import read_daemon_file
-from yourcall.cli.instance import Instance, Problem, pass_place
+from yourcall.cli.instance import Instance, Problem, pass_place, read_daemon_file
 from yourcall.cli.terminal.render import clock, span, table
 from yourcall.cli.views import read
 

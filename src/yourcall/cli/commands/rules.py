@@ -222,7 +222,7 @@ def _say(place: Instance, data: Any, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="The counts as an object.")
 @pass_place
 def dry_run_command(place: Instance, as_json: bool) -> None:
-    """What the rules, as they are now, would have decided over the recorded past."""
+    """What the current rules would have decided over the recorded past."""
     data = _sent(place, "GET", "/api/rules/dry-run")
     click.echo(json.dumps(data, indent=2) if as_json else past(read(data, Tried), "They"))
 

@@ -85,7 +85,7 @@ def answers(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 @click.command("screen", epilog=_EPILOG)
-@click.option("--agent", metavar="NAME", help=f"Whose screen it is: {', '.join(sorted(READERS))}.")
+@click.option("--agent", metavar="NAME", help=f"The agent whose screen it is: {', '.join(sorted(READERS))}.")
 @click.option("--title", metavar="T", help="The title of the pane, if known.")
 @click.option(
     "--batch", is_flag=True, help='Read JSON lines {"id","agent","title","screen"}; write one {"id",…} per line.'
@@ -105,7 +105,9 @@ def command(agent: str | None, title: str | None, batch: bool, file: BinaryIO) -
             sys.stdout.buffer.flush()  # whoever feeds us line by line gets each answer at once
         return
     if agent is None:
-        raise click.UsageError(f"whose screen is it? Give --agent NAME; known: {', '.join(sorted(READERS))}")
+        raise click.UsageError(
+            f"which agent's screen is it? Give --agent NAME; known: {', '.join(sorted(READERS))}"
+        )
     try:
         read = reader(agent)
     except Unreadable as why:

@@ -61,7 +61,7 @@ def install(place: Instance, yes: bool, port: int | None, bind: str | None, publ
     except ValueError as error:
         raise Problem(str(error)) from error
     if path.is_file() and path.read_text(errors="replace") == text:
-        click.echo(f"{path} is already as it should be.")
+        click.echo(f"{path} is already up to date.")
         takes_over = _rests(path)
     else:
         click.echo(f"{'Replace' if path.exists() else 'Write'} {path}:\n\n{safe(text, lines=True)}")

@@ -66,7 +66,7 @@ def command(place: Instance, everything: bool, as_json: bool) -> None:
     for agent, version in dict.fromkeys((s.agent, s.version) for s in sessions if s.state != "ended"):
         if agent in AGENTS and ungraded(place.home, agent, version) and mention(place.home, agent, version):
             live = place.command(f"doctor --live {agent}")
-            click.echo(f"\nNobody has tried {safe(AGENTS[agent].title)} {safe(version)} yet. To find out: {live}")
+            click.echo(f"\nNobody has tested {safe(AGENTS[agent].title)} {safe(version)} yet. To find out: {live}")
     for mode, words in UNASKED.items():
         found = [s for s in sessions if s.permission_mode == mode and s.state != "ended"]
         if found:

@@ -20,11 +20,10 @@ from yourcall.agents.kit.hook_settings import is_blank
 from yourcall.agents.registry import AGENTS, CONNECTED, USUAL
 from yourcall.agents.setup_spec import Edited, Installed, Scope, Setup, State, show_version
 from yourcall.agents.spec import Agent
-from yourcall.cli import changes, own_files
-from yourcall.cli.installed import ask, find, versions
+from yourcall.cli import changes, extension_files
+from yourcall.cli.extension_files import OwnChange
 from yourcall.cli.instance import Instance, Problem, pass_place
-from yourcall.cli.machine import ThisMachine
-from yourcall.cli.own_files import OwnChange
+from yourcall.cli.machine import ThisMachine, ask, find, versions
 from yourcall.cli.terminal.render import safe, short, style
 from yourcall.hook.launcher import install_launcher
 from yourcall.model.prompts import Refused
@@ -107,7 +106,7 @@ Examples:
     "--dir",
     "folder",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The project's folder; this one unless told.",
+    help="The project's folder (default: this one).",
 )
 @click.option(
     "--cli",
@@ -173,7 +172,7 @@ def command(
     edited = _undone(asked, found) if undo else _done(asked, found, programs)
     if isinstance(edited, Refused):
         raise asked.no(f"{found.path}: {edited.reason}")
-    own = own_files.wanted(known, scope, place.home, undo=undo)
+    own = extension_files.wanted(known, scope, place.home, undo=undo)
     if isinstance(own, Refused):
         raise asked.no(own.reason)
     change = SetupChange(found, edited, tuple(each for each in own if each.edited.changed))
@@ -209,7 +208,7 @@ def _done(asked: SetupRequest, found: SettingsFile, programs: list[Installed]) -
     above = ThisMachine(asked.place, asked.agent, programs).above()
     if above.connected and asked.scope != "managed" and asked.ask is None:
         # The launcher leaves every call to those of the administrator: these would only cost time.
-        note = f"The administrator's settings connect everybody on this machine ({above.connected})."
+        note = f"The administrator's settings already connect everybody on this machine ({above.connected})."
         return Edited(found.text, False, (note,))
     launcher = changes.launcher_of(asked.agent, asked.scope, asked.home)
     edited = asked.setup.add(found.text, str(launcher), versions(programs), asked.ask)
@@ -222,9 +221,9 @@ def _done(asked: SetupRequest, found: SettingsFile, programs: list[Installed]) -
         if program.version is None
     ]
     if asked.scope == "managed":
-        notes.append("For whoever has no yourcall of their own in ~/.yourcall, the hooks do nothing.")
+        notes.append("For people without a yourcall in ~/.yourcall, the hooks do nothing.")
     if asked.scope == "project" and edited.changed:
-        notes.append("This file is usually shared. For others, who have no such launcher, the hooks do nothing.")
+        notes.append("This file is usually shared. For people without this launcher, the hooks do nothing.")
     return Edited(edited.text, edited.changed, (*edited.notes, *notes))
 
 
@@ -251,7 +250,7 @@ def _apply(asked: SetupRequest, change: SetupChange) -> None:
             _replace(asked, found, text)
         for own in change.own:
             _replace(asked, own.found, own.edited.text)
-            own_files.remove_folders(asked.agent, own.found.path)
+            extension_files.remove_folders(asked.agent, own.found.path)
         if text is None:
             changes.remove_folders(asked.home, found.path, found.target)
         changes.forget(asked.home, found.path)
@@ -334,7 +333,7 @@ def _show(
     for note in notes:
         click.echo(style("Note: ", "yellow") + safe(note))
     if not difference:
-        what = "holds nothing of ours" if asked.undo else "is as it should be"
+        what = "holds nothing of ours" if asked.undo else "is up to date"
         click.echo(f"Nothing to change: {short(str(found.path))} {what}.")
         return
     colours = {"+": "green", "-": "red", "@": "cyan"}

@@ -90,7 +90,7 @@ def pick(place: Instance, client: str, pane: str, link: bool) -> None:
 def _keys() -> Generator[Iterator[int]]:
     """Keys as they are typed; from the first to the last in one mode, so that none in between is lost."""
     if not sys.stdin.isatty():
-        raise Problem("This is chosen with a key: it needs a terminal.", 2)
+        raise Problem("Choosing a session needs a terminal.", 2)
     file = sys.stdin.fileno()
     before = termios.tcgetattr(file)
     tty.setcbreak(file, termios.TCSANOW)

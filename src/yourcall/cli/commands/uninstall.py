@@ -18,7 +18,7 @@ import click
 from yourcall.agents.kit import hook_settings
 from yourcall.agents.registry import AGENTS, CONNECTED
 from yourcall.agents.setup_spec import Scope
-from yourcall.cli import changes, own_files
+from yourcall.cli import changes, extension_files
 from yourcall.cli.client import Problem as ClientProblem
 from yourcall.cli.client import connect
 from yourcall.cli.commands import service, setup, tmux
@@ -130,13 +130,15 @@ def command(place: Instance, ctx: click.Context, yes: bool, keep_home: bool) -> 
         plan += [f"run {undo.shown}" for undo in reached.undo]
     plan += [f"remove {home}: {', '.join(path.name for path in files)}"] if files else []
     if not plan:
-        click.echo(f"There is nothing of yourcall to undo here (home: {home}).{_package()}")
+        click.echo(f"There is nothing to undo here (home: {home}).{_package()}")
         return
     click.echo("This will:")
     for line in plan:
         click.echo(f"  - {safe(line)}")
     if foreign:
-        click.echo(f"Not ours, and kept, in {home}: {safe(', '.join(path.name for path in foreign))}")
+        click.echo(
+            f"Kept, because yourcall didn't write it, in {home}: {safe(', '.join(path.name for path in foreign))}"
+        )
     if not yes and not click.confirm("Go on?", default=False):
         raise Problem("Nothing was changed.")
     for agent, scope, path in settings:
@@ -158,7 +160,7 @@ def command(place: Instance, ctx: click.Context, yes: bool, keep_home: bool) -> 
             _remove(path)
         if not foreign:
             click.echo(f"Removed {home}." if _removed(home) else f"Emptied {home}.")
-    click.echo(f"Done: nothing of yourcall is left but the program itself.{_package()}")
+    click.echo(f"Done. Only the yourcall program itself is left.{_package()}")
 
 
 def _take_down(home: Path, reached: way.Way) -> None:
@@ -189,7 +191,7 @@ def connected(home: Path) -> list[tuple[str, Scope, Path]]:
         (agent, scope, path)
         for path, (agent, scope) in _places(home).items()
         if _calls(path, changes.launcher_of(AGENTS[agent], scope, home))
-        or (scope == "user" and own_files.calls(AGENTS[agent], home))
+        or (scope == "user" and extension_files.calls(AGENTS[agent], home))
     ]
 
 

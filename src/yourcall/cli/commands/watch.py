@@ -31,7 +31,7 @@ Examples:
   yourcall watch --json --after 1200
 """,
 )
-@click.option("--after", type=click.IntRange(0), metavar="SEQ", help="Begin with everything after this number.")
+@click.option("--after", type=click.IntRange(0), metavar="SEQ", help="Start with everything after this number.")
 @click.option("--json", "as_json", is_flag=True, help="Each message of the live feed, one per line.")
 @pass_place
 def command(place: Instance, after: int | None, as_json: bool) -> None:
@@ -47,10 +47,10 @@ def follow(place: Instance, after: int | None, as_json: bool) -> None:
     feed = live(place.home, after)  # not running at the start: that is said, and it is over
     while True:
         after = _until_it_breaks(feed, place.home, after, as_json)
-        click.echo(style("yourcall went away; waiting for it to come back.", dim=True), err=True)
+        click.echo(style("The connection to yourcall was lost; waiting for it to come back.", dim=True), err=True)
         time.sleep(FIRST_RETRY)  # one that comes and goes is not asked without a pause
         feed = _again(place.home, after)
-        click.echo(style("yourcall is back; going on where it stopped.", dim=True), err=True)
+        click.echo(style("yourcall is back; continuing where it stopped.", dim=True), err=True)
 
 
 def _until_it_breaks(feed: Any, home: Path, after: int | None, as_json: bool) -> int | None:

@@ -118,7 +118,7 @@ def _hint(prompt: Prompt, question: Question, draft: Draft, room: Room) -> Text:
         writes = f"{safe(no[1].label)}, and say why"
     elif question.free_text and question != decision(prompt):
         kind = {"integer": "a whole number", "number": "a number"}.get(question.type, "")
-        writes = f"Write {kind or ('in your own words' if question.options else 'it')}{_bounds(question)}"
+        writes = f"Write {kind or ('as free text' if question.options else 'it')}{_bounds(question)}"
     if writes:
         out.append("\n   t", "bold cyan")
         out.append(f"  {writes}")

@@ -38,7 +38,7 @@ from yourcall.server.fleet.forward import NOT_LET_IN
 from yourcall.server.fleet.port import Found, Kind, Listed, Remote
 from yourcall.server.fleet.wire import FleetDevice, FleetView, HostRef, HostView, InvitationView, Role
 from yourcall.server.project import Here
-from yourcall.server.signed import steady_clock
+from yourcall.server.signatures import steady_clock
 from yourcall.system.p256 import sign, unb64
 
 log = logging.getLogger(__name__)

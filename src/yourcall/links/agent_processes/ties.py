@@ -21,9 +21,15 @@ from yourcall.agents.sightings import Caller
 from yourcall.agents.spec import Agent
 from yourcall.links import processes
 from yourcall.links.agent_processes import process as kernel
-from yourcall.links.agent_processes import tcp
 from yourcall.links.agent_processes.marks import Marks
-from yourcall.links.agent_processes.process import Facts, Process
+from yourcall.links.agent_processes.process import (
+    Facts,
+    Process,
+    held_by_one_of_mine,
+    hidden_ones,
+    holds_socket,
+    socket_of,
+)
 from yourcall.links.event_sink import EventSink
 from yourcall.links.session_ids import STRANGER
 from yourcall.model.events import AttemptRefused
@@ -45,8 +51,8 @@ SOONEST_S = 0.5
 SAID_EVERY_S = 60.0
 MOST_REMEMBERED = 20_000
 
-_GONE = "The process that asked for this is gone, so it cannot be known who it was."
-_HIDDEN = "The process that asked for this cannot be seen from here, so it cannot be known who it is."
+_GONE = "The process that asked for this is gone, so yourcall can't tell who it was."
+_HIDDEN = "The process that asked for this can't be seen from here, so yourcall can't tell who it is."
 _SLOW = "It could not be found out in time which process asked for this."
 
 
@@ -283,18 +289,18 @@ class Ties:
             return self._look_at(peer.pid or 0, holder, peer.connected_at)
         assert peer.here is not None
         assert peer.there is not None
-        inode, user = tcp.socket_of(peer.there, (peer.here[0], peer.here[1] or 0))
+        inode, user = socket_of(peer.there, (peer.here[0], peer.here[1] or 0))
         if not inode:
             return _Found({}, doubt=_GONE)
         tied = {pid for process in (*self._roots, *self._servers) for pid in processes.below(process[0])}
         tied |= {process[0] for process in list(self._left)} | set(self._marks.all())
         for pid in tied - {os.getpid()}:
-            if tcp.holds_socket(pid, inode):
+            if holds_socket(pid, inode):
                 return self._look_at(pid, holder, 0.0)
-        if not tied or user != os.getuid() or tcp.held_by_one_of_mine(inode):
+        if not tied or user != os.getuid() or held_by_one_of_mine(inode):
             return None
         # A browser hides its files from other programs, and its key lies in its profile, where those can read it.
-        hidden = tcp.hidden_ones() if signed else set[int]()
+        hidden = hidden_ones() if signed else set[int]()
         if hidden and hidden.isdisjoint(tied):
             return None
         return _Found({}, doubt=_HIDDEN)

@@ -60,7 +60,7 @@ def new_name(program: str) -> str:
 def start(home: Path, argv: Sequence[str], env: Mapping[str, str], folder: Path) -> PrivateSession | Refused:
     """Start it; refused if it does not stay."""
     if shutil.which("tmux") is None:
-        return Refused("There is no tmux here. Install it, or run the agent in this terminal.")
+        return Refused("tmux isn't installed. Install it, or run the agent in this terminal.")
     place = sockets(home)
     if isinstance(place, Refused):
         return place

@@ -64,16 +64,16 @@ class PrivateSessions:
         task.add_done_callback(lambda _: self._resuming.difference_update(resumes))
         return await asyncio.shield(task)
 
-    async def _start(self, agent: str, wish: StartOptions, remote: bool) -> str | Refused:
+    async def _start(self, agent: str, options: StartOptions, remote: bool) -> str | Refused:
         known = self._agent_of(agent)
         if known is None or known.headless is None or known.headless.in_terminal is None or self._home is None:
             return Refused(f"yourcall cannot start a session of {agent[:40]!r} in a terminal.")
-        ready = await self._started.prepared(agent, known.headless, wish, remote=remote)
+        ready = await self._started.prepared(agent, known.headless, options, remote=remote)
         if isinstance(ready, Refused):
             return ready
-        program, env, wish = ready
-        argv, cwd = [program, *known.headless.in_terminal(wish)], Path(wish.cwd)
-        lodged = await asyncio.to_thread(server.start, self._home, argv, {**env, "PWD": wish.cwd}, cwd)
+        program, env, options = ready
+        argv, cwd = [program, *known.headless.in_terminal(options)], Path(options.cwd)
+        lodged = await asyncio.to_thread(server.start, self._home, argv, {**env, "PWD": options.cwd}, cwd)
         if isinstance(lodged, Refused):
             return lodged
         seen = await self._screens.watch(str(lodged.socket), lodged.pane, agent)
@@ -88,8 +88,8 @@ class PrivateSessions:
             state = self._teller.state
             run = (seen.pid, seen.pid_started)
             mine = [s for s in state.sessions.values() if (s.pid, s.pid_started) == run]
-            if told := next((s.id for s in mine if not s.id.startswith(STRANGER)), ""):
-                return told
+            if text := next((s.id for s in mine if not s.id.startswith(STRANGER)), ""):
+                return text
             if not mine:
                 return Refused(f"{agent.name} ended before its session began.")
             if any(state.of_session(s.id) for s in mine):

@@ -35,11 +35,11 @@ class Pty:
         self._known: About | None = None
 
     async def about(self) -> About | Gone:
-        said = await self._ask(Ask("about"))
-        if isinstance(said, Gone):
-            return said
+        line = await self._ask(Ask("about"))
+        if isinstance(line, Gone):
+            return line
         try:
-            self._known = _about.decode(said)
+            self._known = _about.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return Gone("it is no program of ours")
         return self._known
@@ -69,11 +69,11 @@ class Pty:
         """Hand these characters to the program, all at once, between what is typed at its own terminal."""
         if bracketed and "\x1b" in data:
             return Gone("an escape cannot be pasted")
-        said = await self._ask(Ask("paste" if bracketed else "keys", data, time.monotonic() + PATIENCE_S))
-        if isinstance(said, Gone):
-            return said
+        line = await self._ask(Ask("paste" if bracketed else "keys", data, time.monotonic() + PATIENCE_S))
+        if isinstance(line, Gone):
+            return line
         try:
-            why = _written.decode(said).why
+            why = _written.decode(line).why
         except (msgspec.DecodeError, UnicodeDecodeError):
             return Gone("its terminal answers strangely", unsure=True)
         return Gone(why) if why else None

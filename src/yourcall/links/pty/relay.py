@@ -188,8 +188,8 @@ class Relay:
         self._show(data)
         self.shadow.told(data)
         if b"2004" in data or self._seam:
-            for found in PASTES.finditer(self._seam + data):
-                self._pastes = found[1] == b"h"
+            for match in PASTES.finditer(self._seam + data):
+                self._pastes = match[1] == b"h"
         tail = (self._seam + data)[-24:]
         cut = tail.rfind(b"\x1b")
         self._seam = tail[cut:] if cut >= 0 else b""
@@ -273,8 +273,8 @@ class Relay:
                 os.kill(self._pid, number)
 
     def _hear(self) -> None:
-        said = os.read(self._told, 4096)
-        self._news += said
+        data = os.read(self._told, 4096)
+        self._news += data
         *lines, self._news = self._news.split(b"\n")
         for line in lines:
             word, _, number = line.partition(b" ")
@@ -288,7 +288,7 @@ class Relay:
                 self._stop(int(number))
             elif word == b"ended" and self._status is None:
                 self._status = int(number)
-        if not said and self._status is None:
+        if not data and self._status is None:
             self._status = signal.SIGKILL  # the leader was killed, and its job with it
 
     def _stop(self, number: int) -> None:

@@ -21,13 +21,13 @@ from msgspec.structs import replace
 from yourcall.agents.spec import Agent
 from yourcall.links import processes
 from yourcall.links.event_sink import EventSink
-from yourcall.links.foreground import same_terminal
 from yourcall.links.pty.control_socket import About
 from yourcall.links.pty.pane import DOOR, PIPE, SHADOW, Pty, is_over
 from yourcall.links.screen import viewers
 from yourcall.links.screen.servers import Servers
 from yourcall.links.screen.tmux import Gone
 from yourcall.links.session_ids import STRANGER
+from yourcall.links.terminals import same_terminal
 from yourcall.model.events import SessionSeen
 from yourcall.model.prompts import Verdict
 from yourcall.model.sessions import TERMINALS, Link, Session

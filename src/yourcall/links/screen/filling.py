@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 
 from yourcall.agents.screen_spec import KEYS, Paste, Press, ScreenSpec, Snapshot
 from yourcall.core.safety import chosen
-from yourcall.links.event_sink import EventSink
-from yourcall.links.foreground import in_front
 from yourcall.links.presence import HANDS_S, hands_on
 from yourcall.links.screen.ownership import SeenDialog, agent_pid_of, fingerprint, over_meanwhile, told_elsewhere
-from yourcall.links.screen.servers import Server, Servers
+from yourcall.links.screen.servers import Server
 from yourcall.links.screen.tmux import Gone
-from yourcall.links.screen.typing import UNREAD, dialog_gone, keys_unread
-from yourcall.links.screen.watcher import ScreenWatcher
+from yourcall.links.screen.typing import UNREAD, Typist, dialog_gone, keys_unread
+from yourcall.links.terminals import in_front
 from yourcall.model.events import (
-    AnswerNotWritten,
     AnswerWritten,
     CallSettled,
     DialogClosed,
@@ -38,20 +34,8 @@ LOOK_S = 0.02
 FILLED = frozenset({"question", "plan", "elicitation", "ready"})
 
 
-class DialogFiller:
+class DialogFiller(Typist):
     """Fills in dialogs step by step."""
-
-    def __init__(
-        self,
-        teller: EventSink,
-        servers: Servers,
-        screens: ScreenWatcher,
-        on_screen: Callable[[str], ScreenSpec | None],
-    ) -> None:
-        self._teller = teller
-        self._servers = servers
-        self._screens = screens
-        self._on_screen = on_screen
 
     def takes(self, prompt: Prompt, answer: Answer) -> bool:
         """Is this a dialog whose answers may take several keys, or an answer with words in it?"""
@@ -63,7 +47,7 @@ class DialogFiller:
         basis, on = self._screens.basis(prompt), self._on_screen(prompt.agent)
         if basis is None or on is None or on.fill is None:
             await self._refuse(
-                prompt, answer, "What was on the screen is not known any more; answer it at the desk."
+                prompt, answer, "yourcall no longer knows what was on the screen; answer it at the desk."
             )
             return
         async with self._servers.lock(basis.server, basis.pane):
@@ -75,7 +59,9 @@ class DialogFiller:
         if on.fill is None:
             return None
         if told_elsewhere(self._teller.state, prompt, prompt.session_id):
-            return Refused("The agent itself has raised it meanwhile: answer that one. Nothing was pressed.")
+            return Refused(
+                "The agent has raised this itself in the meantime: answer that prompt. Nothing was pressed."
+            )
         server = self._servers.at(basis.server)
         steps = on.fill(prompt, answer)
         next(steps)
@@ -100,7 +86,7 @@ class DialogFiller:
                 step = steps.send(shot)
             except StopIteration as end:
                 why: Refused | None = end.value
-                return why or Refused("The dialog was filled in, but not sent; see to it at the desk.")
+                return why or Refused("The dialog was filled in, but not sent; finish it at the desk.")
             if step is None:
                 await asyncio.sleep(LOOK_S)
                 shot = await self._look(server, basis, on)
@@ -126,7 +112,7 @@ class DialogFiller:
             shot = await self._changed(server, basis, on, before)
             if isinstance(shot, Refused):
                 return shot
-        return Refused("It took too long; see to it at the desk.")
+        return Refused("It took too long; finish it at the desk.")
 
     async def _do(self, server: Server, pane: str, step: Press | Paste) -> Gone | None:
         if isinstance(step, Paste):
@@ -185,6 +171,3 @@ class DialogFiller:
         typed_at = await server.last_typed(basis.pane)
         if isinstance(typed_at, int) and typed_at < int(pressed_at):
             await post(CallSettled(at, prompt.id, outcome, "held", "the dialog closed at this key"))
-
-    async def _refuse(self, prompt: Prompt, answer: Answer, why: str) -> None:
-        await self._teller.post(AnswerNotWritten(time.time(), prompt.id, answer.id, why))

@@ -12,9 +12,9 @@ import time
 
 from msgspec import Struct
 
-from yourcall.links.foreground import in_pane
 from yourcall.links.screen.servers import Servers, pane_of
 from yourcall.links.screen.tmux import Gone
+from yourcall.links.terminals import in_pane
 from yourcall.model.prompts import Refused
 from yourcall.model.sessions import Session
 
@@ -47,16 +47,16 @@ class Mirror:
         server = self._servers.at(link.server)
         deadline = time.monotonic() + patience
         while True:
-            found = await server.picture(link.target)
-            if isinstance(found, Gone):
-                return Refused(f"Its pane cannot be looked at: {found.why}.")
-            if found.dead:
+            picture = await server.picture(link.target)
+            if isinstance(picture, Gone):
+                return Refused(f"Its pane cannot be looked at: {picture.why}.")
+            if picture.dead:
                 return Refused("Its program has ended.")
-            if session.pid and in_pane(session.pid, found.pid) is False:
+            if session.pid and in_pane(session.pid, picture.pid) is False:
                 return Refused("Another program has its terminal now.")
-            cursor = (found.cursor_x, found.cursor_y) if found.cursor_shown else (-1, -1)
-            drawn = f"{found.columns}x{found.rows} {cursor} {found.screen}".encode("utf-8", "replace")
+            cursor = (picture.cursor_x, picture.cursor_y) if picture.cursor_shown else (-1, -1)
+            drawn = f"{picture.columns}x{picture.rows} {cursor} {picture.screen}".encode("utf-8", "replace")
             tag = hashlib.sha256(drawn).hexdigest()[:16]
             if tag != seen or time.monotonic() >= deadline:
-                return Frame(tag, found.columns, found.rows, found.screen, *cursor)
+                return Frame(tag, picture.columns, picture.rows, picture.screen, *cursor)
             await asyncio.sleep(EVERY_S)

@@ -134,12 +134,12 @@ def left_alone(state: State, session_id: str, shot: Snapshot, on: ScreenSpec) ->
     """The request that this dialog belongs to, if a hook or a plugin told of it and only the screen answers it."""
     if on.shows is None:
         return None
-    told = [
+    prompts = [
         p
         for p in asked(state, session_id)
         if p.link in ("hook", PLUGIN) and p.state == "open" and not p.answerable and on.shows(p, shot)
     ]
-    return told[0] if len(told) == 1 else None
+    return prompts[0] if len(prompts) == 1 else None
 
 
 def reached(

@@ -60,14 +60,14 @@ async def _troubled(teller: EventSink, session_id: str, rest: Rest, shot: Snapsh
     """What keeps the session from working, shown as long as the screen says it."""
     offer = on.trouble(shot) if on.trouble is not None else None
     session, now = teller.state.sessions.get(session_id), time.time()
-    shown = [p for p in teller.state.of_session(session_id) if p.fingerprint == TROUBLE]
+    prompts = [p for p in teller.state.of_session(session_id) if p.fingerprint == TROUBLE]
     if offer is None or session is None:
         rest.troubled_at = 0.0
-        for prompt in shown:
+        for prompt in prompts:
             await teller.post(PromptWithdrawn(now, prompt.id, "it is over"))
         return
     rest.troubled_at = rest.troubled_at or now
-    if not shown and now - rest.troubled_at >= TROUBLE_S:
+    if not prompts and now - rest.troubled_at >= TROUBLE_S:
         await teller.post(PromptRaised(now, _pause(session, offer, TROUBLE, now)))
 
 

@@ -16,11 +16,12 @@ from msgspec.structs import replace
 from yourcall.agents.registry import USUAL
 from yourcall.agents.screen_spec import KEYS, PreparedText, ScreenSpec, Snapshot, key_named
 from yourcall.links.event_sink import EventSink
-from yourcall.links.foreground import in_pane
 from yourcall.links.screen.ownership import over_meanwhile
 from yourcall.links.screen.servers import Server, Servers, pane_of
 from yourcall.links.screen.tmux import Gone, Look
+from yourcall.links.screen.typing import Typist
 from yourcall.links.screen.watcher import ScreenWatcher
+from yourcall.links.terminals import in_pane
 from yourcall.model.events import (
     AnswerNotWritten,
     AnswerWritten,
@@ -51,7 +52,7 @@ class OpenPane(Struct, frozen=True):
     draft: str | None
 
 
-class TextSender:
+class TextSender(Typist):
     def __init__(
         self,
         teller: EventSink,
@@ -59,10 +60,7 @@ class TextSender:
         screens: ScreenWatcher,
         on_screen: Callable[[str], ScreenSpec | None],
     ) -> None:
-        self._teller = teller
-        self._servers = servers
-        self._screens = screens
-        self._on_screen = on_screen
+        super().__init__(teller, servers, screens, on_screen)
         self._told: dict[str, list[str]] = {}  # what sessions say they were told, while we speak to them
         self.tasks = Tasks()
 
@@ -103,27 +101,27 @@ class TextSender:
 
     async def interrupt(self, session: Session) -> Verdict:
         """Stop the turn that is running."""
-        said = await self._in_pane(session, _interrupt)
+        verdict = await self._in_pane(session, _interrupt)
         now = self._teller.state.sessions.get(session.id)
-        if said.result == "confirmed" and now is not None and now.state == "working":
+        if verdict.result == "confirmed" and now is not None and now.state == "working":
             await self._teller.post(SessionSeen(time.time(), replace(now, state="idle")))
-        return said
+        return verdict
 
     async def watch(self, server: str, pane: str, agent: str = USUAL) -> Session | Refused:
         """Look after this pane, although no hook has told of it: a session that is about to start there."""
-        found = await self._screens.watch(server, pane, agent)
-        return Refused(f"This pane cannot be looked at: {found.why}.") if isinstance(found, Gone) else found
+        session = await self._screens.watch(server, pane, agent)
+        return Refused(f"This pane cannot be looked at: {session.why}.") if isinstance(session, Gone) else session
 
     async def deliver(self, prompt: Prompt, answer: Answer) -> None:
         """Answer a session that is ready for the next instruction."""
         session = self._teller.state.sessions.get(prompt.session_id)
         text = "\n".join(text for text in answer.texts.values() if text)
         if session is None or not text:
-            said = Verdict("refused", "The session is gone." if session is None else "Write what to do next.")
+            verdict = Verdict("refused", "The session is gone." if session is None else "Write what to do next.")
         else:
             # Told at once: the session's own word that a turn has begun may come before we have looked again.
             post = self._teller.post
-            said = await self.send(
+            verdict = await self.send(
                 session,
                 text,
                 False,
@@ -131,11 +129,11 @@ class TextSender:
                 lambda: over_meanwhile(self._teller.state, prompt),
             )
         now = time.time()
-        if said.result == "unsure":
-            await self._teller.post(TraceLost(now, prompt.id, said.detail))
-        elif said.result == "refused":
+        if verdict.result == "unsure":
+            await self._teller.post(TraceLost(now, prompt.id, verdict.detail))
+        elif verdict.result == "refused":
             # One of these is news: either it was never sent, or it was taken back.
-            await self._teller.post(AnswerNotWritten(now, prompt.id, answer.id, said.detail))
+            await self._teller.post(AnswerNotWritten(now, prompt.id, answer.id, verdict.detail))
             await self._teller.post(DialogStillOpen(now, prompt.id))
             await self._teller.post(HolderConnected(now, prompt.id))
 
@@ -193,9 +191,9 @@ class TextSender:
             )
         if scene.draft:
             return Verdict("refused", "There is a draft in its input box at the desk; nothing was typed.")
-        told = self._told[session.id] = []
+        lines = self._told[session.id] = []
         try:
-            return await self._paste(session, scene, typed, as_command, written, told)
+            return await self._paste(session, scene, typed, as_command, written, lines)
         finally:
             del self._told[session.id]
 
@@ -206,7 +204,7 @@ class TextSender:
         typed: PreparedText,
         as_command: bool,
         written: Callable[[], Awaitable[object]] | None,
-        told: list[str],
+        lines: list[str],
     ) -> Verdict:
         failed = await scene.server.write(scene.pane, typed.paste, bracketed=True)
         if failed is not None:
@@ -222,7 +220,7 @@ class TextSender:
 
         def taken(draft: str | None) -> bool:
             # A command may open a menu in place of the input box.
-            return draft == "" or (as_command and draft is None) or typed.paste.strip() in told
+            return draft == "" or (as_command and draft is None) or typed.paste.strip() in lines
 
         queued = scene.shot.reading.state == "working"
         if not await _until(scene, taken, TAKEN_S):
@@ -230,13 +228,13 @@ class TextSender:
             # The box is empty. Enter may have been read late, but before what was to take the text out.
             if back.result == "refused" and (queued or as_command):
                 return Verdict("unsure", "The agent was slow to take the text; it may have, or it was taken back.")
-            if back.result != "refused" or not await _begins(session, scene, lambda: typed.paste.strip() in told):
+            if back.result != "refused" or not await _begins(session, scene, lambda: typed.paste.strip() in lines):
                 return back
         words = [
             *(["it is read when the running turn allows"] if queued else []),
             *([typed.note] if typed.note else []),
         ]
-        if not queued and not as_command and await _begins(session, scene, lambda: typed.paste.strip() in told):
+        if not queued and not as_command and await _begins(session, scene, lambda: typed.paste.strip() in lines):
             # The hook may be ahead of the screen: whoever speaks next must not find our own text for a draft.
             await _until(scene, lambda draft: draft == "", 1.0)
             return Verdict("confirmed", "; ".join(["the turn has begun", *words]))

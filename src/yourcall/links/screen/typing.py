@@ -13,9 +13,7 @@ from collections.abc import Callable
 from yourcall.agents.screen_spec import KEYS, Press, ScreenSpec, Snapshot
 from yourcall.core.safety import chosen
 from yourcall.links.event_sink import EventSink
-from yourcall.links.foreground import in_front
 from yourcall.links.presence import HANDS_S, hands_on
-from yourcall.links.screen.backlog import busy, unread_keys
 from yourcall.links.screen.ownership import (
     SeenDialog,
     agent_pid_of,
@@ -27,6 +25,7 @@ from yourcall.links.screen.ownership import (
 from yourcall.links.screen.servers import Server, Servers
 from yourcall.links.screen.tmux import Gone
 from yourcall.links.screen.watcher import ScreenWatcher
+from yourcall.links.terminals import busy, in_front, unread_keys
 from yourcall.model.events import (
     AnswerNotWritten,
     AnswerWritten,
@@ -53,8 +52,8 @@ BY_A_PERSON = frozenset({"trust", "startup", "unknown"})
 OUTCOMES: dict[Effect, Outcome] = {"deny": "denied", "stop": "stopped"}
 
 
-class Keyboard:
-    """Presses the keys of answers."""
+class Typist:
+    """What everything has that types into a pane: where panes are, what they show, and whom to tell."""
 
     def __init__(
         self,
@@ -68,13 +67,20 @@ class Keyboard:
         self._screens = screens
         self._on_screen = on_screen
 
+    async def _refuse(self, prompt: Prompt, answer: Answer, why: str) -> None:
+        await self._teller.post(AnswerNotWritten(time.time(), prompt.id, answer.id, why))
+
+
+class Keyboard(Typist):
+    """Presses the keys of answers."""
+
     async def deliver(self, prompt: Prompt, answer: Answer) -> None:
         """Carry this answer, and tell how that went."""
         basis, on = self._screens.basis(prompt), self._on_screen(prompt.agent)
         options = chosen(prompt, answer)
         if basis is None or on is None or len(options) != 1:
             await self._refuse(
-                prompt, answer, "What was on the screen is not known any more; answer it at the desk."
+                prompt, answer, "yourcall no longer knows what was on the screen; answer it at the desk."
             )
             return
         if answer.via == "rule" and prompt.kind in BY_A_PERSON:
@@ -147,7 +153,9 @@ class Keyboard:
         if over_meanwhile(self._teller.state, prompt):
             return Refused("It ended meanwhile; nothing was pressed.")
         if told_elsewhere(self._teller.state, prompt, prompt.session_id):
-            return Refused("The agent itself has raised it meanwhile: answer that one. Nothing was pressed.")
+            return Refused(
+                "The agent has raised this itself in the meantime: answer that prompt. Nothing was pressed."
+            )
         return on.read(look.screen)
 
     async def _moved(self, server: Server, pane: str, on: ScreenSpec, before: Snapshot) -> bool:
@@ -216,9 +224,6 @@ class Keyboard:
         """What is in the input box now: a key that came too late has become a letter there."""
         look = await self._servers.at(basis.server).look(basis.pane)
         return "" if isinstance(look, Gone) else on.draft(look.screen) or ""
-
-    async def _refuse(self, prompt: Prompt, answer: Answer, why: str) -> None:
-        await self._teller.post(AnswerNotWritten(time.time(), prompt.id, answer.id, why))
 
 
 async def dialog_gone(

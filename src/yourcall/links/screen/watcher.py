@@ -24,12 +24,10 @@ from yourcall.agents.screen_spec import MatchedCall, ScreenSpec, Snapshot
 from yourcall.core.identity import since
 from yourcall.links import processes, session_ids
 from yourcall.links.event_sink import EventSink
-from yourcall.links.foreground import folder, has_terminal, in_front, leader_in_front
 from yourcall.links.pty.pane import DOOR
 from yourcall.links.screen import ownership as elsewhere
 from yourcall.links.screen import pauses
-from yourcall.links.screen.announced import AnnouncedCalls
-from yourcall.links.screen.backlog import busy, unread_keys
+from yourcall.links.screen.announced_calls import AnnouncedCalls
 from yourcall.links.screen.ownership import (
     SeenDialog,
     agent_pid_of,
@@ -46,6 +44,7 @@ from yourcall.links.screen.pauses import Rest
 from yourcall.links.screen.servers import Servers, pane_of
 from yourcall.links.screen.tmux import Gone, Look, Row
 from yourcall.links.session_ids import STRANGER
+from yourcall.links.terminals import busy, folder, has_terminal, in_front, leader_in_front, unread_keys
 from yourcall.model.events import (
     AnswerGiven,
     CallSettled,
@@ -365,22 +364,26 @@ class ScreenWatcher:
             # Out of sight, or over: the agent's own files tell which.
             await post(HolderLost(now, prompt.id, "its dialog is not on the screen any more"))
             return False
-        told = self._explained(place, again, on) if prompt.state == "open" else None
-        if told and self._calls and self._calls.prompt_of(place.session_id, told.told[0]) == prompt.id:
+        matched_call = self._explained(place, again, on) if prompt.state == "open" else None
+        if (
+            matched_call
+            and self._calls
+            and self._calls.prompt_of(place.session_id, matched_call.told[0]) == prompt.id
+        ):
             # The same call, drawn anew: the window has another size, or the person unfolded it.
-            if told.offer.questions == prompt.questions:
+            if matched_call.offer.questions == prompt.questions:
                 self._bases[prompt.id] = replace(
                     basis, reading=again.reading, screen=again.text, mark=again.mark
                 )  # what the person saw is what the hook told, and that has not changed
                 return True
             await post(PromptWithdrawn(now, prompt.id, "the screen has changed"))
-            self._calls.stands_for(place.session_id, told.told, "")
+            self._calls.stands_for(place.session_id, matched_call.told, "")
             return False
         if prompt.state == "open" and self._calls and on.postponed and on.postponed(basis.shot, again):
             await post(PromptWithdrawn(now, prompt.id, "another call is asked for first"))
             self._calls.free(place.session_id, prompt.id)
             return False
-        drawing = prompt.state == "open" and prompt.tool is not None and told is None
+        drawing = prompt.state == "open" and prompt.tool is not None and matched_call is None
         if drawing and (again.asks or again.reading.state == "waiting") and self._doubts_for(prompt) < DRAWN_S:
             return True  # it still asks, and shows none of the calls that we know: it may be drawn in pieces
         self._doubts.pop(prompt.id, None)
@@ -415,9 +418,9 @@ class ScreenWatcher:
         session = self._teller.state.sessions.get(place.session_id)
         if session is None:
             return  # it ended while we looked
-        told = self._explained(place, shot, on)
-        offer = told.offer if told else on.offer(shot)
-        given = msgspec.Raw(told.input or b"null") if told else msgspec.Raw(b"null")
+        matched_call = self._explained(place, shot, on)
+        offer = matched_call.offer if matched_call else on.offer(shot)
+        given = msgspec.Raw(matched_call.input or b"null") if matched_call else msgspec.Raw(b"null")
         front = in_front(look.pid)
         basis = SeenDialog(place.server, place.pane, front, shot.reading, shot.text, shot.mark, given)
         request = msgspec.json.encode(basis)
@@ -433,15 +436,17 @@ class ScreenWatcher:
             body="\n\n".join(part for part in (offer.why, offer.body) if part),
             questions=offer.questions,
             request=body_id,
-            tool=Tool(told.tool) if told else None,
-            fingerprint=told.mark if told else (on.call(shot) if on.call else "") or fingerprint(shot),
+            tool=Tool(matched_call.tool) if matched_call else None,
+            fingerprint=matched_call.mark
+            if matched_call
+            else (on.call(shot) if on.call else "") or fingerprint(shot),
             permission_mode=session.permission_mode,
             link="screen",
             answerable=bool(offer.questions),
             resets_at=reset_in(offer.body, time.time()) if offer.limited else 0.0,
         )
-        if told and self._calls:
-            self._calls.stands_for(place.session_id, told.told, prompt.id)
+        if matched_call and self._calls:
+            self._calls.stands_for(place.session_id, matched_call.told, prompt.id)
         await self._teller.post(PromptRaised(prompt.opened_at, prompt), {body_id: request})
         if not session.transcript:
             self.raised()

@@ -102,10 +102,10 @@ def _ask(shell: str, options: list[str], base: Mapping[str, str]) -> dict[str, s
     except OSError:
         return {}
     with process:
-        said = _between(process.stdout.fileno(), mark.encode()) if process.stdout else b""
+        line = _between(process.stdout.fileno(), mark.encode()) if process.stdout else b""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
-    pairs = (pair.partition(b"=") for pair in said.split(b"\0") if pair)
+    pairs = (pair.partition(b"=") for pair in line.split(b"\0") if pair)
     return {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs}
 
 
@@ -140,9 +140,9 @@ def prepared(env: Mapping[str, str], *, api_billing: bool, owned: str = "") -> d
 
 def find(program: str, env: Mapping[str, str]) -> str | Refused:
     """The program's path, looked up as its person's shell would."""
-    found = shutil.which(program, path=env.get("PATH", os.defpath))
-    if found:
-        return found
+    value = shutil.which(program, path=env.get("PATH", os.defpath))
+    if value:
+        return value
     home = Path(env.get("HOME") or "/nonexistent")
     known = by_program(program)
     for place in known.installed if known is not None else ():

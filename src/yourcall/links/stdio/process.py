@@ -16,7 +16,7 @@ import logging
 import os
 import signal
 import subprocess
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -49,12 +49,35 @@ exec "$@"
 
 def worst_words(words: bytes | bytearray) -> str:
     """Why it ended, as far as its error output tells: the last line about an error, or simply the last."""
-    said = [line.strip() for line in words.decode("utf-8", "replace").splitlines() if line.strip()]
-    errors = [line for line in said if "error" in line.lower()]
-    return (errors or said or [""])[-1]
+    texts = [line.strip() for line in words.decode("utf-8", "replace").splitlines() if line.strip()]
+    errors = [line for line in texts if "error" in line.lower()]
+    return (errors or texts or [""])[-1]
 
 
 Written = Callable[[str], Awaitable[None]]  # told with an empty string, or with why it was not written
+
+
+class LineSplitter:
+    """Cuts what a process writes into lines. A line that is too long is left out, whole."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._rest = bytearray()
+        self._skipping = False
+
+    def of(self, chunk: bytes) -> Iterator[tuple[bytes | None, int]]:
+        """Each line that ends in this chunk (None: it was too long), and how much of the chunk it took."""
+        *whole, last = chunk.split(b"\n")
+        for part in whole:
+            line = None if self._skipping else bytes(self._rest) + part
+            self._rest.clear()
+            self._skipping = False
+            yield line, len(part) + 1
+        self._rest += last
+        if len(self._rest) > LONGEST_LINE:
+            log.warning("process %d wrote a line of more than %d bytes; it is left out", self._pid, LONGEST_LINE)
+            self._rest.clear()
+            self._skipping = True
 
 
 class PipedProcess:
@@ -113,21 +136,11 @@ class PipedProcess:
         """What it says, line by line. A line beyond all measure is left out."""
         assert self._process.stdout is not None
         self._read = True
-        rest, skipping = bytearray(), False
+        lines = LineSplitter(self.pid)
         async for chunk in self._chunks(self._process.stdout):
-            *whole, last = chunk.split(b"\n")
-            for part in whole:
-                if not skipping:
-                    yield bytes(rest) + part
-                rest.clear()
-                skipping = False
-            rest += last
-            if len(rest) > LONGEST_LINE:
-                log.warning(
-                    "process %d wrote a line of more than %d bytes; it is left out", self.pid, LONGEST_LINE
-                )
-                rest.clear()
-                skipping = True
+            for line, _ in lines.of(chunk):
+                if line is not None:
+                    yield line
 
     async def ended(self) -> int:
         """Wait for its end; then nothing of its group is left, and nothing that was not written ever will be."""

@@ -28,8 +28,8 @@ from yourcall.agents.session_spec import Child, Headless, LiveSession, RequestDo
 from yourcall.agents.spec import Agent
 from yourcall.links import session_ids
 from yourcall.links.event_sink import EventSink
-from yourcall.links.stdio import kept, launch
-from yourcall.links.stdio.kept import KeptProcess
+from yourcall.links.stdio import keeper_client, launch
+from yourcall.links.stdio.keeper_client import KeptProcess
 from yourcall.links.stdio.process import PipedProcess, Written
 from yourcall.links.stdio.records import Records
 from yourcall.model.events import (
@@ -293,7 +293,9 @@ class StdioSessions:
         """After a start: go on with those whose keeper runs. The pipes of the others went with the daemon that
         held them, so they are ending or have ended."""
         if self._keepers is not None:
-            await asyncio.gather(*(self._take_over(self._keepers, name) for name in kept.kept(self._keepers)))
+            await asyncio.gather(
+                *(self._take_over(self._keepers, name) for name in keeper_client.kept(self._keepers))
+            )
         for session in list(self._teller.state.sessions.values()):
             if any(link.kind == LINK for link in session.links) and self._of(session.id) is None:
                 await self._teller.post(SessionEnded(time.time(), session.id, "yourcall was stopped"))
@@ -303,7 +305,7 @@ class StdioSessions:
             piped = await KeptProcess.meet(folder, name)
         except ConnectionRefusedError as error:
             log.info("nobody keeps %s: %s", name, error.strerror)
-            kept.forget(folder, name)
+            keeper_client.forget(folder, name)
             return
         except OSError as error:
             log.warning("a session of before is out of reach: %s", error)

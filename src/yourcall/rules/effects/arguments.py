@@ -101,8 +101,8 @@ def says(args: list[Word], options: str) -> bool:
     for word in args:
         value = word.value or ""
         if value.startswith("--") and len(value) > 2:
-            said = value.split("=", 1)[0]
-            if any(option.startswith(said) for option in longs):
+            text = value.split("=", 1)[0]
+            if any(option.startswith(text) for option in longs):
                 return True
         elif value.startswith("-") and (set(value[1:]) & shorts or any(value.startswith(o) for o in longs)):
             return True
@@ -113,9 +113,9 @@ def host_of(value: str) -> str:
     """The host of an address; empty for anything else, or for one that is dressed up."""
     if re.fullmatch(r"(?i:https?|ftps?)://\S+", value) and value.isascii():
         try:
-            found = urlsplit(value)
-            host = (found.hostname or "").rstrip(".")
-            if found.username is None and _HOST.fullmatch(host) and not re.search(r"[{}\[\]\\]", value):
+            split_result = urlsplit(value)
+            host = (split_result.hostname or "").rstrip(".")
+            if split_result.username is None and _HOST.fullmatch(host) and not re.search(r"[{}\[\]\\]", value):
                 return host
         except ValueError:
             return ""

@@ -10,7 +10,7 @@ import re
 
 from msgspec.structs import replace
 
-from yourcall.rules.effects import lookups, options, piping, table
+from yourcall.rules.effects import network, options, piping, table
 from yourcall.rules.effects.arguments import (
     dashed_files,
     found_refs,
@@ -23,12 +23,11 @@ from yourcall.rules.effects.arguments import (
     says,
 )
 from yourcall.rules.effects.files import writes
-from yourcall.rules.effects.git_paths import git_parts
+from yourcall.rules.effects.git import git_parts
 from yourcall.rules.effects.network import fetches
 from yourcall.rules.effects.overlap import Growth, settled_in_turn
-from yourcall.rules.effects.packages import packages
 from yourcall.rules.effects.parts import NOTHING, UNKNOWN, Effect, Part, Ref, Use
-from yourcall.rules.effects.programs import awk, prints, sed
+from yourcall.rules.effects.programs import awk, packages, prints, sed
 from yourcall.rules.effects.searches import folders_compared, searched
 from yourcall.rules.shell.items import Assign, Item, Places, Redirect, Script, Simple, Test, Unread, under
 from yourcall.rules.shell.parser import NUMBERS, only_bash_reads, parse
@@ -73,14 +72,14 @@ def parts_of(command: str) -> tuple[Part, ...] | Unread:
     script = parse(command)
     if isinstance(script, Unread):
         return script
-    found = _Parts()
-    found.take(script, 0)
-    if found.fed:
-        found.parts = [
+    parts = _Parts()
+    parts.take(script, 0)
+    if parts.fed:
+        parts.parts = [
             replace(part, refs=tuple(replace(ref, fed=ref.use == "write") for ref in part.refs))
-            for part in found.parts
+            for part in parts.parts
         ]
-    return settled_in_turn(found.parts, found.grown, found.loops)
+    return settled_in_turn(parts.parts, parts.grown, parts.loops)
 
 
 class _Parts:
@@ -264,8 +263,8 @@ class _Parts:
                 # `echo ../*` lists names.
                 stars = [word for word in args if word.glob and re.search(r"[*?\[]", word.value or "")]
                 refs += refs_of(stars, "read", places)
-            case _ if name in lookups.PROGRAMS:
-                lookups.asks(name, args, effects, refs, hosts, places)
+            case _ if name in network.PROGRAMS:
+                network.asks(name, args, effects, refs, hosts, places)
             case _ if name in table.SHELLS or name == "eval":
                 self._shell(name, args, effects, places, depth)
                 refs += [Ref(under(place, "."), "stand") for place in places if "unknown" in effects]
@@ -466,9 +465,9 @@ class _Parts:
             self.take(script, depth + 1)
 
 
-def _sets(said: list[str]) -> bool:
+def _sets(texts: list[str]) -> bool:
     """A bare number sets the clock; behind `-d` and `-r` it is the time that is shown."""
-    pairs = zip(["", *said], said, strict=False)
+    pairs = zip(["", *texts], texts, strict=False)
     return any(
         re.fullmatch(r"[0-9]+(?:\.[0-9]+)?", it) and before not in ("-d", "-r", "--date") for before, it in pairs
     )

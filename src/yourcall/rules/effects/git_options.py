@@ -218,15 +218,15 @@ def _strategies(args: list[Word]) -> bool:
         value = word.value or ""
         after = (args[at + 1].value or "") if at + 1 < len(args) else ""
         if value in ("-X", "--strategy-option"):
-            said = after
+            text = after
         elif value.startswith("-X"):
-            said = value[2:]
+            text = value[2:]
         elif value.startswith("--strategy-option="):
-            said = value.partition("=")[2]
+            text = value.partition("=")[2]
         elif value.startswith("-") and not value.startswith("--") and "X" in value:
             return False  # clustered: `-nXsubtree=x`
         else:
             continue
-        if said not in _STRATEGY:
+        if text not in _STRATEGY:
             return False
     return True

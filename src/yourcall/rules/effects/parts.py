@@ -145,17 +145,17 @@ def settled(part: Part, facts: Facts) -> Part:
     opens: list[str] = []
     texts = texts_of(part.argv)
     for ref in part.refs:
-        found = facts.resolved.get(ref) if ref.path is not None else None
-        if found is None:
+        names = facts.resolved.get(ref) if ref.path is not None else None
+        if names is None:
             effects |= _lost(ref.use)
             continue
-        for path in found:
+        for path in names:
             does: set[Effect] = {"read"} if texts and _is_text(ref, texts) else _of_path(ref, path, facts)
             if "secrets" in does and inside(path, facts.root) and _comes_upon(ref, path):
                 does.discard("secrets")
                 opens += [path] if part.argv[:1] == () or part.argv[0] not in _NAMES_ONLY else []
             effects |= does
-        paths += found if ref.use not in STANDS else ()
+        paths += names if ref.use not in STANDS else ()
     called = (name for ref in part.refs if ref.use not in STANDS for name in facts.named.get(ref, ()))
     uses = ("delete", "weed", "write") if part.argv[:1] == ("mv",) else ("delete", "weed")
     gone = [ref for ref in part.refs if ref.use in uses]
@@ -189,8 +189,8 @@ def _comes_upon(ref: Ref, path: str) -> bool:
 
 
 def _any_name(pattern: str) -> bool:
-    found = _ANY_NAME.fullmatch(pattern)
-    return found is not None and not secret_path(found[1] or "")
+    match = _ANY_NAME.fullmatch(pattern)
+    return match is not None and not secret_path(match[1] or "")
 
 
 def inside(path: str, root: str) -> bool:

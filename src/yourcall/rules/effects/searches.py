@@ -125,8 +125,8 @@ def _of_types(types: list[str]) -> tuple[list[str], list[str]]:
 
 def git_searched(verb: str, args: list[Word], places: Places) -> list[Ref]:
     """What `git grep` searches beside the files that git knows, and what a quoted pattern stands for to git."""
-    said = [word.value or "" for word in args]
-    beside = verb == "grep" and any(value.startswith("--no-i") or value == "--untracked" for value in said)
+    texts = [word.value or "" for word in args]
+    beside = verb == "grep" and any(value.startswith("--no-i") or value == "--untracked" for value in texts)
     # `:(glob)x` and `:/x` are patterns too; `:!x` takes files away.
     stars = [
         re.sub(r"^:(?:\([^)]*\)|/)?", "", value)
@@ -169,8 +169,8 @@ def _staged(args: list[Word], places: Places) -> list[Ref]:
 
 def beside_index(args: list[Word]) -> bool:
     """Does `git diff` compare what lies in folders, whatever git knows of it?"""
-    said = [word.value or "" for word in args]
-    return any(value.startswith(("--no-i", "/", "~", "..")) or "/../" in value for value in said)
+    texts = [word.value or "" for word in args]
+    return any(value.startswith(("--no-i", "/", "~", "..")) or "/../" in value for value in texts)
 
 
 def folders_compared(args: list[Word], places: Places) -> list[Ref]:

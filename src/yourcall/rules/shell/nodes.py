@@ -68,8 +68,8 @@ def assigned(root: Node) -> dict[str, int]:
             for name in names:
                 count[name] = count.get(name, 0) + 1
         elif node.type == "command_name":
-            said = text_of(node)
-            if said in _SETTERS or not re.fullmatch(r"[\w./+-]+", said):
+            text = text_of(node)
+            if text in _SETTERS or not re.fullmatch(r"[\w./+-]+", text):
                 return {}
         stack.extend(node.children)
     return count

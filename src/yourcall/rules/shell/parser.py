@@ -493,10 +493,10 @@ class _Walk:
                 told = self._filled(node, text)
                 if told is not None:
                     return told
-                said = spelled_out(node, self._source)
-                if said is not None:
+                wording = spelled_out(node, self._source)
+                if wording is not None:
                     self._expand_all(node, places)
-                    return Word(text, said)
+                    return Word(text, wording)
                 return shell_words.unknown(text, self._expand_all(node, places))
             case "concatenation":
                 parts = [self.word(child, places) for child in node.children]

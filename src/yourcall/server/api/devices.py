@@ -14,7 +14,7 @@ from yourcall.server.peers import author_of
 from yourcall.server.ports import Device
 from yourcall.server.route import Call, Reply, body
 from yourcall.server.scopes import FOR_PHONE, Scope, in_order
-from yourcall.server.signed import TICKET_S, read_key
+from yourcall.server.signatures import TICKET_S, read_key
 from yourcall.server.wire import (
     DeviceRequest,
     DeviceView,
@@ -41,7 +41,7 @@ _DONE_WITHOUT_US = {
     "lock": "lock yourcall",
     "unlock": "unlock yourcall",
     "stop": "stop yourcall",
-    "channels": "change how people are told",
+    "channels": "change how people are notified",
     "rules": "change rules",
     "reach": "change how phones reach this machine",
     "fleet": "change the fleet",

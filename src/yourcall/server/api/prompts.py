@@ -16,15 +16,15 @@ from msgspec.structs import replace
 from yourcall import __version__
 from yourcall.agents.assess import edited
 from yourcall.core.lifecycle import CLOSED
+from yourcall.core.outcomes import final
 from yourcall.core.prompt_version import act_of
 from yourcall.core.queue_order import in_order, place
 from yourcall.core.safety import chosen, confirmation, too_late
-from yourcall.core.verdicts import final
 from yourcall.model.prompts import Answer, Prompt, Refused, Verdict
 from yourcall.server.auth import Refusal
-from yourcall.server.choosing import AnswerWords, understand
 from yourcall.server.fleet.port import Kind
 from yourcall.server.gestures import LONGEST_WORDS, missing
+from yourcall.server.option_matching import AnswerWords, understand
 from yourcall.server.peers import ANSWER, author_of, lasting_refusal, name_of
 from yourcall.server.ports import Rows, StoredRows
 from yourcall.server.route import MOST_ROWS, Call, Reply, body, flag, number, rows

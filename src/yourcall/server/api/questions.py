@@ -68,7 +68,7 @@ async def taken(call: Call) -> Reply | Refusal:
     asks, prompt = found
     row = await asks.taken(prompt.id, asked.answer)
     if row is None or row.state != "confirmed":
-        return Refusal(409, "That is not the answer that this question has.")
+        return Refusal(409, "The question was answered differently.")
     return Reply(ask_view(row, call.desk.store))
 
 

@@ -6,6 +6,7 @@ Rule: passes on what was asked, and by whom; what may be asked from afar is deci
 from __future__ import annotations
 
 import secrets
+from typing import Literal
 
 from yourcall.agents.session_spec import StartOptions
 from yourcall.model.prompts import Answer, Prompt, Refused, Verdict
@@ -115,24 +116,20 @@ async def turn(call: Call) -> Reply | Refusal:
 
 async def set_mode(call: Call) -> Reply | Refusal:
     asked = await body(call.request, ModeRequest)
-    if isinstance(asked, Refusal):
-        return asked
-    found = _session(call)
-    if isinstance(found, Refusal):
-        return found
-    starting, session = found
-    return said(await starting.change(session, "mode", asked.permission_mode, remote=_remote(call)))
+    return asked if isinstance(asked, Refusal) else await _change(call, "mode", asked.permission_mode)
 
 
 async def set_model(call: Call) -> Reply | Refusal:
     asked = await body(call.request, ModelRequest)
-    if isinstance(asked, Refusal):
-        return asked
+    return asked if isinstance(asked, Refusal) else await _change(call, "model", asked.model)
+
+
+async def _change(call: Call, what: Literal["mode", "model"], value: str) -> Reply | Refusal:
     found = _session(call)
     if isinstance(found, Refusal):
         return found
     starting, session = found
-    return said(await starting.change(session, "model", asked.model, remote=_remote(call)))
+    return said(await starting.change(session, what, value, remote=_remote(call)))
 
 
 async def stop_session(call: Call) -> Reply | Refusal:

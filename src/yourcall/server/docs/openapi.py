@@ -15,7 +15,7 @@ import msgspec
 from yourcall import __version__
 from yourcall.server.fleet.wire import GoneNews, HostNews
 from yourcall.server.route import Route
-from yourcall.server.signed import HEADER
+from yourcall.server.signatures import HEADER
 from yourcall.server.wire import EntriesNews, Hello, PauseNews, Problem, PromptNews, QueueNews, SessionNews
 
 _FEED = (Hello, PromptNews, SessionNews, EntriesNews, PauseNews, QueueNews, HostNews, GoneNews)

@@ -33,9 +33,9 @@ class Handshake:
     """From the first line to the session. `ready` is called once, with the time."""
 
     def __init__(
-        self, peer: Peer, settings: Settings, row: Row, wish: StartOptions, ready: Callable[[float], Output]
+        self, peer: Peer, settings: Settings, row: Row, options: StartOptions, ready: Callable[[float], Output]
     ) -> None:
-        self._peer, self._settings, self._wish, self._ready = peer, settings, wish, ready
+        self._peer, self._settings, self._wish, self._ready = peer, settings, options, ready
         self.row = row
         self.session_id = ""
         self._told = wire.Initialized()
@@ -63,11 +63,11 @@ class Handshake:
         return self._arranged(at) if self.session_id else NOTHING  # else the reply to the load is still to come
 
     def _met(self, message: Message, at: float) -> Output:
-        told = decoded(wire.Initialized, message.result) if message.error is None else None
-        if told is None:
+        initialized = decoded(wire.Initialized, message.result) if message.error is None else None
+        if initialized is None:
             why = wording.reason(message.error)
             return Output(gives_up=f"it does not speak the Agent Client Protocol{': ' + why if why else ''}")
-        version = decoded(int, told.protocolVersion)
+        version = decoded(int, initialized.protocolVersion)
         if version != wire.VERSION:
             speaks = f"version {version}" if version is not None else "another version"
             newer = version is not None and version > wire.VERSION
@@ -75,7 +75,7 @@ class Handshake:
                 gives_up=f"it speaks {speaks} of the Agent Client Protocol, and yourcall speaks {wire.VERSION}:"
                 f" update {'yourcall' if newer else 'the agent'}"
             )
-        self._told = told
+        self._told = initialized
         title = prompts.line(self.info.title or self.info.name)[:LONGEST_NAME]
         self.row = table.introduced(self.info.name, title, self.row)
         return self._begin()
@@ -96,12 +96,12 @@ class Handshake:
     def _begun(self, message: Message, at: float) -> Output:
         if message.error is not None:
             return self._sign_in(message.error)
-        told = decoded(wire.Begun, message.result) or wire.Begun()
-        session_id = self._wish.resume or told.sessionId
+        begun = decoded(wire.Begun, message.result) or wire.Begun()
+        session_id = self._wish.resume or begun.sessionId
         if not SAFE_ID.fullmatch(session_id):
             return Output(gives_up="it gave its session no name that can be used")
         self.session_id = session_id
-        self._settings.told(told)
+        self._settings.told(begun)
         return NOTHING if self._awaits_replay else self._arranged(at)
 
     def _sign_in(self, problem: Problem) -> Output:

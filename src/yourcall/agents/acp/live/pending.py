@@ -114,8 +114,8 @@ def _settled(each: Pending, failed: bool, at: float) -> list[AnyEvent]:
     if each.said is None:
         why = STOPPED if each.dropped else "the agent went on without an answer"
         return [PromptWithdrawn(at, each.prompt.id, why)]
-    told = in_words(each.prompt.kind, each.said, failed)
-    return [CallSettled(at, each.prompt.id, each.said, "held", told)]
+    text = in_words(each.prompt.kind, each.said, failed)
+    return [CallSettled(at, each.prompt.id, each.said, "held", text)]
 
 
 def _closed(each: Pending, at: float) -> list[AnyEvent]:

@@ -45,14 +45,14 @@ OF_A_TURN = frozenset({"agent_message_chunk", "agent_thought_chunk", "plan"}) | 
 class AcpSession:
     """One process of an agent, with one session of ours."""
 
-    def __init__(self, row: Row, wish: StartOptions, child: Child) -> None:
-        self._wish, self._child = wish, child
+    def __init__(self, row: Row, options: StartOptions, child: Child) -> None:
+        self._wish, self._child = options, child
         self.session_id = ""
         self.speaking = Speaking()
         self._seen = Session("", row.name, child.cwd, mode="headless", links=(Link(LINK),), pid=child.pid)
         self._peer = Peer()
         self._settings = Settings()
-        self._begin = Handshake(self._peer, self._settings, row, wish, self._ready)
+        self._begin = Handshake(self._peer, self._settings, row, options, self._ready)
         self._story = Transcript()
         self._heard: list[AnyEntry] = []  # what is to be written down
         self._requests = Requests()
@@ -116,18 +116,18 @@ class AcpSession:
             if isinstance(line, bytes):
                 self._next = self._peer.count
             return line
-        asked = self._requests.get(prompt.id)
-        if asked is None or asked.said or asked.dropped:
+        pending = self._requests.get(prompt.id)
+        if pending is None or pending.said or pending.dropped:
             return Refused(f"{self._row.title} no longer asks this.")
         decision = requests.reply(prompt, answer, request)
         if isinstance(decision, Refused):
             return decision
         result, wants = decision
         try:
-            line = wire.reply(asked.number, result)
+            line = wire.reply(pending.number, result)
         except UnicodeEncodeError:
             return Refused("The answer contains an invalid character (a lone surrogate); write it again.")
-        asked.said = wants
+        pending.said = wants
         if result != requests.CANCELLED:
             return line
         # A request that is answered with "cancelled" is a part of a turn that is cancelled.
@@ -169,18 +169,18 @@ class AcpSession:
     def _cancel(self) -> bytes:
         """The turn shall end. What is still asked in it is answered with that, or the agent waits for it."""
         lines = [wire.notification("session/cancel", {"sessionId": self.session_id})]
-        for asked in self._requests.open():
-            asked.dropped = True
-            lines.append(wire.reply(asked.number, requests.withdrawn_reply(asked.method)))
+        for pending in self._requests.open():
+            pending.dropped = True
+            lines.append(wire.reply(pending.number, requests.withdrawn_reply(pending.method)))
         return b"".join(lines)
 
     # --- what we hear ---------------------------------------------------------------------------------------
 
     def hear(self, line: bytes, at: float) -> Output:
         message = decoded(Message, wire.whole(line))
-        spoke = NOTHING if message is None else self._means(message, at)
+        output = NOTHING if message is None else self._means(message, at)
         self.speaking = self._story.speaking
-        return spoke
+        return output
 
     def _means(self, message: Message, at: float) -> Output:
         if message.method and message.id is not None:
@@ -237,18 +237,18 @@ class AcpSession:
     def _mode_in(self, update: Update) -> str | None:
         """The mode that a message of the agent's own tells of, and nothing else."""
         echo = self._row.mode_echo
-        said = decoded(wire.Content, update.content)
-        if not echo or said is None or not said.text.startswith(echo):
+        content = decoded(wire.Content, update.content)
+        if not echo or content is None or not content.text.startswith(echo):
             return None
-        mode = said.text.removeprefix(echo).strip()
+        mode = content.text.removeprefix(echo).strip()
         return mode if mode in self._row.modes.values() else None
 
     def _tell(self, update: Update, raw: Raw, at: float) -> None:
         """What was said and done goes into the record."""
         kind = update.sessionUpdate
         if kind in CHUNKS:
-            said = decoded(wire.Content, update.content)
-            text = said.text or (said.uri or "") if said else ""
+            content = decoded(wire.Content, update.content)
+            text = content.text or (content.uri or "") if content else ""
             self._heard += self._story.chunk(CHUNKS[kind], update.messageId or "", text, at)
         elif kind in CALLS:
             call = decoded(Call, raw)
@@ -259,8 +259,8 @@ class AcpSession:
 
     def _replayed(self, update: Update, raw: Raw, at: float) -> Output:
         """What was said before we were there: written down, unless we were there then, too."""
-        said = decoded(wire.Content, update.content)
-        noise = said is not None and bool(self._row.noise) and said.text.startswith(self._row.noise)
+        content = decoded(wire.Content, update.content)
+        noise = content is not None and bool(self._row.noise) and content.text.startswith(self._row.noise)
         if self._wish.resume and not self._child.recorded and not noise:
             # A replay tells whole messages; without a name for each, two would run into one.
             self._heard += [] if update.messageId else self._story.whole(0.0)
@@ -330,11 +330,11 @@ class AcpSession:
     def _requested(self, method: str, number: Id, params: Raw, at: float) -> Output:
         shown, call, whose = None, Call(), self.session_id
         if self.session_id and method == PERMISSION:
-            asked = decoded(wire.Permission, params)
-            if asked is not None:
-                call, whose = self._story.told(replace(asked.call, status=None)), asked.sessionId
+            permission = decoded(wire.Permission, params)
+            if permission is not None:
+                call, whose = self._story.told(replace(permission.call, status=None)), permission.sessionId
                 plan = self._story.texts.get(requests.plan_file(self._row, call), "")
-                shown = requests.permission(self._row, asked, call, plan)
+                shown = requests.permission(self._row, permission, call, plan)
         elif self.session_id and method == ELICITATION:
             form = decoded(wire.Elicitation, params)
             shown = (

@@ -9,11 +9,12 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from yourcall.agents.claude import form, pauses
+from yourcall.agents.claude import pauses
 from yourcall.agents.claude.hooks import AGENT, read_hook
 from yourcall.agents.claude.live.wire import Line, Request, Result, derived_id
 from yourcall.agents.claude.reply import plan
 from yourcall.agents.claude.wire import HookPayload
+from yourcall.agents.kit import forms
 from yourcall.agents.sightings import HookCall
 from yourcall.core.safety import chosen
 from yourcall.model.events import PromptRaised
@@ -67,15 +68,15 @@ def raised(
         "url": request.url or "",
         "requested_schema": request.requested_schema,
     }
-    heard = read_hook(HookCall(at, event, msgspec.json.encode(payload), {}, prompt_id, prompt_id))
-    told = next((each for each in heard.events if isinstance(each, PromptRaised)), None)
+    result = read_hook(HookCall(at, event, msgspec.json.encode(payload), {}, prompt_id, prompt_id))
+    told = next((each for each in result.events if isinstance(each, PromptRaised)), None)
     if told is None:
         return None
     prompt = replace(told.prompt, link=LINK, call_id=request.tool_use_id or "")
     if not prompt.questions:
-        unfillable = replace(form.action(False), options=form.action(False).options[1:])
+        unfillable = replace(forms.action(False, "Claude"), options=forms.action(False, "Claude").options[1:])
         prompt = replace(prompt, questions=(unfillable if prompt.kind == "elicitation" else REFUSE,))
-    return replace(told, prompt=prompt), heard.bodies
+    return replace(told, prompt=prompt), result.bodies
 
 
 def reply(prompt: Prompt, answer: Answer, request: bytes) -> object | Refused:
@@ -113,11 +114,11 @@ def pause(
     stopped = (result.terminal_reason or "").startswith("aborted") or (
         not result.is_error and line.subtype == "error_during_execution"  # how 2.0 tells of an interrupt
     )
-    said = result.result or "\n".join(result.errors or [])
+    text = result.result or "\n".join(result.errors or [])
     payload = HookPayload(
         session.id,
         error=error.replace("unknown", "") or line.subtype or "",
-        last_assistant_message="The turn was stopped." if stopped else said,
+        last_assistant_message="The turn was stopped." if stopped else text,
         background_tasks=[_task(raw) for raw in tasks],
     )
     # A person drives it, through us: for them it is ready like one in a terminal.

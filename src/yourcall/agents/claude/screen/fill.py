@@ -118,12 +118,12 @@ def next_step(prompt: Prompt, answer: Answer, now: Snapshot) -> Next:
 
 def _question(prompt: Prompt, answer: Answer, now: Snapshot) -> Next:
     reading = now.reading
-    asked = next((q for q in prompt.questions if _same(q.text, reading.question or "")), None)
-    if is_review(reading) and asked is None:
+    question = next((q for q in prompt.questions if _same(q.text, reading.question or "")), None)
+    if is_review(reading) and question is None:
         return _submit(prompt, answer, now)
-    if asked is None or not _offers(reading, asked):
+    if question is None or not _offers(reading, question):
         return Refused(CHANGED)
-    labels, text = _wanted(asked, answer)
+    labels, text = _wanted(question, answer)
     # What the agent's own request told is all pages; what a screen told is the one that was on it.
     whole = len(prompt.questions) > 1 or lone(reading)
     if reading.multi_select:
@@ -131,7 +131,9 @@ def _question(prompt: Prompt, answer: Answer, now: Snapshot) -> Next:
     if labels and text:
         return Refused(_NOTES)
     ends = lone(reading) or not whole
-    return _write(reading, own_words(reading, asked), text, ends=ends) if text else _pick(now, labels, ends=ends)
+    return (
+        _write(reading, own_words(reading, question), text, ends=ends) if text else _pick(now, labels, ends=ends)
+    )
 
 
 def _pick(now: Snapshot, labels: list[str], *, ends: bool) -> Next:
@@ -170,14 +172,14 @@ def _write(reading: Reading, row: int, text: str, *, ends: bool) -> Next:
         return wrong
     if row >= len(reading.options):
         return Refused(CHANGED)
-    shown, digit = reading.options[row].label, _digit(reading.options[row])
+    shown_text, digit = reading.options[row].label, _digit(reading.options[row])
     if reading.selected != row:
-        if not TEXT_ROW.match(shown):
+        if not TEXT_ROW.match(shown_text):
             return Refused(_BUSY)
         return Press(digit, decides=False) if digit else Refused("There is no row for own words.")
-    if _same(shown, text):
+    if _same(shown_text, text):
         return Press("enter", decides=ends)
-    return Paste(text) if TEXT_ROW.match(shown) else Refused(_BUSY)
+    return Paste(text) if TEXT_ROW.match(shown_text) else Refused(_BUSY)
 
 
 def _submit(prompt: Prompt, answer: Answer, now: Snapshot) -> Next:
@@ -186,8 +188,8 @@ def _submit(prompt: Prompt, answer: Answer, now: Snapshot) -> Next:
     expected = ""
     for question in prompt.questions:
         labels, text = _wanted(question, answer)
-        said = ", ".join([*labels, *([text] if text else [])])
-        expected += _squeezed(f"● {question.text} → {said}")
+        wording = ", ".join([*labels, *([text] if text else [])])
+        expected += _squeezed(f"● {question.text} → {wording}")
     if listed != expected:
         return Refused("The last page does not list your answers as you gave them; it was not submitted.")
     row = next((n for n, option in enumerate(now.reading.options) if option.label == "Submit answers"), None)
@@ -200,10 +202,10 @@ def _wanted(question: Question, answer: Answer) -> tuple[list[str], str]:
     return [o.label for o in question.options if o.id in picked], answer.texts.get(question.id, "")
 
 
-def _offers(reading: Reading, asked: Question) -> bool:
+def _offers(reading: Reading, question: Question) -> bool:
     """Every option the person was shown stands on the page, in their order."""
     rows = iter(reading.options)
-    wanted = [option for option in asked.options if option.id != REVISE]
+    wanted = [option for option in question.options if option.id != REVISE]
     return all(any(_same(row.label, option.label) for row in rows) for option in wanted)
 
 
@@ -217,15 +219,15 @@ def _in_text(reading: Reading) -> bool:
 
 def _plan(prompt: Prompt, answer: Answer, now: Snapshot) -> Next:
     reading = now.reading
-    (asked,) = prompt.questions
-    if not _same(asked.text, reading.question or reading.title or "") or not _offers(reading, asked):
+    (question,) = prompt.questions
+    if not _same(question.text, reading.question or reading.title or "") or not _offers(reading, question):
         return Refused(CHANGED)
-    text = answer.texts.get(asked.id, "")
-    picked = [option for option in asked.options if option.id in answer.choices.get(asked.id, ())]
+    text = answer.texts.get(question.id, "")
+    picked = [option for option in question.options if option.id in answer.choices.get(question.id, ())]
     if [option.id for option in picked] == [REVISE]:
         if not text:
             return Refused("Write what shall be changed.")
-        return _write(reading, own_words(reading, asked), text, ends=True)
+        return _write(reading, own_words(reading, question), text, ends=True)
     if len(picked) != 1 or text:
         return Refused("Words go with `keep planning` only; leave them out, or choose that.")
     return _pick(now, [picked[0].label], ends=True)
@@ -237,16 +239,18 @@ def _plan(prompt: Prompt, answer: Answer, now: Snapshot) -> Next:
 def _refusal(prompt: Prompt, answer: Answer, now: Snapshot) -> Next:
     """No, with words: they are put behind the plain No of its last row, and seen there before they are sent."""
     reading = now.reading
-    (asked,) = prompt.questions
-    text, row = answer.texts.get(asked.id, ""), len(reading.options) - 1
-    picked = [option.id for option in asked.options if option.id in answer.choices.get(asked.id, ())]
+    (question,) = prompt.questions
+    text, row = answer.texts.get(question.id, ""), len(reading.options) - 1
+    picked = [option.id for option in question.options if option.id in answer.choices.get(question.id, ())]
     if picked != [TELL] or not text:
         return Refused("Words go with a no that tells Claude something, and only with that. Nothing was pressed.")
     wrong = unwritable(text)
     if wrong is not None:
         return wrong
-    known = [option for option in asked.options if option.label != "No" and option.id != TELL]
-    same = _same(asked.text, reading.question or "") and _offers(reading, replace(asked, options=tuple(known)))
+    known = [option for option in question.options if option.label != "No" and option.id != TELL]
+    same = _same(question.text, reading.question or "") and _offers(
+        reading, replace(question, options=tuple(known))
+    )
     if not same or not about(prompt, reading.target or "") or reading.selected is None or row < 1:
         return Refused(CHANGED)
     label = reading.options[row].label
@@ -272,8 +276,8 @@ def _digit(option: ScreenOption) -> str:
     return option.key if option.key and re.fullmatch("[1-9]", option.key) else ""
 
 
-def _same(shown: str, meant: str) -> bool:
-    return _squeezed(shown) == _squeezed(meant)
+def _same(shown_text: str, text: str) -> bool:
+    return _squeezed(shown_text) == _squeezed(text)
 
 
 def _squeezed(text: str) -> str:

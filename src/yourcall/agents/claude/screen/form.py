@@ -11,7 +11,7 @@ import re
 from msgspec import Struct
 from msgspec.structs import replace
 
-from yourcall.agents.claude.form import ACTION, action
+from yourcall.agents.kit.forms import ACTION, action
 from yourcall.agents.screen_spec import Paste, Press, Snapshot
 from yourcall.model.prompts import Answer, Prompt, Question, Refused
 
@@ -160,5 +160,5 @@ def questions(shot: Snapshot) -> tuple[Question, ...]:
         for field in fields(shot.text)
     ]
     if shot.reading.target:  # an address: only who sits there can open it, but anybody can say no
-        return (replace(action(True), options=action(True).options[1:]),)
-    return (*asked, action(False))
+        return (replace(action(True, "Claude"), options=action(True, "Claude").options[1:]),)
+    return (*asked, action(False, "Claude"))

@@ -36,7 +36,7 @@ def next_key(seen: Snapshot, now: Snapshot, option: str) -> Press | Refused:
     if seen.reading.kind == "unknown":
         return pressed_key(option)
     if option == TELL:
-        return Refused("Write what Claude shall be told; nothing was pressed.")
+        return Refused("Enter the text for Claude; nothing was pressed.")
     row = next((place for place, each in rows(seen.reading) if each.id == option), None)
     at = now.reading.selected
     if row is None:
@@ -134,9 +134,9 @@ def arrived(draft: str, sent: PreparedText) -> bool:
         return int(piece[1] or 0) == sent.paste.count("\n")
     if sent.folded:
         return False
-    shown, meant = "".join(draft.split()), "".join(sent.paste.split())
+    shown_text, text = "".join(draft.split()), "".join(sent.paste.split())
     # In a small window the input box shows only a part of a long text.
-    return shown == meant or (len(shown) >= ENOUGH_SEEN and shown in meant)
+    return shown_text == text or (len(shown_text) >= ENOUGH_SEEN and shown_text in text)
 
 
 def harm(key: str) -> str:

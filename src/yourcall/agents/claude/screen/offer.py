@@ -132,16 +132,16 @@ def _title(reading: Reading, kind: Kind) -> str:
     heading = (reading.title or "").rstrip(":")
     match kind:
         case "trust":
-            words = f"Trust this folder? {reading.target or ''}"
+            text = f"Trust this folder? {reading.target or ''}"
         case "permission":
-            words = ": ".join(part for part in (heading, reading.target or reading.question) if part)
+            text = ": ".join(part for part in (heading, reading.target or reading.question) if part)
         case "question" | "plan":
-            words = reading.question or heading
+            text = reading.question or heading
         case "unknown":
-            words = unknown_title(heading)
+            text = unknown_title(heading)
         case _:
-            words = heading or reading.question or ""
-    return title(words)
+            text = heading or reading.question or ""
+    return title(text)
 
 
 def _option(reading: Reading, place: int, choice: ScreenOption, taken: set[str]) -> Option:

@@ -52,10 +52,10 @@ def _read_transcript(lines: list[str]) -> Reading | None:
     footer = lines[rule + 1 :]
     if len(footer) > _MOST_FOOTER_LINES or not all(indent(line) for line in footer):
         return None
-    shown = _TRANSCRIPT.match(flat(footer))
-    if shown is None or any(_CURSOR_ROW.match(line) for line in footer):
+    match = _TRANSCRIPT.match(flat(footer))
+    if match is None or any(_CURSOR_ROW.match(line) for line in footer):
         return None
-    if shown[1]:
+    if match[1]:
         return Reading("waiting", "unknown", clipped=True)
     above = lines[:rule]
     if _is_unfinished(above):
@@ -128,5 +128,5 @@ def _ends_in_error(above: list[str]) -> bool:
     block = above[head:]
     last = max((n for n, line in enumerate(block) if line.lstrip().startswith("⎿")), default=0)
     text = flat(paragraphs(block[last:])[0])
-    said = text.lstrip("●⎿⏺ ")
-    return bool(_API_ERROR.match(said) or (text[0] == "⎿" and _FAILURE.match(said)))
+    wording = text.lstrip("●⎿⏺ ")
+    return bool(_API_ERROR.match(wording) or (text[0] == "⎿" and _FAILURE.match(wording)))

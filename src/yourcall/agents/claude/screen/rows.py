@@ -233,15 +233,15 @@ def _without_side_box(lines: list[str], first: int) -> tuple[list[str], bool]:
     return lines[:first] + [cut(line, column) for line in lines[first:stop]] + lines[stop:], True
 
 
-def _with_last_section(lines: list[str], found: Rows) -> Rows:
+def _with_last_section(lines: list[str], rows: Rows) -> Rows:
     """Add a row without a digit that is set off by a rule under the list: the way out into a chat."""
-    at = found.end
+    at = rows.end
     while at < len(lines) and not lines[at]:
         at += 1
     if at + 1 >= len(lines) or not is_rule(lines[at]) or not _LAST_SECTION.match(lines[at + 1]):
-        return found
+        return rows
     line = lines[at + 1]
-    return found._replace(items=[*found.items, Row(None, line[2:], line[0] == "❯")], end=at + 2, crossed=True)
+    return rows._replace(items=[*rows.items, Row(None, line[2:], line[0] == "❯")], end=at + 2, crossed=True)
 
 
 def level_with_cursor(lines: list[str], top: int, limit: int) -> Rows | None:

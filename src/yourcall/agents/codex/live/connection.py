@@ -70,30 +70,30 @@ class ServerConnection:
 
     def asks(self, prompt: Prompt) -> bool:
         """Has Codex told this connection of it, and is it still to be answered?"""
-        asked = self._requests.get(prompt.id)
+        pending = self._requests.get(prompt.id)
         own = prompt.kind in PAUSES or prompt.fingerprint == pauses.PLAN  # made here, of what a thread says
-        return own or (asked is not None and not asked.closed)
+        return own or (pending is not None and not pending.closed)
 
     def answer(self, prompt: Prompt, answer: Answer, request: bytes) -> list[bytes] | Refused:
         """The messages that carry this answer to this prompt."""
         if prompt.kind in PAUSES or prompt.fingerprint == pauses.PLAN:
             return self._instruct(prompt, answer)
-        asked = self._requests.get(prompt.id)
-        if asked is None or asked.closed:
+        pending = self._requests.get(prompt.id)
+        if pending is None or pending.closed:
             return Refused("Codex no longer asks this.")
         planned = plan(prompt, answer, request)
         if isinstance(planned, Refused):
             return planned
-        known = self._threads[asked.thread]
+        known = self._threads[pending.thread]
         try:
-            messages = [wire.reply(asked.number, planned.result)]
+            messages = [wire.reply(pending.number, planned.result)]
             if planned.then and planned.wants != "stopped":
                 messages.append(self._calls.turn(known.thread, planned.then))
         except UnicodeEncodeError:
             return Refused("The answer contains an invalid character (a lone surrogate); write it again.")
         if planned.wants == "stopped":
             known.afterwards = planned.then
-        asked.said = planned.wants
+        pending.said = planned.wants
         return messages
 
     def _instruct(self, prompt: Prompt, answer: Answer) -> list[bytes] | Refused:
@@ -208,8 +208,8 @@ class ServerConnection:
         return Output(lines=tuple(lines))
 
     def _read(self, message: Message, at: float) -> Output:
-        told = decoded(wire.Resumed, message.result)
-        return self._met(told.thread, at) if told else NOTHING
+        resumed = decoded(wire.Resumed, message.result)
+        return self._met(resumed.thread, at) if resumed else NOTHING
 
     def _met(self, thread: Thread, at: float) -> Output:
         """A thread that we hear of. Those without a record are helpers of Codex's own: they make titles."""
@@ -225,8 +225,10 @@ class ServerConnection:
 
     def _on_record(self, prompt_id: str) -> Reply:
         def found(message: Message, at: float) -> Output:
-            told = decoded(wire.Items, message.result)
-            return Output(self.before.found(prompt_id, [placed.item for placed in told.data] if told else [], at))
+            items = decoded(wire.Items, message.result)
+            return Output(
+                self.before.found(prompt_id, [placed.item for placed in items.data] if items else [], at)
+            )
 
         return found
 
@@ -319,8 +321,8 @@ class ServerConnection:
 
     def _closed(self, thread_id: str, at: float) -> Output:
         known = self._threads.pop(thread_id, None)
-        for asked in self._requests.of(thread_id):
-            self._requests.proved(asked.prompt.id)
+        for pending in self._requests.of(thread_id):
+            self._requests.proved(pending.prompt.id)
         if known is None or known.thread.parentThreadId or known.thread.ephemeral:
             return NOTHING
         return Output((SessionEnded(at, thread_id, "Codex has closed it"),))

@@ -53,51 +53,51 @@ class Requests:
     def add(self, prompt: Prompt, thread_id: str, number: Id, at: float) -> list[AnyEvent]:
         """A new request; what it tells about an earlier one within the same call: that it went on."""
         events: list[AnyEvent] = []
-        for asked in self.of(thread_id):
-            if asked.closed and prompt.call_id and asked.prompt.call_id == prompt.call_id:
-                went_on = self._settle(asked, "allowed", at, "it went on")
-                events += self._form_over(asked, at) if unrecorded(asked.prompt) else went_on
+        for pending in self.of(thread_id):
+            if pending.closed and prompt.call_id and pending.prompt.call_id == prompt.call_id:
+                went_on = self._settle(pending, "allowed", at, "it went on")
+                events += self._form_over(pending, at) if unrecorded(pending.prompt) else went_on
         self._asked[prompt.id] = PendingRequest(prompt, thread_id, number)
         return events
 
     def resolved(self, thread_id: str, number: Id | None, at: float) -> list[AnyEvent]:
-        asked = next((each for each in self.of(thread_id) if each.number == number), None)
-        if asked is None or asked.closed:
+        pending = next((each for each in self.of(thread_id) if each.number == number), None)
+        if pending is None or pending.closed:
             return []
-        asked.closed = True
-        if self._alone and asked.said is not None and not told_by_item(asked.prompt):
-            return self._settle(asked, asked.said, at, "it was answered", ours=True)
-        return [DialogClosed(at, asked.prompt.id, "idle" if asked.said == "stopped" else "busy")]
+        pending.closed = True
+        if self._alone and pending.said is not None and not told_by_item(pending.prompt):
+            return self._settle(pending, pending.said, at, "it was answered", ours=True)
+        return [DialogClosed(at, pending.prompt.id, "idle" if pending.said == "stopped" else "busy")]
 
     def item_over(self, thread_id: str, item: Item, at: float) -> list[AnyEvent]:
         events = self.went_past(thread_id, at)
-        for asked in self.of(thread_id):
-            if item.id and asked.prompt.call_id == item.id:
-                events += self._item_told(asked, item, at)
+        for pending in self.of(thread_id):
+            if item.id and pending.prompt.call_id == item.id:
+                events += self._item_told(pending, item, at)
         return events
 
-    def _item_told(self, asked: PendingRequest, item: Item, at: float) -> list[AnyEvent]:
-        if unrecorded(asked.prompt):
-            return self._form_over(asked, at)
+    def _item_told(self, pending: PendingRequest, item: Item, at: float) -> list[AnyEvent]:
+        if unrecorded(pending.prompt):
+            return self._form_over(pending, at)
         outcome = outcome_of(item)
         if outcome is None:
             return []
-        if outcome == "denied" and asked.said != "denied":
-            asked.declined = True
+        if outcome == "denied" and pending.said != "denied":
+            pending.declined = True
             return []
-        return self._settle(asked, outcome, at, in_words(item, outcome))
+        return self._settle(pending, outcome, at, in_words(item, outcome))
 
-    def _form_over(self, asked: PendingRequest, at: float) -> list[AnyEvent]:
+    def _form_over(self, pending: PendingRequest, at: float) -> list[AnyEvent]:
         """Without an answer of ours it was the desk's; with one, nobody says whose it took: it stays as it is."""
-        if asked.said is None:
-            return self._settle(asked, "unknown", at, "the server was answered")
-        self._unnamed.append(self._asked.pop(asked.prompt.id))
+        if pending.said is None:
+            return self._settle(pending, "unknown", at, "the server was answered")
+        self._unnamed.append(self._asked.pop(pending.prompt.id))
         return []
 
     def unnamed(self) -> list[PendingRequest]:
         """Forms that are over since the last look, and to which we gave an answer: nobody says whose was taken."""
-        found, self._unnamed = self._unnamed, []
-        return found
+        pending_requests, self._unnamed = self._unnamed, []
+        return pending_requests
 
     def went_past(self, thread_id: str, at: float) -> list[AnyEvent]:
         """The turn goes on after something was declined: it was refused, not stopped."""
@@ -108,12 +108,12 @@ class Requests:
         if not stopped:
             return self.went_past(thread_id, at)
         events: list[AnyEvent] = []
-        for asked in self.of(thread_id):
-            if by_us and asked.said is None and not asked.closed:
-                self._asked.pop(asked.prompt.id)
-                events.append(PromptWithdrawn(at, asked.prompt.id, "the turn was stopped"))
+        for pending in self.of(thread_id):
+            if by_us and pending.said is None and not pending.closed:
+                self._asked.pop(pending.prompt.id)
+                events.append(PromptWithdrawn(at, pending.prompt.id, "the turn was stopped"))
             else:
-                events += self._settle(asked, "stopped", at, "the turn was stopped")
+                events += self._settle(pending, "stopped", at, "the turn was stopped")
         return events
 
     def unproved(self) -> list[PendingRequest]:
@@ -125,16 +125,16 @@ class Requests:
 
     def not_on_record(self, prompt_id: str) -> None:
         """The rollout is silent; an item may still end, however long it takes."""
-        asked = self._asked.get(prompt_id)
-        if asked is not None and not told_by_item(asked.prompt):
+        pending = self._asked.get(prompt_id)
+        if pending is not None and not told_by_item(pending.prompt):
             self._asked.pop(prompt_id)
 
     def _settle(
-        self, asked: PendingRequest, outcome: Outcome, at: float, detail: str, *, ours: bool = False
+        self, pending: PendingRequest, outcome: Outcome, at: float, detail: str, *, ours: bool = False
     ) -> list[AnyEvent]:
-        self._asked.pop(asked.prompt.id, None)
-        source = "held" if ours else "desk" if asked.said is None else "unknown"
-        return [CallSettled(at, asked.prompt.id, outcome, source, detail)]
+        self._asked.pop(pending.prompt.id, None)
+        source = "held" if ours else "desk" if pending.said is None else "unknown"
+        return [CallSettled(at, pending.prompt.id, outcome, source, detail)]
 
 
 def by_rollout(prompt: Prompt) -> bool:
@@ -187,8 +187,8 @@ class EarlierPrompts:
         self._gone = self._sessions - set(ids)
 
     def add(self, prompt: Prompt, request: bytes) -> None:
-        kept = decoded(requests.Request, request)
-        params = decoded(requests.Params, kept.params) if kept else None
+        kept_request = decoded(requests.Request, request)
+        params = decoded(requests.Params, kept_request.params) if kept_request else None
         self._prompts[prompt.id] = (prompt, params.threadId if params else prompt.session_id)
 
     def take(self, prompt_id: str) -> bool:

@@ -56,14 +56,14 @@ def seen(
     thread: Thread, link: Link, child: Child | None, at: float, state: SessionState | None = None
 ) -> SessionSeen:
     """Its session now. `child`: a server of our own, which nobody shows in a terminal."""
-    told: SessionState = STATES.get(thread.status.type, "unknown")
+    text: SessionState = STATES.get(thread.status.type, "unknown")
     if WAITING & set(thread.status.activeFlags or []):
-        told = "unknown"  # the prompts themselves tell
+        text = "unknown"  # the prompts themselves tell
     session = Session(
         thread.id,
         AGENT,
         thread.cwd[:LONGEST_PATH],
-        state or told,
+        state or text,
         mode="headless" if child else "terminal",
         links=(link,),
         pid=child.pid if child else 0,
@@ -114,8 +114,8 @@ def server_of(process: Process) -> str:
 
 def began(thread: Session) -> float:
     """When it was made; when we first heard of it, if its id does not say."""
-    told = _V7.fullmatch(thread.id)
-    return int(told[1] + told[2], 16) / 1000 if told else thread.started_at
+    match = _V7.fullmatch(thread.id)
+    return int(match[1] + match[2], 16) / 1000 if match else thread.started_at
 
 
 def _matched(clients: Sequence[Process], threads: Sequence[Session]) -> dict[int, str]:

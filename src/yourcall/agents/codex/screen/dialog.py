@@ -202,8 +202,8 @@ def _kind(block: Block, title: str, asked: bool) -> Kind | None:
     if page := _PAGE.match(title):
         if page[1] == "Question":
             return "question"
-        said = joined(block.body[1:])
-        return "permission" if _MCP_TOOL.match(said) else "elicitation"
+        text = joined(block.body[1:])
+        return "permission" if _MCP_TOOL.match(text) else "elicitation"
     if _APPROVAL.match(title):
         return "elicitation"
     if _ASKED_KIND.match(title):

@@ -95,16 +95,16 @@ def _title(reading: Reading, kind: Kind) -> str:
     asked = reading.question or heading
     match kind:
         case "trust":
-            words = f"Trust this folder? {reading.target or ''}"
+            text = f"Trust this folder? {reading.target or ''}"
         case "permission" if reading.target and asked.startswith("Would you like to"):
-            words = f"{_subject(asked)}: {reading.target}"
+            text = f"{_subject(asked)}: {reading.target}"
         case "permission" | "question" | "plan" | "elicitation":
-            words = asked
+            text = asked
         case "unknown":
-            words = unknown_title(heading)
+            text = unknown_title(heading)
         case _:
-            words = heading or asked
-    return title(words)
+            text = heading or asked
+    return title(text)
 
 
 def _subject(asked: str) -> str:

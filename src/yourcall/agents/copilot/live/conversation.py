@@ -86,8 +86,8 @@ class CopilotConversation:
         bodies: dict[str, bytes] = {}
         for ended in message.ended:
             events += self._completed(ended, at)
-        for asked in message.open:
-            more, kept = self._requested(asked, at)
+        for event in message.open:
+            more, kept = self._requested(event, at)
             # Whatever was sent over an earlier connection was not taken: it is still asked.
             events += [DialogStillOpen(at, each.prompt.id) for each in more if isinstance(each, PromptRaised)]
             events += more
@@ -104,8 +104,8 @@ class CopilotConversation:
         # What was shown without a way to answer it has one now; its options are part of the prompt.
         events: list[AnyEvent] = []
         bodies: dict[str, bytes] = {}
-        for asked in list(self._asked.values()):
-            found = requests.raised(self._session, asked, at, rights=True)
+        for event in list(self._asked.values()):
+            found = requests.raised(self._session, event, at, rights=True)
             if found is not None:
                 prompt = found[0].prompt
                 events.append(DialogReached(at, prompt.id, LINK, prompt.questions, prompt.request))
@@ -209,8 +209,8 @@ class CopilotConversation:
 
     def answer(self, prompt: Prompt, answer: Answer, request: bytes) -> list[bytes] | Refused:
         if prompt.kind in ("ready", "problem"):
-            said = self._say(answer.texts.get(NEXT, ""), answer.id)
-            return said if isinstance(said, Refused) else [said]
+            line = self._say(answer.texts.get(NEXT, ""), answer.id)
+            return line if isinstance(line, Refused) else [line]
         planned = reply(prompt, answer, request)
         if isinstance(planned, Refused):
             return planned
@@ -221,8 +221,8 @@ class CopilotConversation:
 
     def say(self, session_id: str, text: str) -> tuple[str, bytes] | Refused:
         number = f"say-{next(self._numbers)}"
-        said = self._say(text, number)
-        return said if isinstance(said, Refused) else (number, said)
+        line = self._say(text, number)
+        return line if isinstance(line, Refused) else (number, line)
 
     def _say(self, text: str, number: str) -> bytes | Refused:
         if not text.strip():

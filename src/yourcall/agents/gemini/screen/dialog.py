@@ -86,8 +86,8 @@ def target_of(
     body: list[str], start: int, tool: str | None, about: str, question: str | None, width: int
 ) -> str | None:
     """`start` is the line after the heading, `about` what stands there behind the name of the tool."""
-    if found := _TOOL_NAMED.search(question or ""):
-        return found[1]
+    if matched := _TOOL_NAMED.search(question or ""):
+        return matched[1]
     rest = body[start:]
     urls = [match[1] for line in unwrapped(rest, width) if (match := URL_LINE.match(line))]
     if urls:
@@ -197,8 +197,8 @@ def _kind(parts: Parts, header: Header, question: str | None) -> Kind:
         return "permission"
     if _asks(parts, header):
         return "question"
-    for kind, words in _NAMED:
-        if words.search(title):
+    for kind, pattern in _NAMED:
+        if pattern.search(title):
             return kind
     if _STARTUP.search(question or ""):
         return "startup"
@@ -235,18 +235,18 @@ def _is_cut(parts: Parts, options: tuple[ScreenOption, ...]) -> bool:
 def _question(parts: Parts, header: Header) -> str | None:
     body, width = parts.body, parts.box.width
     if _asks(parts, header):
-        said = [line for line in body[header.end :] if not _TABS.match(line) and not HIDDEN.match(line)]
-        if parts.rows is None and not parts.field and (runs := paragraphs(said)):
-            said = runs[0]  # the review page: what stands below are the person's own answers
-        return _SELECT_ALL.sub("", joined(said, width)) or None
+        lines = [line for line in body[header.end :] if not _TABS.match(line) and not HIDDEN.match(line)]
+        if parts.rows is None and not parts.field and (runs := paragraphs(lines)):
+            lines = runs[0]  # the review page: what stands below are the person's own answers
+        return _SELECT_ALL.sub("", joined(lines, width)) or None
     if header.title and header.title.endswith("?"):
         return header.title
     frame = inner_frame(body)
     # The agent wrote what is in the frame and above it; the CLI asks below.
     texts = unwrapped(body[frame.end if frame else header.end :], width)
     for text in reversed(texts):
-        if found := _asked(text):
-            return found
+        if value := _asked(text):
+            return value
     return next((part for text in texts for part in _SENTENCE_END.split(text) if _REQUEST.match(part)), None)
 
 

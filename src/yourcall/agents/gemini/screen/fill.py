@@ -55,8 +55,8 @@ def _is_whole(now: Snapshot) -> bool:
 
 
 def _is_up(now: Snapshot, question: Question) -> bool:
-    shown, asked = squeezed(now.reading.question or ""), squeezed(question.text)
-    return now.reading.kind == "question" and bool(shown) and (shown in asked or asked in shown)
+    text, asked = squeezed(now.reading.question or ""), squeezed(question.text)
+    return now.reading.kind == "question" and bool(text) and (text in asked or asked in text)
 
 
 def _question(
@@ -74,10 +74,10 @@ def _question(
         now = yield Press(str(own), decides=False)
         return (yield from _write(now, text, last=last))
     if _row(now, picked[0]) is None:  # out of sight, in a list that scrolls
-        found = yield from _to_row(now, str(picked[0]))
-        if isinstance(found, Refused):
-            return found
-        now = found
+        shot = yield from _to_row(now, str(picked[0]))
+        if isinstance(shot, Refused):
+            return shot
+        now = shot
     if squeezed(_row(now, picked[0]) or "") != squeezed(question.options[picked[0] - 1].label):
         return Refused(_CHANGED)
     return (yield Press(str(picked[0]), decides=last))
@@ -98,10 +98,10 @@ def _several(
 ) -> Generator[Press | Paste | None, Snapshot, Snapshot | Refused]:
     """Each box is brought into view, ticked if need be, and seen to be ticked; then the row that ends it."""
     for number, option in enumerate(question.options, 1):
-        found = yield from _to_row(now, str(number))
-        if isinstance(found, Refused):
-            return found
-        now = found
+        snapshot = yield from _to_row(now, str(number))
+        if isinstance(snapshot, Refused):
+            return snapshot
+        now = snapshot
         if squeezed(_row(now, number) or "") != squeezed(option.label):
             return Refused(_CHANGED)
         if _ticked(now, number) != (number in picked):
@@ -112,9 +112,9 @@ def _several(
                 return Refused(_CHANGED)
     if text:
         own = len(question.options) + 2  # below `All of the above`
-        found = yield from _to_row(now, str(own))
-        if isinstance(found, Refused):
-            return found
+        snapshot = yield from _to_row(now, str(own))
+        if isinstance(snapshot, Refused):
+            return snapshot
         now = yield Paste(text)
         now = yield from looked(now, lambda shot: squeezed(_row(shot, own) or "") == squeezed(text))
         if squeezed(_row(now, own) or "") != squeezed(text):

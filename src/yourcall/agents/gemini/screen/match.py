@@ -67,25 +67,27 @@ def _same_call(details: Details, call: AnnouncedCall) -> bool:
         case "exit_plan_mode":
             return call.tool == tools.PLAN
         case "info":
-            said = text_of(fields, "prompt")
-            return said == details.prompt if said else call.tool not in (*tools.WRITES, tools.SHELL, tools.ASK)
+            text = text_of(fields, "prompt")
+            return text == details.prompt if text else call.tool not in (*tools.WRITES, tools.SHELL, tools.ASK)
         case _:
             return False
 
 
-def _fits(reading: Reading, shot: Snapshot, asked: AnnouncedCall, told: Sequence[AnnouncedCall]) -> list[_Fit]:
+def _fits(
+    reading: Reading, shot: Snapshot, announced: AnnouncedCall, calls: Sequence[AnnouncedCall]
+) -> list[_Fit]:
     """The asked dialog with each call that may be behind it, as far as the screen agrees."""
-    details = tools.details_of(asked.input)
-    behind = [each for each in told if not each.asked and _same_call(details, each)]
-    found = [
-        _Fit(asked, details, call.tool, call.input, call.prompt.fingerprint, call)
+    details = tools.details_of(announced.input)
+    behind = [each for each in calls if not each.asked and _same_call(details, each)]
+    fits = [
+        _Fit(announced, details, call.tool, call.input, call.prompt.fingerprint, call)
         for call in behind
         if _shows(reading, shot, details, call)
     ]
-    if found or behind or not _shows(reading, shot, details, None):
-        return found
-    name = asked.prompt.tool.name if asked.prompt.tool else ""
-    return [_Fit(asked, details, name, b"", asked.prompt.fingerprint)]
+    if fits or behind or not _shows(reading, shot, details, None):
+        return fits
+    name = announced.prompt.tool.name if announced.prompt.tool else ""
+    return [_Fit(announced, details, name, b"", announced.prompt.fingerprint)]
 
 
 def _shows(reading: Reading, shot: Snapshot, details: Details, call: AnnouncedCall | None) -> bool:
@@ -107,32 +109,32 @@ def _shows(reading: Reading, shot: Snapshot, details: Details, call: AnnouncedCa
             return call is None or _arguments(shot, call)
         case "info" if reading.kind == "permission":
             urls = details.urls or []
-            shown = squeezed(target)
-            return all(squeezed(url) in shown for url in urls) if urls else squeezed(details.title) in shown
+            text = squeezed(target)
+            return all(squeezed(url) in text for url in urls) if urls else squeezed(details.title) in text
         case "ask_user" if reading.kind == "question" and call is not None:
             asked = [squeezed(question.text) for question in tools.questions_of(call.input)]
-            shown = squeezed(reading.question or "")
-            return bool(shown) and any(shown in each or each in shown for each in asked)
+            text = squeezed(reading.question or "")
+            return bool(text) and any(text in each or each in text for each in asked)
         case "exit_plan_mode":
             return reading.kind == "plan"
         case _:
             return False
 
 
-def _tail(shown: str, command: str, *, cut: bool) -> bool:
+def _tail(text: str, command: str, *, cut: bool) -> bool:
     """A tall command is cut at its top: what is left must be its end."""
-    seen, whole = squeezed(shown), squeezed(command)
+    seen, whole = squeezed(text), squeezed(command)
     return seen == whole or (cut and bool(seen) and whole.endswith(seen))
 
 
 def _arguments(shot: Snapshot, call: AnnouncedCall) -> bool:
     """The heading shows the beginning of the arguments."""
     heading = next((line for line in shot.text.split("\n") if line.startswith("?")), "")
-    shown = _HEAD_JSON.search(heading)
-    if shown is None:
+    match = _HEAD_JSON.search(heading)
+    if match is None:
         return True
-    said = squeezed(shown[0].rstrip("… "))
-    return said in squeezed(msgspec.json.encode(fields_of(call.input)).decode()) or said in squeezed(
+    text = squeezed(match[0].rstrip("… "))
+    return text in squeezed(msgspec.json.encode(fields_of(call.input)).decode()) or text in squeezed(
         call.input.decode("utf-8", "replace")
     )
 
@@ -161,8 +163,8 @@ def _plan(shot: Snapshot, title: str) -> Offer:
     """The plan itself is only on the screen: it can be approved if it is there whole."""
     yes = tuple(option for _, option in rows(shot.reading) if not shot.reading.clipped)
     no = Option(PLAN_FEEDBACK, "Send it back", "deny", "Refuses the plan; your words tell what to change.")
-    asked = Question(DECISION, shot.reading.question or title, (*yes, no), free_text=True)
-    return Offer("plan", title, shot.text, (asked,), CUT if shot.reading.clipped else "")
+    question = Question(DECISION, shot.reading.question or title, (*yes, no), free_text=True)
+    return Offer("plan", title, shot.text, (question,), CUT if shot.reading.clipped else "")
 
 
 def _beside(questions: tuple[Question, ...]) -> str:

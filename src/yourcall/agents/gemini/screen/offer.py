@@ -76,9 +76,9 @@ def own_row(reading: Reading) -> int | None:
 
 def only_at_the_desk(reading: Reading) -> str:
     """Why nothing can be picked from afar, if so."""
-    said = f"{reading.title} {reading.question}"
+    text = f"{reading.title} {reading.question}"
     if reading.kind == "startup" and reading.text_input:
-        secret = " It asks for a secret, which yourcall never carries." if _SECRET.search(said) else ""
+        secret = " It asks for a secret, which yourcall never carries." if _SECRET.search(text) else ""
         return f"This is typed at the desk.{secret}"
     if reading.kind == "unknown":
         return ""
@@ -93,14 +93,14 @@ def _title(reading: Reading, kind: Kind) -> str:
     heading = (reading.title or "").rstrip(":")
     match kind:
         case "permission":
-            words = ": ".join(part for part in (heading, reading.target or reading.question) if part)
+            text = ": ".join(part for part in (heading, reading.target or reading.question) if part)
         case "question" | "plan":
-            words = reading.question or heading
+            text = reading.question or heading
         case "unknown":
-            words = unknown_title(heading)
+            text = unknown_title(heading)
         case _:
-            words = heading or reading.question or ""
-    return shortened(words) or "A dialog on the screen"
+            text = heading or reading.question or ""
+    return shortened(text) or "A dialog on the screen"
 
 
 def _option(reading: Reading, place: int, choice: ScreenOption, taken: set[str]) -> Option:

@@ -58,8 +58,8 @@ NOBODY = "the answer was not taken within two seconds: look at the terminal"
 class _Known:
     """A session that was described: as it was told, and how its record stands."""
 
-    def __init__(self, told: SessionTold) -> None:
-        self.told = told
+    def __init__(self, session_told: SessionTold) -> None:
+        self.told = session_told
         self.recorded: set[str] | None = None  # parts in the record; None: its history has not come yet
         self.buffered: list[PartTold] = []
         self.pause = ""
@@ -128,39 +128,41 @@ class PluginConversation:
             case _:
                 return Output()
 
-    def _described(self, told: SessionTold, at: float) -> Output:
-        known = self._sessions.get(told.session)
+    def _described(self, session_told: SessionTold, at: float) -> Output:
+        known = self._sessions.get(session_told.session)
         new = known is None
         if known is None:
-            known = self._sessions[told.session] = _Known(told)
-        known.told = told
-        if told.parent:
+            known = self._sessions[session_told.session] = _Known(session_told)
+        known.told = session_told
+        if session_told.parent:
             known.recorded = set() if known.recorded is None else known.recorded
             return Output()
-        wants = (encoded(type="history", session=told.session),) if new else ()
+        wants = (encoded(type="history", session=session_told.session),) if new else ()
         return Output((self._seen(known, at),), lines=wants)
 
-    def _asked(self, told: Asked, at: float) -> Output:
-        whose = self._person(told.session)
-        if whose is None or not SAFE_ID.fullmatch(told.id) or told.kind not in ("permission", "question"):
+    def _asked(self, asking: Asked, at: float) -> Output:
+        whose = self._person(asking.session)
+        if whose is None or not SAFE_ID.fullmatch(asking.id) or asking.kind not in ("permission", "question"):
             return Output()
-        child = self._sessions[told.session].told if told.session != whose.told.session else None
+        child = self._sessions[asking.session].told if asking.session != whose.told.session else None
         subagent = f"{(child.title or 'sub-agent')[:100]} {child.session}" if child is not None else ""
-        event, bodies = raised(self._app, self._session(whose, at), told, subagent, at)
-        if told.kind == "question":
+        event, bodies = raised(self._app, self._session(whose, at), asking, subagent, at)
+        if asking.kind == "question":
             whose.questions.add(event.prompt.id)
         return Output((event,), bodies)
 
-    def _settled(self, told: Settled, at: float) -> tuple[AnyEvent, ...]:
-        id = prompt_id(self._app, told.id)
-        whose = self._person(told.session)
+    def _settled(self, settled: Settled, at: float) -> tuple[AnyEvent, ...]:
+        id = prompt_id(self._app, settled.id)
+        whose = self._person(settled.session)
         if whose is not None:
             whose.questions.discard(id)
-        match told.by:
+        match settled.by:
             case "us" | "desk":
-                outcome = "allowed" if told.answers is not None else OUTCOMES.get(told.reply or "", "unknown")
-                detail = "it was answered" if told.answers is not None else WORDS.get(told.reply or "", "")
-                return (CallSettled(at, id, outcome, "held" if told.by == "us" else "desk", detail),)
+                outcome = (
+                    "allowed" if settled.answers is not None else OUTCOMES.get(settled.reply or "", "unknown")
+                )
+                detail = "it was answered" if settled.answers is not None else WORDS.get(settled.reply or "", "")
+                return (CallSettled(at, id, outcome, "held" if settled.by == "us" else "desk", detail),)
             case "abort":
                 return (PromptWithdrawn(at, id, "the turn was stopped"),)
             case "gone":
@@ -168,9 +170,9 @@ class PluginConversation:
             case _:
                 return (TraceLost(at, id, NOBODY),)
 
-    def _went_on(self, known: _Known, told: Busy, at: float) -> list[AnyEvent]:
+    def _went_on(self, known: _Known, busy: Busy, at: float) -> list[AnyEvent]:
         """A turn has begun: by the instruction that answers the pause, or without it."""
-        after = pauses.pause_id(self._app, told.session, told.after) if told.after else known.pause
+        after = pauses.pause_id(self._app, busy.session, busy.after) if busy.after else known.pause
         ours, known.next, known.pause = known.next, "", ""
         if not after:
             return []
@@ -178,37 +180,37 @@ class PluginConversation:
             return [CallSettled(at, after, "allowed", "held", "the next instruction was given")]
         return [PromptWithdrawn(at, after, "the session went on")]
 
-    def _done(self, told: Done, at: float) -> Output:
+    def _done(self, done: Done, at: float) -> Output:
         events: tuple[AnyEvent, ...] = ()
-        if told.id.startswith(INSTRUCTION) and told.error:
-            events = (TraceLost(at, told.id.removeprefix(INSTRUCTION), told.error[:300]),)
-        return Output(events, done=RequestDone(told.id, told.error[:300]))
+        if done.id.startswith(INSTRUCTION) and done.error:
+            events = (TraceLost(at, done.id.removeprefix(INSTRUCTION), done.error[:300]),)
+        return Output(events, done=RequestDone(done.id, done.error[:300]))
 
     # --- the record ---------------------------------------------------------------------------------------------
 
-    def _history(self, known: _Known, told: History) -> Output:
-        found, known.recorded = transcript.past(told.messages)
+    def _history(self, known: _Known, history: History) -> Output:
+        entries, known.recorded = transcript.past(history.messages)
         waiting, known.buffered = known.buffered, []
-        lines = [written(entry) for entry in found]
+        lines = [written(entry) for entry in entries]
         for part in waiting:
             lines += self._new(known, part, 0.0)
-        return Output(record=tuple(lines), record_of=told.session, record_anew=True)
+        return Output(record=tuple(lines), record_of=history.session, record_anew=True)
 
-    def _part(self, known: _Known, told: PartTold, at: float) -> Output:
+    def _part(self, known: _Known, part_told: PartTold, at: float) -> Output:
         if known.recorded is None:
             if len(known.buffered) < MOST_BUFFERED:
-                known.buffered.append(told)
+                known.buffered.append(part_told)
             return Output()
-        return Output(record=tuple(self._new(known, told, at)), record_of=told.session)
+        return Output(record=tuple(self._new(known, part_told, at)), record_of=part_told.session)
 
-    def _new(self, known: _Known, told: PartTold, at: float) -> list[bytes]:
+    def _new(self, known: _Known, part_told: PartTold, at: float) -> list[bytes]:
         """The lines of a part that is not in the record yet."""
         assert known.recorded is not None
-        new = transcript.marks(told.part) - known.recorded
+        new = transcript.marks(part_told.part) - known.recorded
         known.recorded |= new
         if not new:
             return []
-        return [written(entry) for entry in transcript.entries(told.role, told.part, at)]
+        return [written(entry) for entry in transcript.entries(part_told.role, part_told.part, at)]
 
     # --- sessions -----------------------------------------------------------------------------------------------
 
@@ -225,20 +227,22 @@ class PluginConversation:
         return SessionSeen(at, self._session(known, at, state))
 
     def _session(self, known: _Known, at: float, state: SessionState = "unknown") -> Session:
-        told, app = known.told, self._app
-        mode = {app.usual: "default", app.planning: "plan"}.get(told.agent or "", (told.agent or "")[:40])
+        session_told, app = known.told, self._app
+        mode = {app.usual: "default", app.planning: "plan"}.get(
+            session_told.agent or "", (session_told.agent or "")[:40]
+        )
         return Session(
-            told.session,
+            session_told.session,
             app.name,
-            told.directory,
+            session_told.directory,
             state,
             permission_mode=mode,
             links=self._links,
             pid=self._pid,
-            version=(told.version or "")[:40],
-            transcript=f"{self._records}/{told.session}.jsonl" if self._records else "",
-            note=f"It waits to try again: {told.retry[:200]}" if told.retry else "",
-            cost_usd=told.cost or 0.0,
+            version=(session_told.version or "")[:40],
+            transcript=f"{self._records}/{session_told.session}.jsonl" if self._records else "",
+            note=f"It waits to try again: {session_told.retry[:200]}" if session_told.retry else "",
+            cost_usd=session_told.cost or 0.0,
             seen_at=at,
         )
 

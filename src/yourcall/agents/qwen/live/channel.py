@@ -182,11 +182,11 @@ class Channel:
         return [DialogClosed(at, prompt_id, "busy")]
 
     def answer(self, prompt: Prompt, answer: Answer, request: bytes) -> list[bytes] | Refused:
-        found = decoded(Request, request)
-        asked = self._asked.get(found.request_id) if found is not None else None
+        kept_request = decoded(Request, request)
+        asked = self._asked.get(kept_request.request_id) if kept_request is not None else None
         choice = answer.choices.get(DECISION)
         if (
-            found is None
+            kept_request is None
             or asked is None
             or asked.prompt.kind != "permission"
             or choice not in ((ALLOW,), (DENY,))
@@ -195,7 +195,7 @@ class Channel:
         if asked.sent is not None:
             return Refused("An answer to this was sent already.")
         asked.sent = choice == (ALLOW,)
-        lines = (found.request_id, asked.sent), (BARRIER + found.request_id, False)
+        lines = (kept_request.request_id, asked.sent), (BARRIER + kept_request.request_id, False)
         return [msgspec.json.encode(_Confirmation(*each)) for each in lines]
 
     def say(self, session_id: str, text: str) -> tuple[str, bytes] | Refused:

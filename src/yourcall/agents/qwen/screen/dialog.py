@@ -69,8 +69,8 @@ def _header(block: Block) -> tuple[str | None, str]:
 
 def _kind(block: Block, title: str | None) -> Kind:
     if block.boxed:
-        words = flat(block.body).lower()
-        return "trust" if "trust this folder" in words else "loop" if "loop was detected" in words else "unknown"
+        text = flat(block.body).lower()
+        return "trust" if "trust this folder" in text else "loop" if "loop was detected" in text else "unknown"
     if not block.rows:
         return "unknown"
     if title == ASK or (title is None and _NAVIGATE.search(flat(block.below))):
@@ -109,18 +109,18 @@ def _boxed(block: Block) -> tuple[str | None, str | None]:
 
 def _target(block: Block, title: str | None, about: str) -> str | None:
     inside = paragraphs(block.body)[:-1]
-    shown = [line for run in inside for line in run if not _HIDDEN.search(line)]
+    lines = [line for run in inside for line in run if not _HIDDEN.search(line)]
     if title is None:
         below = inside[-1] if inside else []  # above it stands the rest of the heading
         return flat([line for line in below if not _HIDDEN.search(line)]) or None
     if _MCP.match(flat(block.header)):
         return title
-    urls = [match[1] for line in shown if (match := _URL.match(line.strip()))]
+    urls = [match[1] for line in lines if (match := _URL.match(line.strip()))]
     if urls:
         return ", ".join(urls)
     if match := _WRITES.match(about):
         return match[1]
-    return _without_purpose(about, flat(shown)) or title
+    return _without_purpose(about, flat(lines)) or title
 
 
 def _without_purpose(about: str, body: str) -> str:

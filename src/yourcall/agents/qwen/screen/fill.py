@@ -66,9 +66,9 @@ def _is_review(now: Snapshot) -> bool:
 
 
 def _is_up(now: Snapshot, question: Question) -> bool:
-    shown, asked = squeezed(now.reading.question or ""), squeezed(question.text)
+    text, asked = squeezed(now.reading.question or ""), squeezed(question.text)
     rows = [squeezed(f"{each.label}{each.description or ''}") for each in now.reading.options]
-    if now.reading.kind != "question" or not shown or shown != asked or len(rows) <= len(question.options):
+    if now.reading.kind != "question" or not text or text != asked or len(rows) <= len(question.options):
         return False
     # The rest of a long label stands where a description would.
     return all(row.startswith(squeezed(option.label)) for row, option in zip(rows, question.options, strict=False))
@@ -135,8 +135,8 @@ def _own_words(now: Snapshot, own: int) -> str:
     row = next((each for each in now.reading.options if each.key == str(own)), None)
     if row is None:
         return ""
-    words = f"{row.label} {row.description or ''}".strip().removeprefix(">").strip()
-    return "" if words == "Type something..." else words
+    text = f"{row.label} {row.description or ''}".strip().removeprefix(">").strip()
+    return "" if text == "Type something..." else text
 
 
 def _in_text(now: Snapshot) -> bool:

@@ -142,8 +142,8 @@ def shows(prompt: Prompt, shot: Snapshot) -> bool:
         return False
     if prompt.kind == "plan":
         return True
-    shown = squeezed(reading.question or "")
-    return prompt.kind == "question" and any(squeezed(each.text) == shown for each in prompt.questions)
+    text = squeezed(reading.question or "")
+    return prompt.kind == "question" and any(squeezed(each.text) == text for each in prompt.questions)
 
 
 def stopped(shot: Snapshot) -> Offer | None:

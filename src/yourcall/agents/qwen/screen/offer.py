@@ -83,14 +83,14 @@ def only_at_the_desk(reading: Reading, text: str = "") -> str:
 def _title(reading: Reading, kind: Kind) -> str:
     match kind:
         case "permission":
-            words = ": ".join(part for part in (reading.title, reading.target or reading.question) if part)
+            text = ": ".join(part for part in (reading.title, reading.target or reading.question) if part)
         case "plan":
-            words = "A plan is ready"
+            text = "A plan is ready"
         case "unknown":
-            words = unknown_title(reading.title or "")
+            text = unknown_title(reading.title or "")
         case _:
-            words = reading.question or reading.title or ""
-    return prompts.line(words, "A dialog on the screen")
+            text = reading.question or reading.title or ""
+    return prompts.line(text, "A dialog on the screen")
 
 
 def _option(reading: Reading, place: int, choice: ScreenOption, taken: set[str]) -> Option:

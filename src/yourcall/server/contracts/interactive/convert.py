@@ -16,7 +16,7 @@ from yourcall.agents.assess import assessed
 from yourcall.core.safety import confirmation, too_late
 from yourcall.model.prompts import Answer, Kind, Prompt, Question, Refused, Verdict, VerdictWord
 from yourcall.server.auth import Caller
-from yourcall.server.choosing import find, several
+from yourcall.server.option_matching import find, several
 from yourcall.server.peers import ANSWER, author_of, lasting_refusal, name_of
 from yourcall.server.ports import Bodies, Prompts, Ties
 from yourcall.server.views import tool_input

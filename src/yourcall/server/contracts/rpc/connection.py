@@ -20,8 +20,7 @@ from yourcall.model.prompts import Prompt, Refused
 from yourcall.model.sessions import TERMINALS, Session
 from yourcall.server.auth import Caller
 from yourcall.server.contracts.rpc.dialog import Dialog
-from yourcall.server.contracts.rpc.names import Names
-from yourcall.server.contracts.rpc.views import Standing, standing, stop_reason
+from yourcall.server.contracts.rpc.views import Names, Standing, standing, stop_reason
 from yourcall.server.contracts.rpc.wire import ClaudeLog, ClaudeMessage, Payload, PtyOutput, PtyStateChange, event
 from yourcall.server.ports import (
     Mirror,

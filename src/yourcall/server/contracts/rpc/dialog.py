@@ -13,9 +13,9 @@ from yourcall.agents.screen_spec import key_named
 from yourcall.core.option_keys import mixed
 from yourcall.core.safety import confirmation
 from yourcall.model.prompts import Option, Prompt, Question, Refused, Risk
-from yourcall.server.choosing import find
 from yourcall.server.contracts.rpc.views import preview, prompt_type, target
 from yourcall.server.contracts.rpc.wire import PtyOption, PtyPermission
+from yourcall.server.option_matching import find
 from yourcall.server.ports import Bodies
 
 YES_OR_NO = {"y": "allow_once", "n": "deny"}

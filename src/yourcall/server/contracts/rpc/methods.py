@@ -438,10 +438,10 @@ METHODS: tuple[Method, ...] = (
         watch,
         WatchParams,
         SessionResult,
-        "Be told on this connection what happens in a session; how it stands is told at once.",
+        "Subscribe this connection to a session's events; its current state is sent at once.",
         "read",
     ),
-    Method("workspace/session/unwatch", unwatch, WatchParams, SessionResult, "Be told no more.", "read"),
+    Method("workspace/session/unwatch", unwatch, WatchParams, SessionResult, "Unsubscribe.", "read"),
     *QUEUE_METHODS,
     *REVIEW_METHODS,
 )

@@ -37,16 +37,16 @@ class AnnouncedCalls:
         self._calls: dict[str, list[_Call]] = {}
 
     async def heard(self, session_id: str, told: AnnouncedCall) -> None:
-        kept = self._calls.setdefault(session_id, [])
-        kept.append(_Call(told, time.monotonic()))
-        del kept[:-MOST_CALLS]
+        calls = self._calls.setdefault(session_id, [])
+        calls.append(_Call(told, time.monotonic()))
+        del calls[:-MOST_CALLS]
         if told.asked and not self._reaches(session_id):
-            await self._raise(session_id, kept[-1], "")
+            await self._raise(session_id, calls[-1], "")
 
     def new_turn(self, session_id: str, at: float) -> None:
         """What was told before is over."""
-        kept = [call for call in self._calls.get(session_id, []) if call.told.at >= at]
-        self._calls[session_id] = kept
+        calls = [call for call in self._calls.get(session_id, []) if call.told.at >= at]
+        self._calls[session_id] = calls
 
     def of(self, session_id: str) -> Sequence[AnnouncedCall]:
         """What may still be meant: what no prompt stands for, or one that is open."""
@@ -60,8 +60,8 @@ class AnnouncedCalls:
 
     def prompt_of(self, session_id: str, told_id: str) -> str:
         """The prompt that stands for this call, if one does."""
-        found = (call for call in self._calls.get(session_id, []) if call.told.id == told_id)
-        return next((call.prompt_id for call in found), "")
+        calls = (call for call in self._calls.get(session_id, []) if call.told.id == told_id)
+        return next((call.prompt_id for call in calls), "")
 
     def stands_for(self, session_id: str, told_ids: Sequence[str], prompt_id: str) -> None:
         for call in self._calls.get(session_id, []):
@@ -83,18 +83,18 @@ class AnnouncedCalls:
         now = time.monotonic()
         for session_id in [each for each in self._calls if each not in self._teller.state.sessions]:
             del self._calls[session_id]
-        for session_id, kept in list(self._calls.items()):
+        for session_id, calls in list(self._calls.items()):
             waiting = any(p.kind not in ("ready", "problem") for p in self._teller.state.of_session(session_id))
-            for call in kept:
+            for call in calls:
                 late = call.told.asked and not call.prompt_id and now - call.heard_at > UNSEEN_S
                 if late and not waiting:
                     await self._raise(session_id, call, "Its dialog could not be found on the screen.")
                     break  # the others of a queue are shown one by one
 
     async def _raise(self, session_id: str, call: _Call, why: str) -> None:
-        kept = self._calls.get(session_id, [])
+        calls = self._calls.get(session_id, [])
         prompt = call.told.prompt
-        behind = [each for each in kept if not each.told.asked and not each.prompt_id]
+        behind = [each for each in calls if not each.told.asked and not each.prompt_id]
         same = [each for each in behind if each.told.prompt.kind == prompt.kind != "permission"]
         if same:  # a question, a plan: its own call tells more than the notice does
             prompt = replace(same[-1].told.prompt, id=prompt.id, opened_at=prompt.opened_at)

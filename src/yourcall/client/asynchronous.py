@@ -13,8 +13,8 @@ from typing import Any
 
 from yourcall.cli.views import Prompt, Result, Session
 from yourcall.client.blocking import AGAIN, HOLD, Yourcall, heard
-from yourcall.client.wire import NO_FEED
-from yourcall.client.words import (
+from yourcall.client.connection import NO_FEED
+from yourcall.client.messages import (
     Answered,
     Choice,
     Interrupted,
@@ -54,17 +54,17 @@ class AsyncYourcall:
         raising = asyncio.ensure_future(asyncio.to_thread(self.blocking.raise_hand, question, options, **more))
         try:
             async with asyncio.timeout(timeout):
-                wish = await asyncio.shield(raising)
+                request = await asyncio.shield(raising)
                 while True:
                     try:
-                        asked = await asyncio.to_thread(self.blocking.look, wish, HOLD)
+                        asking = await asyncio.to_thread(self.blocking.look, request, HOLD)
                     except (NotRunning, Interrupted):
                         await asyncio.sleep(AGAIN)
                         continue
-                    if asked.state != "waiting":
+                    if asking.state != "waiting":
                         break
             # Not within the time: whoever answered is told that we have it, so we must.
-            return await asyncio.to_thread(self.blocking.take, asked)
+            return await asyncio.to_thread(self.blocking.take, asking)
         except Withdrawn:
             raise
         except TimeoutError as error:

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from yourcall.client.words import Interrupted, NotRunning, Refused
+from yourcall.client.messages import Interrupted, NotRunning, Refused
 from yourcall.system.sockets import reach_unix
 
 PATIENCE = 10.0  # a daemon that needs longer for a plain question is hung
@@ -47,7 +47,7 @@ class Wire:
             try:
                 connection.request(method, path, None if body is None else msgspec.json.encode(body), headers)
                 reply = connection.getresponse()
-                said = reply.read()
+                line = reply.read()
             except (OSError, http.client.HTTPException) as error:
                 raise Interrupted(f"The connection to yourcall broke ({error}); {UNKNOWN}") from error
         finally:
@@ -55,12 +55,12 @@ class Wire:
         if reply.status >= 500:  # an error of its own, not a no; what it says is no JSON if it was just ending
             raise Interrupted(f"yourcall hit an internal error (HTTP {reply.status}); {UNKNOWN}")
         try:
-            data: Any = json.loads(said or b"null")
+            data: Any = json.loads(line or b"null")
         except ValueError as error:
             raise Interrupted(f"This is not how yourcall replies (HTTP {reply.status}); {UNKNOWN}") from error
-        told: dict[str, Any] = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
-        if reply.status >= 400 and "result" not in told:
-            raise Refused(str(told.get("error") or f"HTTP {reply.status}"), reply.status)
+        payload: dict[str, Any] = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
+        if reply.status >= 400 and "result" not in payload:
+            raise Refused(str(payload.get("error") or f"HTTP {reply.status}"), reply.status)
         return cast(Any, data)
 
     def _connection(self, timeout: float) -> http.client.HTTPConnection:
@@ -88,9 +88,9 @@ class Wire:
         """What a WebSocket library is told to open the live feed; on our own socket it is connected already."""
         base = self.url.replace("http", "ws", 1) if self.url else "ws://localhost"
         headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
-        told: dict[str, Any] = {"additional_headers": headers, "proxy": None, "max_size": None}
-        told["uri"] = f"{base}/api/live" + ("" if after is None else f"?after={after}")
-        return told if self.url else {**told, "sock": _reach(self.home, PATIENCE)}
+        payload: dict[str, Any] = {"additional_headers": headers, "proxy": None, "max_size": None}
+        payload["uri"] = f"{base}/api/live" + ("" if after is None else f"?after={after}")
+        return payload if self.url else {**payload, "sock": _reach(self.home, PATIENCE)}
 
 
 class _Local(http.client.HTTPConnection):
@@ -107,11 +107,11 @@ def _reach(home: Path, timeout: float) -> socket.socket:
     path = home / "api.sock"
     if len(os.fsencode(path)) > LONGEST_SOCKET:
         return reach_unix(home, "api.sock", timeout)
-    talk = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    talk.settimeout(timeout)
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(timeout)
     try:
-        talk.connect(str(path))
+        connection.connect(str(path))
     except BaseException:
-        talk.close()
+        connection.close()
         raise
-    return talk
+    return connection

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from yourcall.links import processes
 from yourcall.links.stdio import keeper
-from yourcall.links.stdio.process import ENDS_S, LONGEST_LINE, MOST_QUEUED, Written, worst_words
+from yourcall.links.stdio.process import ENDS_S, MOST_QUEUED, LineSplitter, Written, worst_words
 from yourcall.system.sockets import made_private, reach_unix
 
 log = logging.getLogger(__name__)
@@ -127,24 +127,15 @@ class KeptProcess:
 
     async def lines(self) -> AsyncIterator[bytes]:
         """What it says, line by line. A line beyond all measure is left out."""
-        rest, skipping, at = bytearray(), False, self._dealt
+        lines, at = LineSplitter(self.pid), self._dealt
         while (chunk := await self._output.get()) is not None:
-            *whole, last = chunk.split(b"\n")
-            for part in whole:
-                at += len(part) + 1
+            end = at + len(chunk)
+            for line, length in lines.of(chunk):
+                at += length
                 self._heard = at  # the line is dealt with once its reader says so
-                if not skipping:
-                    yield bytes(rest) + part
-                rest.clear()
-                skipping = False
-            at += len(last)
-            rest += last
-            if len(rest) > LONGEST_LINE:
-                log.warning(
-                    "process %d wrote a line of more than %d bytes; it is left out", self.pid, LONGEST_LINE
-                )
-                rest.clear()
-                skipping = True
+                if line is not None:
+                    yield line
+            at = end
 
     async def ended(self) -> int:
         """Wait for its end; then nothing that was not written ever will be."""
@@ -217,9 +208,9 @@ def _begin(command: list[str], about: bytes, env: Mapping[str, str], cwd: Path) 
     )
     with process:
         try:
-            said, _ = process.communicate(about, timeout=BEGINS_S)
+            line, _ = process.communicate(about, timeout=BEGINS_S)
         except subprocess.TimeoutExpired as error:
             process.kill()
             raise TimeoutError(110, "its keeper did not begin") from error
-    if not said.strip().isdigit():
+    if not line.strip().isdigit():
         raise OSError(5, "its keeper could not begin")

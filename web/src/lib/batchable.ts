@@ -2,7 +2,7 @@
 // Rule: a permission whose yes is for this once, that needs no hold, and that has nothing to fill in. When in doubt, on its own.
 
 import { warning } from "./wording";
-import { decision, fields, needsHold, refusal } from "./form";
+import { decision, fields, needsHold, refusal } from "./answerForm";
 import type { PromptView } from "./types";
 
 export function batchable(prompt: PromptView): boolean {
