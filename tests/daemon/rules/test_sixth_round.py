@@ -138,6 +138,23 @@ def test_a_folder_that_find_hands_on_is_read_with_all_in_it(project: Project, re
     assert project.bash("find src -name deep -exec grep -r A {} +") == "allow"
 
 
+def test_a_search_that_is_handed_nothing_searches_everything(project: Project) -> None:
+    """`find . -name nothing | xargs grep -r x` runs `grep -r x`."""
+    for handed in (
+        "find . -name nothing -print0 | xargs -0",
+        "find src -name deep | xargs",
+        "grep -rl nothing src | xargs",
+    ):
+        for reads in ("grep -r K", "grep -rn K", "rg -. K", "rg -uu K", "grep -d recurse K"):
+            assert project.bash(f"{handed} {reads}") == "ask", (handed, reads)
+    for command in (
+        "rg -l K src | xargs rg x",
+        "find . -name '*.py' | xargs grep -n K",
+        "find src -name deep -exec grep -r K {} +",
+    ):
+        assert project.bash(command) == "allow", command
+
+
 def test_of_several_files_only_the_first_is_an_options_value(project: Project) -> None:
     """`rg K -g key*` became `rg K -g key.gz key.txt`: what stands behind the value is read, a link as well."""
     hostile(project)

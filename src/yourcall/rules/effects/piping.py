@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from yourcall.rules.effects.options import Spec, spec, understood
 from yourcall.rules.shell.words import Found, Word
@@ -185,6 +186,7 @@ def xargs(args: list[Word], source: tuple[Word, ...]) -> Handed | None:
     inner = list(args[at:]) or [Word("echo", "echo")]
     odd = odd or (lines and null)  # the last one of them counts, and a name may hold the other's sign
     found = _printed(source, null) if not odd else None  # cut at any letter, they are other words
+    found = replace(found, piped=True) if found is not None else None
     blank = Word("…", None, found=found)
     marked = [
         w

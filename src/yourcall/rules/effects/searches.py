@@ -91,6 +91,8 @@ def searched(name: str, args: list[Word], places: Places, fed: bool = False) -> 
     more = [word for _, word in taken.values if word.glob and any(word is each for each in args)]
     if not starts and fed and not more and name in ("rg", "ag"):
         return []
+    if any(word.found is not None and word.found.piped for word in args):
+        more.append(_HERE)  # nothing may have been found, and then it searches where it runs
     return _refs([*(starts or [_HERE]), *more], wanted, skipped, places)
 
 

@@ -20,11 +20,13 @@ _GLOB = re.compile(r"[*?\[#^]|(?<!^)~")
 
 
 class Found(Struct, frozen=True):
-    """Files that `find` and its like print: below which folders, called how; `split`: cut at blanks on the way."""
+    """Files that `find` and its like print: below which folders, called how; `split`: cut at blanks on the way;
+    `piped`: to `xargs`, which runs its command once even if there are none."""
 
     starts: tuple[Word, ...]
     names: tuple[str, ...] = ()
     split: bool = False
+    piped: bool = False
 
 
 class Word(Struct, frozen=True):
