@@ -98,13 +98,14 @@ class Runner:
 
     # --- the two loops -------------------------------------------------------------------------------------------
 
-    async def run(self, desk: ChannelContext) -> None:
-        """Until cancelled."""
+    async def run(self, desk: ChannelContext, *, listen: bool = True) -> None:
+        """Until cancelled. `listen`: False where another runner hears what people say there."""
         for row in self._ledger.receipts():
             # A person may have mended since then what was wrong.
             self._put(replace(row, state="due") if row.state == "failed" else row)
         desk = replace(desk, wake=self.wake)
-        listening = [self._listen(each, desk) for each in self.channels.values() if isinstance(each, TwoWay)]
+        two_way = [each for each in self.channels.values() if isinstance(each, TwoWay)] if listen else []
+        listening = [self._listen(each, desk) for each in two_way]
         tasks = [asyncio.create_task(work) for work in (self._follow(), self._tell(), *listening)]
         try:
             await asyncio.gather(*tasks)

@@ -23,7 +23,8 @@ from yourcall.channels.alerts import Alerts
 from yourcall.channels.buttons import with_tokens
 from yourcall.channels.channel import Channel, Paired, Sent, TwoWay, World
 from yourcall.channels.config import PUSH, make_channel, secrets_for, with_push
-from yourcall.channels.context import ChannelContext, Memory
+from yourcall.channels.context import ChannelContext, Ledger, Memory
+from yourcall.channels.context import Loop as ContextLoop
 from yourcall.channels.notice import notice
 from yourcall.channels.push.channel import Push
 from yourcall.channels.runner import Condition, Runner
@@ -141,6 +142,7 @@ class Notifier:
         self._tapped: dict[str, float] = {}
         self._anew = asyncio.Event()
         self._channels: list[Channel] = []
+        self.generation = 0  # of the channels: another one after each change of the configuration
         self._config = config
         self._alerts = Alerts(loop, lambda: self._channels, lambda: self._config.notify, url)
         self._runner = self._built(config)
@@ -394,8 +396,24 @@ class Notifier:
         self._kinds = {name: each.kind for name, each in configured.items()}
         return self._runner_of(channels, config)
 
+    # --- other machines ------------------------------------------------------------------------------------------
+
+    @property
+    def desk(self) -> ChannelContext:
+        return self._desk
+
+    def tells(self) -> bool:
+        """Can anybody be told by these channels now?"""
+        return any(channel.targets() for channel in self._channels)
+
+    def runner_for(self, loop: ContextLoop, ledger: Ledger) -> Runner:
+        """These channels, for what others wait for; it hears nobody."""
+        channels, notify = self._channels, self._config.notify
+        return Runner(loop, ledger, channels, notify, url=self._url, person_at=self._presence.person_at)
+
     def _runner_of(self, channels: Sequence[Channel], config: Config) -> Runner:
         self._channels = list(channels)
+        self.generation += 1
         return Runner(
             self._loop,
             self._store,

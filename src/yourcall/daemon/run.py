@@ -233,7 +233,7 @@ async def _serve(
         reviews=reviews,
         talk_search=ConversationSearch(home / "search-conversations.db", store, talks),
     )
-    fleet = FleetDoor(home, daemon.loop, devices, lambda: app(local=False, inside=True))
+    fleet = FleetDoor(home, daemon.loop, devices, lambda: app(local=False, inside=True), telling)
     daemon.authority.of_fleet = fleet.may
     remote, local = app(local=False, fleet=fleet), app(local=True, stop=stop.set, fleet=fleet)
     listeners = [(listener(remote), [tcp]), (listener(local), [unix])]

@@ -218,13 +218,15 @@ class Bus:
         if self._client is not None:
             await self._client.flush(int(CONNECT_S))
 
-    async def request(self, subject: str, data: bytes, patience: float, ttl: int = 0) -> Msg:
+    async def request(
+        self, subject: str, data: bytes, patience: float, ttl: int = 0, headers: dict[str, str] | None = None
+    ) -> Message:
         """One reply. `ttl`: for what JetStream keeps, for so many seconds. Away: nobody was there to take it.
         Unanswered: somebody was, and did not reply in time."""
         if self._client is None or not self._client.is_connected:
             raise Away(self.problem or "there is no line to NATS")
         try:
-            headers = {"Nats-TTL": f"{ttl}s"} if ttl else None
+            headers = {**(headers or {}), "Nats-TTL": f"{ttl}s"} if ttl else headers
             return await self._client.request(subject, data, timeout=patience, headers=headers)
         except nats.errors.NoRespondersError as error:
             raise Away("nobody answers there") from error

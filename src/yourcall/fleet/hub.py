@@ -82,26 +82,32 @@ class Hub:
         await self._bus.publish(subjects.roll, b"")
 
     async def _load(self) -> None:
-        """The last message of every subject, once."""
-        inbox, done = self._bus.new_inbox(), asyncio.Event()
-        last = time.monotonic()
-        heads: dict[str, tuple[bytes, float]] = {}
-        left = -1
+        """The last message of every subject, once; heads after the rows that they make count."""
+        heads: list[tuple[str, bytes, float]] = []
 
-        async def take(message: Message) -> None:
-            nonlocal last, left
-            last = time.monotonic()
-            subject, kept_at, left = _kept(message)
+        def take(subject: str, data: bytes, kept_at: float) -> None:
             if subject.startswith(self._subjects.head("")):
-                heads[subject] = (message.data, kept_at)
-            elif subject:
-                self.copies.take_row(subject, message.data)
+                heads.append((subject, data, kept_at))
+            else:
+                self.copies.take_row(subject, data)
+
+        await self.load(self._subjects.state_stream, f"{self._subjects.root}.>", take)
+        for subject, data, kept_at in heads:
+            self.copies.take_head(subject, data, kept_at, live=False)
+
+    async def load(self, stream: str, subjects: str, take: Callable[[str, bytes, float], None]) -> None:
+        """What a stream keeps of these subjects: the last message of each, with the time at which it was kept."""
+        inbox, done = self._bus.new_inbox(), asyncio.Event()
+
+        async def heard(message: Message) -> None:
+            subject, kept_at, left = _kept(message)
+            if subject:
+                take(subject, message.data, kept_at)
             if left == 0:
                 done.set()
 
-        taking = await self._bus.subscribe(inbox, take)
+        taking = await self._bus.subscribe(inbox, heard)
         name = f"load{secrets.token_hex(6)}"
-        stream, root = self._subjects.state_stream, f"{self._subjects.root}.>"
         config = {
             "name": name,
             "deliver_policy": "last_per_subject",
@@ -111,10 +117,10 @@ class Hub:
             "inactive_threshold": 30 * 10**9,
             "mem_storage": True,
             "num_replicas": 1,
-            "filter_subject": root,
+            "filter_subject": subjects,
         }
         wish = json.dumps({"stream_name": stream, "config": config, "action": "create"}).encode()
-        reply = await self._bus.request(f"$JS.API.CONSUMER.CREATE.{stream}.{name}.{root}", wish, 5)
+        reply = await self._bus.request(f"$JS.API.CONSUMER.CREATE.{stream}.{name}.{subjects}", wish, 5)
         told = json.loads(reply.data)
         if "error" in told:
             raise Away(f"NATS does not hand out what it keeps: {told['error'].get('description', '')}")
@@ -122,8 +128,6 @@ class Hub:
             async with asyncio.timeout(LOAD_S):
                 await done.wait()
         await taking.unsubscribe()
-        for subject, (data, kept_at) in heads.items():
-            self.copies.take_head(subject, data, kept_at, live=False)
 
     async def look(self) -> None:
         """Who has fallen silent; until cancelled."""

@@ -73,7 +73,7 @@ class RowPublisher:
         self._wake = asyncio.Event()
         self._tasks = Tasks()
         self._complete = False  # all of this run was acknowledged, and its head was told
-        self.tells = False
+        self.tells: Callable[[], bool] = lambda: False  # this machine has channels of its own
         self.refusals: Callable[[], tuple[int, str]] = lambda: (0, "")
         self.rejected = 0
 
@@ -190,7 +190,7 @@ class RowPublisher:
             self._version,
             time.time(),
             gone_at,
-            self.tells,
+            self.tells(),
             len(self._latest),
         )
         subject = self._subjects.head(self._id)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from yourcall.daemon.fleet.parts import FleetParts
     from yourcall.daemon.loop import Loop
+    from yourcall.daemon.notify import Notifier
     from yourcall.server.devices import Devices
 
 log = logging.getLogger(__name__)
@@ -29,8 +30,10 @@ MISSING = "This needs yourcall's extra `fleet`: pip install 'yourcall[fleet]' ({
 class FleetDoor:
     """`app`: makes the routes without the gate."""
 
-    def __init__(self, home: Path, loop: Loop, devices: Devices, app: Callable[[], ASGIApp]) -> None:
-        self._home, self._loop, self._devices, self._app = home, loop, devices, app
+    def __init__(
+        self, home: Path, loop: Loop, devices: Devices, app: Callable[[], ASGIApp], telling: Notifier
+    ) -> None:
+        self._home, self._loop, self._devices, self._app, self._telling = home, loop, devices, app, telling
         self._parts: FleetParts | None = None
         self._running: asyncio.Task[None] | None = None
         self._one = asyncio.Lock()
@@ -70,7 +73,7 @@ class FleetDoor:
                 log.error("not in the fleet: %s", self.problem)
                 return found
             try:
-                needs = Needs(self._loop, self._loop.store, self._devices, self._app())
+                needs = Needs(self._loop, self._loop.store, self._devices, self._app(), self._telling)
                 self._parts = FleetParts(self._home, found, needs)
             except (OSError, ValueError) as error:
                 self.problem = str(error)

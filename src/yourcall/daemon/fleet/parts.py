@@ -22,6 +22,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from yourcall import __version__
+from yourcall.daemon.fleet.notices import FleetNotices
 from yourcall.daemon.fleet.others import OtherHosts, host_view, ref_of
 from yourcall.daemon.fleet.this_host import Needs, Rows, ThisHost
 from yourcall.fleet.acts import Act, digest_of, statement
@@ -70,6 +71,9 @@ class FleetParts:
         self._clock = steady_clock()
         self.node = Node(home, membership, ThisHost(needs), Rows(needs), __version__, self._clock)
         self._others = OtherHosts(self.node, needs.store)
+        self.node.rows.tells = needs.telling.tells
+        is_hub = self.node.is_a("hub")
+        self._notices = FleetNotices(self.node, self._others, needs.telling) if is_hub else None
         self.node.renamed = self._name
         self._name()
 
@@ -78,7 +82,13 @@ class FleetParts:
         Here.host = HostRef(me.id, me.name, "online", 0.0, self.node.acts.run, 0.0)
 
     async def run(self) -> None:
-        await self.node.run()
+        telling = asyncio.create_task(self._notices.run()) if self._notices is not None else None
+        try:
+            await self.node.run()
+        finally:
+            if telling is not None:
+                telling.cancel()
+                await asyncio.gather(telling, return_exceptions=True)
 
     def may(self, device: str) -> tuple[str, ...] | None:
         return self.node.host.may(device)
@@ -87,6 +97,8 @@ class FleetParts:
         return await self.node.leave()
 
     async def close(self, *, stop_server: bool) -> None:
+        if self._notices is not None:
+            await self._notices.close()
         await self._others.close()
         await self.node.close(stop_server=stop_server)
 
@@ -275,6 +287,7 @@ class FleetParts:
             problem=node.bus.problem,
             authority=node.authority.here,
             device="" if mine in node.roster.revoked else mine,
+            leader=self._notices is not None and self._notices.lease.held,
             hosts=tuple(self._views()),
             warnings=tuple(self._warnings()),
         )

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from starlette.types import ASGIApp, Message
 
 from yourcall.core.lifecycle import CLOSED
+from yourcall.daemon.fleet.notices import Telling
 from yourcall.daemon.loop import Loop
 from yourcall.fleet.host import Wanted
 from yourcall.fleet.rows import RowPublisher
@@ -51,6 +52,7 @@ class Needs(Struct, frozen=True):
     store: Store
     devices: Devices
     app: ASGIApp
+    telling: Telling
 
 
 class ThisHost:
