@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from yourcall.channels.config import PUSH, Configured, Wrong, read_channels
 from yourcall.core.notify_policy import Notify
+from yourcall.daemon.record_export import Export, wrong_with
 from yourcall.links.stdio.sessions import Policy
 from yourcall.model.people import AnswerPolicy, Quorum, StepUp
 from yourcall.model.prompts import Kind, Refused
@@ -101,6 +102,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     step_up: StepUp = StepUp()
     people: People = People()
     supervisors: dict[str, Supervisor] = {}
+    export: dict[str, Export] = {}
     channels: dict[str, Configured] = {}
 
     @property
@@ -202,6 +204,10 @@ def parse(text: str, name: str = "config.toml") -> Config | Refused:
         return Refused(f"{name}, line {_line_of(text, where, channels.key)}: [{where}] {channels.why}.")
     try:
         config = replace(msgspec.convert(told, Config), channels=channels)
+        for place, export in config.export.items():
+            why = wrong_with(export) if re.fullmatch(r"[a-z0-9][a-z0-9-]{0,40}", place) else "its name is not one"
+            if why:
+                return Refused(f"{name}, line {_line_of(text, f'export.{place}', '')}: [export.{place}]: {why}.")
         unknown = [name for when in config.notify.when for name in when.tell if name not in (*channels, PUSH)]
         if unknown:
             where = f"{name}, line {_line_of(text, 'notify.when', '')}: [notify] when"

@@ -32,6 +32,7 @@ from yourcall.daemon.config import Config, read_config, with_environment
 from yourcall.daemon.fleet.door import FleetDoor
 from yourcall.daemon.logs import start_logging
 from yourcall.daemon.notify import Notifier
+from yourcall.daemon.record_export import Exporter
 from yourcall.daemon.reviews import Reviews
 from yourcall.daemon.wiring import Daemon
 from yourcall.links.changes import Changes
@@ -281,6 +282,7 @@ async def _serve(
         sweeping = [tasks.create_task(work.run()) for work in (*looks, *daemon.servers.values())]
         sweeping += [tasks.create_task(daemon.upkeep.run()), tasks.create_task(telling.run())]
         sweeping += [tasks.create_task(work) for work in reaching]
+        sweeping += [tasks.create_task(Exporter(home, *each).run()) for each in config.export.items()]
         for each, _ in listeners:
             await each.listening.wait()
         where = Listening(os.getpid(), actual, url, __version__, time.time(), port, *given)

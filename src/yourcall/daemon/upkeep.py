@@ -25,6 +25,7 @@ from yourcall.system.tasks import Tasks
 log = logging.getLogger(__name__)
 
 SWEEP_S = 5.0
+HOLD = "hold"  # while this file is in the home, nothing of the record is forgotten
 DAY_S = 86_400.0
 
 
@@ -72,7 +73,7 @@ class Upkeep:
             now = time.time()
             try:
                 await self._calls.look_for_lost()
-                if now - pruned_at > DAY_S:
+                if now - pruned_at > DAY_S and not (self._loop.store.path.parent / HOLD).exists():
                     pruned_at = now
                     await self._loop.store.prune(now - self._keep_days * DAY_S)
                     await asyncio.to_thread(self._records.prune, now - self._keep_days * DAY_S)

@@ -91,6 +91,14 @@ OUTBOUND: tuple[Outbound, ...] = (
         "No such section, or without the extra `yourcall[apprise]`.",
     ),
     Outbound(
+        "The record",
+        ("yourcall.daemon.record_export",),
+        "The `to` of a section `[export.NAME]`: an OTLP collector, a syslog server, a place for heads.",
+        "All the time while it is set up: whatever was decided, and changed settings.",
+        "Who decided what, when and how surely; with `titles` what was asked, masked; a head: a hash.",
+        "No such section.",
+    ),
+    Outbound(
         "Reach by a tunnel",
         ("yourcall.reach.ssh", "yourcall.reach.tailscale", "yourcall.reach.cloudflared", "yourcall.reach.tunnel"),
         "Your own ssh server, Tailscale or Cloudflare, by their own programs.",

@@ -58,9 +58,14 @@ def settings(place: Instance, limit: int, as_json: bool) -> None:
     default="",
     help="A head that was noted before, HASH or PLACE:HASH: it must still be there.",
 )
+@click.option(
+    "--heads",
+    type=click.Path(exists=True, dir_okay=False),
+    help="A file of heads that an export of kind `head` wrote: each must still be there.",
+)
 @click.option("--json", "as_json", is_flag=True, help="What was found, as an object.")
 @pass_place
-def verify(place: Instance, head: str, as_json: bool) -> None:
+def verify(place: Instance, head: str, heads: str | None, as_json: bool) -> None:
     """Is the record whole and unchanged? Looks at every link, every fact and every row; exits 1 if not."""
     import msgspec
 
@@ -72,6 +77,8 @@ def verify(place: Instance, head: str, as_json: bool) -> None:
         raise Problem(f"There is no record in {place.home}.")
     try:
         found = verified(path, head)
+        if heads:
+            found = msgspec.structs.replace(found, problems=(*found.problems, *_lost_heads(place, heads)))
     except StoreProblem as problem:
         raise Problem(str(problem)) from problem
     if as_json:
@@ -86,6 +93,50 @@ def verify(place: Instance, head: str, as_json: bool) -> None:
         click.echo((bad if found.problems else good) + words)
     if found.problems:
         raise click.exceptions.Exit(1)
+
+
+def _lost_heads(place: Instance, file: str) -> list[str]:
+    """The heads of this machine in the file that its chain no longer holds."""
+    import socket
+    import sqlite3
+    from contextlib import closing
+    from pathlib import Path
+
+    lost: list[str] = []
+    with closing(sqlite3.connect(f"file:{place.home / 'yourcall.db'}?mode=ro", uri=True)) as db:
+        for line in Path(file).read_text("utf-8", "replace").splitlines():
+            try:
+                noted = json.loads(line)
+                n, _, link = str(noted["head"]).partition(":")
+                row = db.execute("SELECT link FROM chain WHERE n = ?", (int(n),)).fetchone()
+            except (ValueError, KeyError, TypeError, OverflowError):
+                lost.append(f"a line of {file} can't be read")
+                continue
+            if noted.get("host") == socket.gethostname() and (row is None or bytes(row[0]).hex() != link):
+                lost.append(f"head {n}, noted earlier, is not in this chain: the chain was cut off or made anew")
+    return lost
+
+
+@click.command("hold", epilog="\b\nExamples:\n  yourcall log hold 'case 17'\n  yourcall log hold --off\n")
+@click.argument("why", default="")
+@click.option("--off", is_flag=True, help="Delete again what is older than `keep.days`.")
+@pass_place
+def hold(place: Instance, why: str, off: bool) -> None:
+    """Keep the whole record, whatever `keep.days` says, until `--off`. Without WHY: says if a hold is on."""
+    from yourcall.cli.client import may
+    from yourcall.system import private_files
+
+    file = place.home / "hold"
+    if off or why:
+        may(place.home, "rules")
+        if off:
+            file.unlink(missing_ok=True)
+        else:
+            private_files.write(file, why.encode("utf-8", "replace"))
+    if file.exists():
+        click.echo(f"A hold is on, nothing is deleted: {safe(file.read_text('utf-8', 'replace'))}")
+    else:
+        click.echo("No hold is on: what is older than keep.days is deleted.")
 
 
 @click.command("export", epilog="\b\nExample:\n  yourcall log export | jq -c 'select(.via == \"rule\")'\n")
@@ -232,5 +283,5 @@ def command(ctx: click.Context, limit: int, as_json: bool) -> None:
     click.echo(table(["WHEN", "ID", "WAITED", "BY", "ANSWER", "THEN", "TITLE"], rows, ["", "cyan"]))
 
 
-for each in (settings, verify, export, report):
+for each in (settings, verify, export, report, hold):
     command.add_command(each)
