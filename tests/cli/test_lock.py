@@ -64,9 +64,12 @@ def test_the_lock_shuts_everything_and_gives_held_requests_back(yc: Yourcall, cl
     )
     assert yc.run("answer", asked["id"], "deny", "--no-wait").code in (0, 6)
     assert third.answer() is not None
-    areas = [(line["area"], line["what"]) for line in yc.run("log", "settings", "--json").json]
-    assert ("lock", "locked") in areas
-    assert ("lock", "unlocked") in areas
+
+    def recorded() -> set[tuple[str, str]]:
+        return {(line["area"], line["what"]) for line in yc.run("log", "settings", "--json").json}
+
+    # The daemon looks at the file twice a second.
+    until(lambda: recorded() >= {("lock", "locked"), ("lock", "unlocked")}, what="the lock and its end on record")
     assert yc.run("log", "verify").code == 0
 
 

@@ -371,10 +371,12 @@ class Holder:
     def still_open(self, strict: bool) -> bool:
         """The last look before the answer is written."""
         begun = self.clock()
-        now = self.status()
+        now = known = self.status()
         while now is None or (now in ("busy", "idle") and not self.saw_waiting):
-            # An answer that must not be lost waits for a dialog that a busy machine opens late.
-            patience = LATE_OPENS_S if strict and now == "busy" else OPENS_S + 0.1
+            # An answer that must not be lost waits for a dialog that a busy machine opens late. A look that meets
+            # a file half written changes nothing.
+            known = now or known
+            patience = LATE_OPENS_S if strict and known == "busy" else OPENS_S + 0.1
             if self.terminated or self.clock() > begun + patience:
                 break
             time.sleep(0.01)

@@ -94,7 +94,10 @@ def _does(channel: Channel) -> str:
 
 @command.command(
     "add",
-    epilog="""\b
+    epilog=f"""\b
+Kinds: {", ".join(sorted(GUIDES))}
+
+\b
 Examples:
   yourcall channels add ntfy
   yourcall channels add slack
@@ -102,7 +105,7 @@ Examples:
   yourcall channels add desktop
 """,
 )
-@click.argument("kind", type=click.Choice(sorted(GUIDES)))
+@click.argument("kind", metavar="KIND", type=click.Choice(sorted(GUIDES)))
 @click.option("--name", default="", help="Its name (default: its type).")
 @click.option(
     "--set", "given", multiple=True, metavar="KEY=VALUE", help="Set a value instead of being asked for it."

@@ -30,10 +30,10 @@ ROLES = {"all": ["host", "hub", "desk"], "host": ["host"], "hub": ["hub"], "watc
     invoke_without_command=True,
     epilog="""\b
 Examples:
-  yourcall fleet create                    on the first machine
-  yourcall fleet invite                    there, too: prints a code
-  yourcall fleet join ycf1-…               on the other machine, within five minutes
-  yourcall hosts                           who is there?
+  yourcall fleet create         on the first machine
+  yourcall fleet invite         there, too: prints a code
+  yourcall fleet join ycf1-…    on the other machine, within five minutes
+  yourcall hosts                who is there?
 """,
 )
 @click.option("--json", "as_json", is_flag=True, help="The fleet as an object.")

@@ -29,8 +29,8 @@ LOOK_S = 0.4
     epilog="""\b
 Examples:
   yourcall review 3f2a --by codex
-  yourcall review 3f2a --by claude --text "Is the migration safe to run twice?"
-  yourcall review 3f2a --by codex --send        and send the review back to the session
+  yourcall review 3f2a --by claude --text "Is it safe to run twice?"
+  yourcall review 3f2a --by codex --send    and send its review there
   yourcall review 3f2a --list
 
 \b
