@@ -15,6 +15,8 @@ export interface Row {
   text: string;
   /** The line that this one replaces, or is replaced by: compared word by word when it is drawn. */
   twin?: string;
+  /** Which line of the file it is, counted from 1: of the new one, or for an old line of the one before. */
+  line?: number;
 }
 
 export interface Change {
@@ -76,16 +78,26 @@ export function rowsOfPatch(text: string): Row[] {
   const counted = all.some((each) => /^@@ -\d/.test(each));
   let [olds, news]: [string[], string[]] = [[], []];
   let [oldLeft, newLeft] = [0, 0];
+  let [oldLine, newLine] = [NaN, NaN]; // of what was put down last; not known in a patch that does not count
+  const put = (each: Row): void => {
+    if (each.kind !== "new") oldLine++;
+    if (each.kind !== "old") newLine++;
+    const at = each.kind === "old" ? oldLine : newLine;
+    out.push(at ? { ...each, line: at } : each);
+  };
   const flush = (): void => {
-    for (const each of paired(olds, news)) out.push(each);
+    for (const each of paired(olds, news)) put(each);
     [olds, news] = [[], []];
   };
   for (const each of all) {
     const inside = counted ? oldLeft > 0 || newLeft > 0 : !FILE_HEADER.test(each) && !each.startsWith("@@");
     if (!inside) {
       flush();
-      const header = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/.exec(each);
-      if (header) [oldLeft, newLeft] = [Number(header[1] ?? 1), Number(header[2] ?? 1)];
+      const header = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/.exec(each);
+      if (header) {
+        [oldLeft, newLeft] = [Number(header[2] ?? 1), Number(header[4] ?? 1)];
+        [oldLine, newLine] = [Number(header[1]) - 1, Number(header[3]) - 1];
+      }
       if (each.startsWith("@@")) out.push(row("gap", hunkTitle(each)));
     } else if (each.startsWith("-")) {
       if (news.length) flush();
@@ -96,7 +108,7 @@ export function rowsOfPatch(text: string): Row[] {
       newLeft--;
     } else if (!each.startsWith("\\")) {
       flush();
-      out.push(row("same", each.slice(1)));
+      put(row("same", each.slice(1)));
       oldLeft--;
       newLeft--;
     }
