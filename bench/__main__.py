@@ -24,6 +24,7 @@ from bench import (
     real_answer,
     rules,
     screens,
+    searching,
     size,
     starting,
     transcripts_rows,
@@ -52,6 +53,7 @@ GROUPS: dict[str, Group] = {
     "terminal": pty.relayed,
     "screens": screens.read,
     "transcripts": transcripts_rows.rows,
+    "search": searching.searched,
 }
 
 

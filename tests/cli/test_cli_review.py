@@ -115,3 +115,11 @@ def test_what_is_wrong_is_said(pair: Pair) -> None:
     assert pair.yc.run("review", "none", "--by", "qwen").code == 2
     assert pair.rounds() == []
     assert lines(pair.reviewed) == []
+
+
+def test_what_was_said_is_found_from_the_command_line(pair: Pair) -> None:
+    pair.yc.run("send", pair.id, "SAY the crimson kite flies")
+    until(lambda: "kite" in pair.yc.run("search", "crimson", "ki", "--messages").out, what="the index to have it")
+    found = pair.yc.run("search", "crimson", "kite", "--messages", "--json").json
+    assert {each["session_id"] for each in found["messages"]} == {pair.id}
+    assert "Nothing found." in pair.yc.run("search", "nowhere").out

@@ -180,6 +180,7 @@ async def _serve(
         daemon.orders.told,
     )
     daemon.orders.reaches = voice.reaches
+    talk_search = ConversationSearch(home / "search-conversations.db", store, talks)
     reviews = Reviews(daemon.loop, store, daemon.started, talks, changes, daemon.orders, AGENTS.get)
     presence = Presence(lambda: daemon.loop.state.sessions.values(), daemon.tmux)
     # A phone cannot follow a link to this machine's own loopback.
@@ -232,7 +233,7 @@ async def _serve(
         orders=daemon.orders,
         git=daemon.git,
         reviews=reviews,
-        talk_search=ConversationSearch(home / "search-conversations.db", store, talks),
+        talk_search=talk_search,
     )
     fleet = FleetDoor(home, daemon.loop, devices, lambda: app(local=False, inside=True), telling)
     daemon.authority.of_fleet = fleet.may
@@ -269,6 +270,7 @@ async def _serve(
             anew,
             daemon.orders,
             reviews,
+            talk_search,
             looking,
             daemon.channels,
             daemon.screens,
