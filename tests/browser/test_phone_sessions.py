@@ -231,6 +231,25 @@ def test_two_tabs_keep_each_others_drafts(
         assert not twin.errors
 
 
+def test_a_session_that_opens_in_the_background_is_whole_once_it_is_looked_at(
+    yc: Yourcall, agent: Agent, opens: Opens, chromium: Chromium
+) -> None:
+    page = opens()
+    agent.begins()
+    agent.says("The limit is 30 now.")
+    twin = chromium.beside(page, f"{yc.url}/")
+    twin.sees("Live")
+    twin.call("Page.bringToFront")
+    page.becomes("document.hidden", True)
+    talk(page, agent, "The limit is 30 now.")
+    page.becomes("Boolean(document.querySelector('.composer, .bar'))", True)
+    asked = [url for url in page.asked if url.endswith("/reviews")]
+    assert not asked and not page.errors
+    page.call("Page.bringToFront")
+    until(lambda: any(url.endswith("/reviews") for url in page.asked), what="the reviews of the session")
+    assert not page.errors
+
+
 def test_a_file_is_uploaded_privately_and_told_as_a_path(
     tmp_path: Path, yc: Yourcall, tmux: Tmux, opens: Opens
 ) -> None:

@@ -1,5 +1,6 @@
 // Second opinions about the session that is looked at.
-// Rule: one list at a time, looked at anew while a review is being written; nobody is asked while nobody looks.
+// Rule: one list at a time, looked at anew while a review is being written; nobody is asked while nobody looks, and
+// whoever looks again is shown the list as it is by then.
 
 import { call, get, NoConnection, part } from "./api";
 import type { ReviewRequest, ReviewView, StartableView } from "./types";
@@ -13,6 +14,10 @@ class Reviews {
   reviewers: string[] | null = $state.raw(null);
   private session = "";
   private timer = 0;
+
+  constructor() {
+    document.addEventListener("visibilitychange", () => this.session && void this.look());
+  }
 
   /** Show those of this session from now on; '' for none. */
   async show(session: string): Promise<void> {
@@ -29,8 +34,9 @@ class Reviews {
   }
 
   private async look(): Promise<void> {
+    if (document.hidden) return;
     const session = this.session;
-    const reply = document.hidden ? null : await get<ReviewView[]>(`/api/sessions/${part(session)}/reviews`).catch(() => null);
+    const reply = await get<ReviewView[]>(`/api/sessions/${part(session)}/reviews`).catch(() => null);
     if (session !== this.session) return;
     if (reply?.ok) this.list = reply.data;
     clearTimeout(this.timer);
