@@ -244,7 +244,8 @@ def test_a_session_that_opens_in_the_background_is_whole_once_it_is_looked_at(
     talk(page, agent, "The limit is 30 now.")
     page.becomes("Boolean(document.querySelector('.composer, .bar'))", True)
     asked = [url for url in page.asked if url.endswith("/reviews")]
-    assert not asked and not page.errors
+    assert not asked
+    assert not page.errors
     page.call("Page.bringToFront")
     until(lambda: any(url.endswith("/reviews") for url in page.asked), what="the reviews of the session")
     assert not page.errors
