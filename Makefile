@@ -62,7 +62,7 @@ bench: .venv/.made ## every speed and size we claim, side by side, in one table
 
 soak: .venv/.made ## the long races and the wide version matrix (half an hour)
 	@tools/need.sh $(TEST_PROGRAMS) caddy sshd certutil pebble
-	@$(BIN)/python tools/fetch_clis.py claude codex gemini copilot claude-agent-acp codex-acp opencode qwen kilo
+	@$(BIN)/python tools/fetch_clis.py claude codex gemini copilot claude-agent-acp codex-acp opencode qwen kilo droid
 	YOURCALL_SOAK=1 YOURCALL_REQUIRE_REAL=1 $(BIN)/pytest -m soak
 
 fuzz: .venv/.made ## 100,000 generated commands: real shells run what a rule allows of them (COMMANDS= and SEED=)

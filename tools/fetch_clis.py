@@ -42,6 +42,7 @@ PINNED = {
     "qwen": "0.24.4",
     "kilo": "7.7.9",
     "copilot": "1.0.102",
+    "droid": "0.225.2",
 }
 MACHINES = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
 
@@ -57,6 +58,7 @@ PACKAGES = {
     "qwen": ("@qwen-code/qwen-code@{version}",),
     "kilo": ("@kilocode/cli-linux-x64@{version}",),  # 7.7.9 was published for this platform only
     "copilot": ("@github/copilot@{version}",),
+    "droid": ("@factory/cli-{native}@{version}",),
 }
 # Where the executable lies below node_modules, most direct first: a native program is started without its
 # node shim, so that the process a test starts is the agent itself.
@@ -74,6 +76,7 @@ EXECUTABLES = {
     "qwen": ("@qwen-code/qwen-code/cli-entry.js", "@qwen-code/qwen-code/cli.js"),
     "kilo": ("@kilocode/cli-*/bin/kilo",),
     "copilot": ("@github/copilot-*/copilot", "@github/copilot/index.js"),
+    "droid": ("@factory/cli-*/bin/droid",),
 }
 # A node of its own, for a CLI that wants a newer one than this machine may have; the same lock file names it.
 RUNTIMES = {"qwen": "node-{native}"}

@@ -38,10 +38,11 @@ def test_permissions_and_questions_of_claude(tmp_path: Path, claude_bin: Path) -
 
 @pytest.mark.soak
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("agent", ["claude", "codex", "copilot", "gemini", "kilo", "opencode", "qwen"])
+@pytest.mark.parametrize("agent", ["claude", "codex", "copilot", "droid", "gemini", "kilo", "opencode", "qwen"])
 def test_every_kind_of_the_pinned_version(tmp_path: Path, fetched: Callable[..., Path], agent: str) -> None:
     found = prove(tmp_path, agent, fetched(agent))
     assert {"permission", "question", "ready"} <= found.keys()
-    assert {kind: (each["grade"], each["why"]) for kind, each in found.items()} == dict.fromkeys(
-        found, ("proved", "")
-    )
+    lacks = {kind: each["why"] for kind, each in found.items() if each["grade"] != "proved"}
+    # Its hook at the end of a turn does not tell what droid said.
+    known = {"ready": "It shows '', not what the agent said last."} if agent == "droid" else {}
+    assert lacks == known

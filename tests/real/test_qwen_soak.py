@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import os
 import signal
+import statistics
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -146,3 +148,22 @@ def winner(qwen: Qwen, yourcall: Yourcall, prompt_id: str, number: int) -> str:
     qwen.wait_ready()
     assert (shown["state"], shown["outcome"], qwen.made(made)) == ("desk", "denied", False), shown
     return "desk"
+
+
+def test_a_request_is_noticed_within_300_ms_of_its_dialog(
+    start: Any, yourcall: Yourcall, model: ChatServer
+) -> None:
+    """From the first look at the pane that shows the dialog, a hundred a second, to the row in yourcall's log."""
+    qwen = start()
+    late: list[float] = []
+    known: list[str] = []
+    for number in range(15):
+        qwen.say(model.script(f"soon{number}", [shell(f"touch soon{number}")], [text("Said.")]))
+        until(lambda: "Waiting for user confirmation" in qwen.screen(), every=0.01, show=qwen.screen)
+        drawn = time.time()
+        known.append(prompt_besides(yourcall, *known)["id"])
+        late.append(1000 * (yourcall.show(known[-1])["history"][0]["at"] - drawn))
+        assert yourcall.run("answer", known[-1], "allow").code == 0
+        qwen.wait_ready()
+    print(f"noticed: median {statistics.median(late):.0f} ms, longest {max(late):.0f} ms, n={len(late)}")
+    assert statistics.median(late) <= 300

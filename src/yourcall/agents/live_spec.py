@@ -41,6 +41,7 @@ class LiveCheck(Struct, frozen=True):
     keys. `command`, `question`, `plan`, `form`: the model's calls; a command has to be one that it asks for.
     `planning`: the arguments, and `planning_keys` the keys, with which it only plans.
     `config`: more of yourcall's own settings, which are otherwise to look for nothing.
+    `tools`: its requests offer tools, and those that offer none are for a title and the like.
     `refuse`: the keys with which a person at the desk closes a dialog without a yes.
     """
 
@@ -60,3 +61,4 @@ class LiveCheck(Struct, frozen=True):
     first: tuple[tuple[str, tuple[str, ...]], ...] = ()
     refuse: tuple[str, ...] = ("Escape",)
     config: Callable[[Place], str] = lambda _place: ""
+    tools: bool = True

@@ -109,6 +109,9 @@ class PreparedText(Struct, frozen=True):
     note: str = ""
 
 
+FILLED: frozenset[Kind] = frozenset({"question", "plan", "elicitation", "ready"})
+
+
 class ScreenSpec(Struct, frozen=True):
     """One agent's screens. `draft`: what is in the input box, '' if it is empty, None if there is no input box.
 
@@ -125,6 +128,8 @@ class ScreenSpec(Struct, frozen=True):
     `call`: the fingerprint of the call that this dialog shows, as the agent's record has it; '' if it shows none.
     `stopped`: the last turn was cancelled, and no hook tells of it: what the session is ready for now.
     `harm`: what this key would do in an empty input box that nobody wants from afar; '' if nothing.
+    `filled`: the kinds whose answers go by `fill`; the others are one key per look, by `next_key`.
+    `raw`: it takes keys only in raw mode; a terminal in line mode shows that it asks nothing at this moment.
     `shows`: is this dialog the one of a request that a hook told of, and that nobody holds any more?
     """
 
@@ -147,3 +152,5 @@ class ScreenSpec(Struct, frozen=True):
     call: Callable[[Snapshot], str] | None = None
     stopped: Callable[[Snapshot], Offer | None] | None = None
     harm: Callable[[str], str] | None = None
+    filled: frozenset[Kind] = FILLED
+    raw: bool = False

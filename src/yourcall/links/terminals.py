@@ -9,6 +9,8 @@ import array
 import fcntl
 import os
 import termios
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 from yourcall.links import processes
@@ -96,20 +98,36 @@ def busy(pid: int) -> bool:
     return processes.run_state(pid) == "R"
 
 
+def line_mode(pid: int) -> bool:
+    """Does the terminal of this process collect whole lines? Then no program reads single keys there."""
+    with _terminal_of(pid) as file:
+        try:
+            return file >= 0 and bool(termios.tcgetattr(file)[3] & termios.ICANON)
+        except termios.error:
+            return False
+
+
 def _waiting_bytes(pid: int) -> int:
     """How many bytes lie unread in the terminal of this process. Looking takes none of them."""
+    with _terminal_of(pid) as file:
+        try:
+            count = array.array("i", [0])
+            fcntl.ioctl(file, termios.FIONREAD, count)
+            return count[0]
+        except (OSError, ValueError):
+            return 0
+
+
+@contextmanager
+def _terminal_of(pid: int) -> Generator[int]:
+    """The terminal of this process, opened to look at it; -1 if it has none or can't be opened."""
     terminal = processes.terminal_of(pid)
-    if not terminal:
-        return 0
     try:
-        file = os.open(terminal, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+        file = os.open(terminal, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC) if terminal else -1
     except OSError:
-        return 0
+        file = -1
     try:
-        count = array.array("i", [0])
-        fcntl.ioctl(file, termios.FIONREAD, count)
-        return count[0]
-    except OSError:
-        return 0
+        yield file
     finally:
-        os.close(file)
+        if file >= 0:
+            os.close(file)

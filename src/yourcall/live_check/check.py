@@ -171,7 +171,7 @@ class Trials:
         with self._session() as pane:
             turns = (*self.spec.form, (text("Booked."),))
             before = self._known()
-            self._say(pane, turns)
+            words = self._say(pane, turns)
             prompt = self._next_prompt(before)
             while prompt["kind"] == "permission":
                 self._keep(self._settle(pane), "permission for a tool of a server")
@@ -179,8 +179,10 @@ class Trials:
                 before |= {prompt["id"]}
                 try:
                     prompt = self._next_prompt(before)
-                except NotInTime:
+                except NotInTime as late:
                     self._keep(pane.screen(), "elicitation not noticed")
+                    if self._went_on(pane, words, turns):
+                        raise NotAsked from late
                     raise
             self._noticed(prompt, "elicitation")
             self._keep(self._settle(pane), "elicitation")
@@ -231,9 +233,9 @@ class Trials:
             words = f"All is said {self._next()}."
             self._say(pane, ((text(words),),))
             ready = self._pause("ready", pane)
-            if words not in ready["body"]:
-                raise Failed(f"It shows {ready['body'][:80]!r}, not what the agent said last.")
-            self._steps["exact"] = ""
+            whole = words in ready["body"]
+            if whole:
+                self._steps["exact"] = ""
             again = self.box.script(f"s{self._next()}", ((text("Heard."),),))
             (asked,) = ready["questions"][:1]
             self._answer(ready, {"texts": {asked["id"]: again}})
@@ -245,6 +247,8 @@ class Trials:
             self._say(pane, ((text("Said at the desk."),),))
             self._closed(second)
             self._steps["withdrawn"] = ""
+            if not whole:
+                raise Failed(f"It shows {ready['body'][:80]!r}, not what the agent said last.")
 
     def _problem(self) -> None:
         with self._session() as pane:
@@ -279,7 +283,9 @@ class Trials:
     @contextmanager
     def _running(self, *arguments: str, trusted: bool = True) -> Generator[Pane]:
         with sandbox(self.spec, self.program, trusted=trusted) as self._box:
-            yield self._box.start(*arguments)
+            pane = self._box.start(*arguments)
+            self._box.watch(pane)
+            yield pane
 
     def _attended(self, pane: Pane) -> None:
         """Wait until it takes an instruction; what it asks of a person before that is answered by a key."""
@@ -310,8 +316,15 @@ class Trials:
         self._until(lambda: re.search(self.spec.ready, pane.screen()), "its input box", pane)
         self._settle(pane)
 
-    def _say(self, pane: Pane, turns: Turns) -> None:
-        """Type an instruction, see it there, and send it."""
+    def _went_on(self, pane: Pane, words: str, turns: Turns) -> bool:
+        """Was nobody waited for? Then it has asked the model for the last turn; if none of them calls for a tool,
+        it takes the next instruction."""
+        if any(block.kind == "tool_use" for turn in turns for block in turn):
+            return self.box.heard(words, tools=True) >= len(turns)
+        return re.search(self.spec.ready, pane.screen()) is not None
+
+    def _say(self, pane: Pane, turns: Turns) -> str:
+        """Type an instruction, see it there, and send it; its words."""
         self._rest(pane)
         words = self.box.script(f"s{self._next()}", turns)
         self._keep(pane.screen(), "idle")
@@ -324,6 +337,7 @@ class Trials:
         self._settle(pane, BREATH_S)
         pane.key("Enter")
         self._until(lambda: self.box.heard(words), "the model to hear the instruction", pane)
+        return words
 
     def _asking(self) -> list[dict[str, Any]]:
         return [prompt for prompt in self.box.get("/api/prompts") if prompt["kind"] not in PAUSES]
@@ -341,15 +355,13 @@ class Trials:
 
     def _raise(self, pane: Pane, turns: Turns, kind: str) -> dict[str, Any]:
         before = self._known()
-        self._say(pane, turns)
+        words = self._say(pane, turns)
         try:
             prompt = self._next_prompt(before)
             self._noticed(prompt, kind)
         except (Failed, NotInTime) as failure:
             self._keep(pane.screen(), f"{kind} not noticed")
-            # It took the last turn: nobody was waited for.
-            last = next((block.body["text"] for block in turns[-1] if block.kind == "text"), "")
-            if isinstance(failure, NotInTime) and squeezed(last) in squeezed(pane.screen()):
+            if isinstance(failure, NotInTime) and self._went_on(pane, words, turns):
                 raise NotAsked from failure
             raise
         answerable = self._until(lambda: self._answerable(prompt["id"]), "an answer to be possible", pane)

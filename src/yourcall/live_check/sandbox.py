@@ -85,8 +85,8 @@ class Sandbox:
             "SHELL": "/bin/bash",
         }
 
-    def prepare(self, *, trusted: bool) -> None:
-        """A fresh home and a new project, a yourcall that runs, and `yourcall setup` done."""
+    def prepare(self, *, trusted: bool, connected: bool) -> None:
+        """A fresh home and a new project; `connected`: a yourcall that runs, and `yourcall setup` done."""
         for folder in (self.home, self.project, Path(self.place.temporary), self.yourcall):
             folder.mkdir(mode=0o700)
         git = ["git", "init", "-q", str(self.project)]
@@ -98,6 +98,8 @@ class Sandbox:
             path = self.home / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
+        if not connected:
+            return
         # Nothing is looked for: what the check starts is told of by its hooks, or by name.
         (self.yourcall / "config.toml").write_text(f'[discovery]\nmode = "off"\n{self.spec.config(self.place)}')
         if said := self._run("up", "--detach", "--port", "0", "--json"):
@@ -117,21 +119,24 @@ class Sandbox:
         )  # fmt: skip
         return "" if done.returncode == 0 else done.stderr.strip()[-500:] or f"it ended with {done.returncode}"
 
-    def start(self, *arguments: str) -> Pane:
-        pane = self.tmux.start(
-            [self.program.path, *arguments], cwd=self.project, env=self.environment, cols=COLUMNS, rows=ROWS
-        )  # fmt: skip
+    def start(self, *arguments: str, columns: int = COLUMNS, rows: int = ROWS) -> Pane:
+        command = [self.program.path, *arguments]
+        return self.tmux.start(command, cwd=self.project, env=self.environment, cols=columns, rows=rows)
+
+    def watch(self, pane: Pane) -> None:
+        """Tell yourcall of this pane: its first dialogs come before its hooks do."""
         body = json.dumps({"server": str(self.tmux.socket), "pane": pane.id, "agent": self.spec.agent})
-        call(self.yourcall, "POST", "/api/panes", body=body)  # its first dialogs come before its hooks do
-        return pane
+        call(self.yourcall, "POST", "/api/panes", body=body)
 
     def script(self, name: str, turns: Turns) -> str:
         return self.model.script(name, *(list(turn) for turn in turns))
 
-    def heard(self, words: str) -> bool:
-        """Has the model been told this?"""
-        requests: list[Any] = list(self.model.requests)
-        return any(words in json.dumps(getattr(each, "body", each)) for each in requests)
+    def heard(self, words: str, *, tools: bool = False) -> int:
+        """In how many requests the model was told this; `tools`: only in those that offer some."""
+        bodies: list[dict[str, Any]] = [getattr(each, "body", each) for each in list(self.model.requests)]
+        return sum(
+            words in json.dumps(each) for each in bodies if each.get("tools") or not (tools and self.spec.tools)
+        )
 
     def get(self, path: str) -> Any:
         return call(self.yourcall, "GET", path).data
@@ -142,14 +147,16 @@ class Sandbox:
 
 
 @contextmanager
-def sandbox(spec: LiveCheck, program: Installed, *, trusted: bool = True) -> Generator[Sandbox]:
+def sandbox(
+    spec: LiveCheck, program: Installed, *, trusted: bool = True, connected: bool = True
+) -> Generator[Sandbox]:
     folder = Path(tempfile.mkdtemp(prefix="yc-live-"))
     with _kept(folder), ExitStack() as stack:
         (folder / "tmux").mkdir(mode=0o700)
-        model = stack.enter_context(MODELS[spec.model]())
+        model = stack.enter_context(MODELS[spec.model]() if spec.tools else ChatServer(tools=False))
         tmux = stack.enter_context(Tmux(folder / "tmux"))
         box = Sandbox(folder, spec, program, model, tmux)
-        box.prepare(trusted=trusted)
+        box.prepare(trusted=trusted, connected=connected)
         yield box
 
 

@@ -74,7 +74,7 @@ CHECKS = (
         "responses",
         lambda place: _files(place, trusted=True),
         lambda place: {"CODEX_HOME": f"{place.home}/.codex", "SCRIPTED_KEY": "dummy"},
-        ready=r"(?m)^› (?!\d)",
+        ready=r"\? for shortcuts|\d% context left|(?m:^  gpt-\S+ \S+ · )",
         command=_command,
         question=_question,
         plan=lambda plan: ((text(f"<proposed_plan>\n{plan}\n</proposed_plan>"),),),

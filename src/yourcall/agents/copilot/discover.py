@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from yourcall.agents.copilot.requests import AGENT
+from yourcall.agents.kit.discover import UNNAMED, session_by_pid
 from yourcall.agents.sightings import Pane, Process
 from yourcall.agents.spec import Finder
-from yourcall.model.sessions import Link, Session
+from yourcall.model.sessions import Session
 
-UNNAMED = "pid-"  # how an id begins that we gave, for want of the session's own
 NOT_A_SESSION = ("--acp", "--headless", "--server", "-p", "--prompt")
 
 OUTSIDE = (
@@ -35,18 +35,7 @@ def session_file(_process: Process) -> str:
 
 
 def found(process: Process, _file: bytes, panes: Sequence[Pane]) -> Session:
-    own = [pane for pane in panes if process.tty and pane.tty == process.tty]
-    links = (Link("tmux", own[0].id, own[0].server),) if len(own) == 1 else ()
-    return Session(
-        id=f"{UNNAMED}{process.pid}-{process.started}",
-        agent=AGENT,
-        cwd=process.cwd,
-        links=links,
-        pid=process.pid,
-        pid_started=process.started,
-        started_at=process.started_at,
-        note="" if links else OUTSIDE,
-    )
+    return session_by_pid(process, panes, AGENT, OUTSIDE)
 
 
 FINDER = Finder(runs, session_file, found, UNNAMED)

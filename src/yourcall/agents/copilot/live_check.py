@@ -46,7 +46,7 @@ CHECKS = (
         "chat",
         _files,
         _environment,
-        ready="Manual Approval|for shortcuts|shift\\+tab",
+        ready=r"Manual Approval|\? for shortcuts|\? help",
         command=lambda command: tool("bash", command=command, description="Do it"),
         question=_question,
         plan=lambda plan: ((tool("exit_plan_mode", summary=plan),),),

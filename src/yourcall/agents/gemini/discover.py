@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
+from yourcall.agents.kit.discover import UNNAMED, session_by_pid
 from yourcall.agents.sightings import Pane, Process
 from yourcall.agents.spec import Finder
-from yourcall.model.sessions import Link, Session
+from yourcall.model.sessions import Session
 
 AGENT = "gemini"
-UNNAMED = "pid-"  # how an id begins that we gave, for want of the session's own
 # npm's link, the package's own file, and what older versions called it.
 SCRIPT = re.compile(r"(^|/)(gemini|@google/gemini-cli/(bundle/gemini|dist/index)\.m?js)$")
 HEADLESS_WORDS = frozenset({"-p", "--prompt", "--acp", "--experimental-acp"})
@@ -43,20 +45,9 @@ def session_file(_process: Process) -> str:
 
 
 def found(process: Process, _file: bytes, panes: Sequence[Pane]) -> Session:
-    headless = bool(HEADLESS_WORDS & set(process.argv[1:]))
-    own = [pane for pane in panes if process.tty and pane.tty == process.tty]
-    links = (Link("tmux", own[0].id, own[0].server),) if len(own) == 1 and not headless else ()
-    return Session(
-        id=f"{UNNAMED}{process.pid}-{process.started}",
-        agent=AGENT,
-        cwd=process.cwd,
-        mode="headless" if headless else "terminal",
-        links=links,
-        pid=process.pid,
-        pid_started=process.started,
-        started_at=process.started_at,
-        note="" if links else HEADLESS if headless else OUTSIDE,
-    )
+    if not HEADLESS_WORDS & set(process.argv[1:]):
+        return session_by_pid(process, panes, AGENT, OUTSIDE)
+    return replace(session_by_pid(process, (), AGENT, HEADLESS), mode="headless")
 
 
 FINDER = Finder(runs, session_file, found, UNNAMED)

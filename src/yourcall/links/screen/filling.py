@@ -15,8 +15,8 @@ from yourcall.links.presence import HANDS_S, hands_on
 from yourcall.links.screen.ownership import SeenDialog, agent_pid_of, fingerprint, over_meanwhile, told_elsewhere
 from yourcall.links.screen.servers import Server
 from yourcall.links.screen.tmux import Gone
-from yourcall.links.screen.typing import UNREAD, Typist, dialog_gone, keys_unread
-from yourcall.links.terminals import in_front
+from yourcall.links.screen.typing import BY_A_PERSON, ONLY_A_PERSON, UNREAD, Typist, dialog_gone, keys_unread
+from yourcall.links.terminals import in_front, line_mode
 from yourcall.model.events import (
     AnswerWritten,
     CallSettled,
@@ -31,7 +31,6 @@ LONGEST_S = 120.0  # a form has fifty fields at most, and each takes a few keys
 SHOWN_S = 3.0  # so long may a key take to be seen on a busy machine
 CALM_S = 0.15  # a screen that has not changed for this long is drawn whole
 LOOK_S = 0.02
-FILLED = frozenset({"question", "plan", "elicitation", "ready"})
 
 
 class DialogFiller(Typist):
@@ -40,8 +39,9 @@ class DialogFiller(Typist):
     def takes(self, prompt: Prompt, answer: Answer) -> bool:
         """Is this a dialog whose answers may take several keys, or an answer with words in it?"""
         on = self._on_screen(prompt.agent)
-        filled = prompt.kind in FILLED or any(answer.texts.values())
-        return on is not None and on.fill is not None and filled
+        if on is None or on.fill is None:
+            return False
+        return prompt.kind in on.filled or any(answer.texts.values())
 
     async def deliver(self, prompt: Prompt, answer: Answer) -> None:
         basis, on = self._screens.basis(prompt), self._on_screen(prompt.agent)
@@ -49,6 +49,9 @@ class DialogFiller(Typist):
             await self._refuse(
                 prompt, answer, "yourcall no longer knows what was on the screen; answer it at the desk."
             )
+            return
+        if answer.via == "rule" and prompt.kind in BY_A_PERSON:
+            await self._refuse(prompt, answer, ONLY_A_PERSON)
             return
         async with self._servers.lock(basis.server, basis.pane):
             why = await self._fill(prompt, answer, basis, on)
@@ -125,6 +128,8 @@ class DialogFiller(Typist):
             return Refused("Its pane is gone; nothing more was pressed.")
         if in_front(look.pid) != basis.front:
             return Refused("Another program has the terminal now; nothing more was pressed.")
+        if on.raw and line_mode(look.pid):
+            return Refused(UNREAD)
         return on.read(look.screen)
 
     async def _changed(

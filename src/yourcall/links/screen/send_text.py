@@ -19,9 +19,9 @@ from yourcall.links.event_sink import EventSink
 from yourcall.links.screen.ownership import over_meanwhile
 from yourcall.links.screen.servers import Server, Servers, pane_of
 from yourcall.links.screen.tmux import Gone, Look
-from yourcall.links.screen.typing import Typist
+from yourcall.links.screen.typing import UNREAD, Typist
 from yourcall.links.screen.watcher import ScreenWatcher
-from yourcall.links.terminals import in_pane
+from yourcall.links.terminals import in_pane, line_mode
 from yourcall.model.events import (
     AnswerNotWritten,
     AnswerWritten,
@@ -162,6 +162,8 @@ class TextSender(Typist):
                 return Verdict("refused", f"Its pane cannot be reached: {why}.")
             if session.pid and in_pane(session.pid, look.pid) is False:
                 return Verdict("refused", "Another program has its terminal now; nothing was typed.")
+            if on.raw and line_mode(look.pid):
+                return Verdict("refused", UNREAD)
             shot = on.read(look.screen)
             if shot.reading.state == "waiting" or self._asks(session.id):
                 return Verdict(

@@ -48,6 +48,7 @@ RECORD_S = 3.0
 STANDS_S = 1.0  # a program that starts draws a page before it reads keys: one sent at once may be swallowed
 UNREAD = "The agent isn't reading its terminal right now; nothing was pressed."
 BY_A_PERSON = frozenset({"trust", "startup", "unknown"})
+ONLY_A_PERSON = "Only a person decides this; no rule ever does."
 
 OUTCOMES: dict[Effect, Outcome] = {"deny": "denied", "stop": "stopped"}
 
@@ -84,7 +85,7 @@ class Keyboard(Typist):
             )
             return
         if answer.via == "rule" and prompt.kind in BY_A_PERSON:
-            await self._refuse(prompt, answer, "Only a person decides this; no rule ever does.")
+            await self._refuse(prompt, answer, ONLY_A_PERSON)
             return
         if prompt.kind in BY_A_PERSON:  # a person takes longer; only a script could be so quick
             await asyncio.sleep(max(0.0, min(STANDS_S, prompt.opened_at + STANDS_S - time.time())))

@@ -15,13 +15,15 @@ from yourcall.live_check.models.scripted import PICK, Exchange, Scripted
 
 
 class ChatServer(Scripted[Block]):
-    def __init__(self) -> None:
+    def __init__(self, *, tools: bool = True) -> None:
+        """`tools`: only requests that offer some are the conversation itself."""
         super().__init__(_Exchange, "/v1")
+        self._tools = tools
         self.requests: list[dict[str, Any]] = []
 
     def answer_to(self, body: dict[str, Any]) -> list[Block]:
         self.took(self.requests, body)
-        if not body.get("tools"):
+        if self._tools and not body.get("tools"):
             return [text("A title")]
         messages = body.get("messages", [])
         name, at = "", -1
@@ -33,7 +35,8 @@ class ChatServer(Scripted[Block]):
         turn = sum(message.get("role") == "assistant" for message in messages[at + 1 :])
         turns = self._scripts.get(name, ())
         blocks = turns[turn] if turn < len(turns) else [text("All done.")]
-        offered = {str(each.get("function", {}).get("name")) for each in body["tools"]}
+        tools: list[dict[str, Any]] = body.get("tools") or []
+        offered = {str(each.get("function", {}).get("name")) for each in tools}
         return [filled(block, offered, body) for block in blocks]
 
 

@@ -13,6 +13,9 @@ from yourcall.agents.kit.text import clean, paragraphs
 from yourcall.model.screen import Kind, Reading, ScreenOption
 
 _BOTTOM = re.compile(r"╰─{18,}╯$")
+# A dialog of another version: set in a little, with its keys in its last lines.
+_OTHER_BOTTOM = re.compile(r" {1,3}╰─{18,}╯$")
+_OTHER_KEYS = re.compile(r"\b[Cc]ancel with Esc\b|\bEsc to cancel\b")
 _TOP = re.compile(r"╭─{18,}╮$")
 _RULE = re.compile(r"─{20,}$")
 _INNER_RULE = re.compile(r"─{8,}$")
@@ -47,6 +50,8 @@ def read_screen(text: str, _title: str | None = None) -> Reading:
         return Reading("idle")
     if _BOTTOM.match(lines[-1]):
         return _box(lines)
+    if _OTHER_BOTTOM.match(lines[-1]) and any(map(_OTHER_KEYS.search, lines[-4:-1])):
+        return Reading("waiting", "unknown")
     if _RULE.match(lines[-1]):
         return _form(lines)
     rules = [n for n, line in enumerate(lines) if _RULE.match(line)]

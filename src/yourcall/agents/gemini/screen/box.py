@@ -54,6 +54,9 @@ _MOST_MARGIN = 2
 _MOST_BELOW = 8
 _COMPOSER = re.compile(r" ?[>*!$] |─{8}|▀{8}|▄{8}")
 _WAITS = re.compile(r" ?[⠁-⣿] \S")
+# The scroll bar beside a conversation that is longer than the window, in older versions.
+_BAR = re.compile(r"(?<=[│╮╯ ]) *█$")
+_CONFIRMS = re.compile(r" ?[⠁-⣿] Waiting for user confirmation\.\.\.")
 
 
 class Box(NamedTuple):
@@ -65,6 +68,7 @@ class Box(NamedTuple):
 
 def find_box(lines: list[str], *, asked: bool) -> Box | None:
     """The box of the dialog. `asked`: the pane title says that an action is required."""
+    lines = [_BAR.sub("", line) for line in lines]
     lowest = max(len(lines) - 1 - _MOST_BELOW, -1)
     either = next((n for n in range(len(lines) - 1, lowest, -1) if _is_bottom(lines[n])), None)
     if either is not None and _OPEN_BOTTOM.match(lines[either]):
@@ -77,8 +81,9 @@ def find_box(lines: list[str], *, asked: bool) -> Box | None:
     if any(map(_COMPOSER.match, below)) or (below and not asked and not any(map(_WAITS.match, below))):
         return None
     edge, right = len(bottom[1]), len(bottom[0])
-    # Only plain lines are sure to be as wide as they seem.
-    if max((len(line) for line in lines if line.isascii()), default=0) > right + _MOST_MARGIN:
+    # Only plain lines are sure to be as wide as they seem. Where it is said that it waits, no width is needed.
+    said = any(map(_CONFIRMS.match, below))
+    if not said and max((len(line) for line in lines if line.isascii()), default=0) > right + _MOST_MARGIN:
         return None
     at = end - 1
     while at >= 0 and _is_side(lines[at], edge):

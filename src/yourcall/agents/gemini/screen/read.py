@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from yourcall.agents.gemini.screen.box import find_box
+from yourcall.agents.gemini.screen.box import Box, find_box
 from yourcall.agents.gemini.screen.dialog import read_box
 from yourcall.agents.kit.dialogs import TURN_STOPPED
 from yourcall.agents.kit.text import clean
@@ -30,6 +30,8 @@ def read_screen(text: str, title: str | None = None) -> Reading:
     said = match[1] if match else None
     asked = said == "Action Required"
     box = find_box(lines, asked=asked)
+    if box is not None and _is_busy(box):
+        return Reading("working")
     if box is not None and (asked or not _opened_by_person(lines[: box.top])):
         reading = read_box(box, asked=asked, resting=said == "Ready")
         if reading is not None:
@@ -39,6 +41,12 @@ def read_screen(text: str, title: str | None = None) -> Reading:
     if said == "Working" or (said is None and any(map(_SPINNER.match, above[-6:]))):
         return Reading("working")
     return Reading("error" if rule < len(lines) and _ends_in_error(above) else "idle")
+
+
+def _is_busy(box: Box) -> bool:
+    """It holds nothing but a spinner with its words: something is under way, and nobody is asked."""
+    said = [line for line in box.lines if line.strip()]
+    return len(said) == 1 and _SPINNER.match(said[0]) is not None
 
 
 def _opened_by_person(above: list[str]) -> bool:

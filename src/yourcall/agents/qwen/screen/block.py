@@ -46,7 +46,7 @@ def find_block(lines: list[str]) -> Block | None:
     if BOX_END.match(lines[-1]):
         return _boxed(lines)
     if not WAITS.match(lines[-1]):
-        return None
+        return _of_another_version(lines)
     inside = [_unbarred(line) for line in lines[:-1]]
     first, rows, end = _rows(inside)
     top = next((n for n in range(first - 1, -1, -1) if HEADER.match(inside[n])), None)
@@ -55,6 +55,20 @@ def find_block(lines: list[str]) -> Block | None:
     head_end = next((n for n in range(top + 1, first) if not inside[n]), first)
     header = [_name(inside[top]), *(line.strip() for line in inside[top + 1 : head_end])]
     return Block(header, inside[head_end:first], rows, inside[end:])
+
+
+# Older versions draw the footer below a dialog, too: a line in columns.
+_MOST_BELOW = 8
+_FOOTER = re.compile(r" {0,2}\S.{2,}? {3,}\S")
+
+
+def _of_another_version(lines: list[str]) -> Block | None:
+    """It says that it waits, and only a footer stands below: a dialog, of which nothing else is known."""
+    last = range(len(lines) - 1, max(-1, len(lines) - _MOST_BELOW), -1)
+    at = next((n for n in last if WAITS.match(f"  {lines[n].strip()}")), None)
+    if at is None or not all(_FOOTER.match(line) for line in lines[at + 1 :] if line):
+        return None
+    return Block([], lines[:at], [], lines[at + 1 :])
 
 
 def _name(line: str) -> str:

@@ -1,0 +1,1 @@
+"""aider, read from its screen."""

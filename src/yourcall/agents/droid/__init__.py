@@ -1,0 +1,1 @@
+"""Factory droid in its own terminal."""
