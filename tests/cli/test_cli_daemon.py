@@ -258,7 +258,7 @@ def test_down_ends_nobody_if_it_cannot_be_told_who_holds_the_socket(
         note.write_text(json.dumps({**told, "pid": bystander.pid}))
         with monkeypatch.context() as container:
             container.setattr(daemon, "peer_pid", lambda _: 0)
-            with pytest.raises(Problem, match="cannot be told"):
+            with pytest.raises(Problem, match="can't tell which process"):
                 stop(lone.home)
         assert bystander.poll() is None
     finally:

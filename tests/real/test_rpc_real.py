@@ -31,8 +31,8 @@ WRITE = "struct UserProfile: View {}\n"
 def driven(tmp_path: Path, claude_home: ClaudeHome, claude_bin: Path, model: ModelServer) -> Iterator[Driven]:
     with drive(tmp_path, claude_home, claude_bin, model) as scene:
         yield scene
-        lodged = short_folder(scene.yourcall.home, "tmux")
-        for left in lodged.iterdir() if lodged.is_dir() else ():
+        sockets = short_folder(scene.yourcall.home, "tmux")
+        for left in sockets.iterdir() if sockets.is_dir() else ():
             server.end(left)
 
 

@@ -1,6 +1,6 @@
 """The seam: what a channel can do, what it is handed, and what it says became of it.
 
-A channel is one module of this folder, named in `kinds.py`. It has
+A channel is one module of this folder, named in `registry.py`. It has
   * `Settings`, a frozen msgspec struct: its section of `config.toml` (`[channels.NAME]` with `type = "…"`),
   * `SECRETS`, the names of the values that come from `secrets.toml` or the environment and never from there,
   * `make(name, settings, world) -> Channel`.

@@ -175,7 +175,7 @@ async def _serve(
         daemon.speaker,
         daemon.steered,
         daemon.started,
-        daemon.lodgers,
+        daemon.private_sessions,
         daemon.authority.may_say,
         daemon.orders.told,
     )
@@ -205,7 +205,7 @@ async def _serve(
         mirror,
         workspaces,
         set(),
-        daemon.lodgers,
+        daemon.private_sessions,
         daemon.ties,
         daemon.orders,
         reviews,

@@ -81,7 +81,7 @@ class Daemon:
         self.speaker = TextSender(self.events, self.tmux, self.screens, SCREENS.get)
         self.records = Records(store.path.parent / "acp")
         self.started = StdioSessions(self.events, AGENTS, *_policies(config), self.records, home)
-        self.lodgers = PrivateSessions(self.events, self.screens, self.started, AGENTS.get, home)
+        self.private_sessions = PrivateSessions(self.events, self.screens, self.started, AGENTS.get, home)
         self.asks = ScriptQuestions(self.events, store)
         self.servers = {
             name: AgentServers(

@@ -29,7 +29,7 @@ YOURCALL = [sys.executable, "-P", "-m", "yourcall.cli.main"]
 
 
 @contextmanager
-def lodging() -> Generator[Path]:
+def private_home() -> Generator[Path]:
     """The home of a private daemon that listens."""
     keeper = subprocess.Popen(
         [sys.executable, "-P", "-m", "yourcall.demo.play"],

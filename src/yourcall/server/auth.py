@@ -1,7 +1,7 @@
 """The gate in front of every route: who comes in, from which page, by which name of ours.
 
-A script comes with a token, a browser signs each request (`signed.py`). A cookie lets nobody in: a browser sends
-it to every port of the host, so others have it as well.
+A script comes with a token, a browser signs each request (`signatures.py`). A cookie lets nobody in: a browser
+sends it to every port of the host, so others have it as well.
 
 Rule: closed unless said otherwise. A new route, asset or path is behind the gate without anybody thinking of it;
 only what is in `open_paths` passes without a key. Refusals say what to do and never what was presented.

@@ -41,7 +41,7 @@ def command(place: Instance, hands_free: bool, every: bool) -> None:
     from yourcall.demo.all_scenes import EVERY
     from yourcall.demo.desk import Desk, Left
     from yourcall.demo.phone import Phone
-    from yourcall.demo.play import lodging, play, settled, taken
+    from yourcall.demo.play import play, private_home, settled, taken
     from yourcall.demo.scenes import SCENES
     from yourcall.hook.launcher import install_launcher
 
@@ -51,7 +51,7 @@ def command(place: Instance, hands_free: bool, every: bool) -> None:
     with ExitStack() as stack:
         stack.enter_context(_ending_orderly())
         try:
-            home = stack.enter_context(lodging()) if private else home
+            home = stack.enter_context(private_home()) if private else home
             here = Instance(home)
             with ExitStack() as shown:
                 phone = None if at_desk else shown.enter_context(Phone(home))

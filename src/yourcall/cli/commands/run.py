@@ -116,7 +116,7 @@ def command(
         raise Problem(program.reason, 2)
     argv, agent = [program, *words[1:]], _agent(program)
     if detach or (keep and not _in_tmux(env)):
-        _lodge(place, argv, env, folder, as_json=as_json, attach=keep)
+        _run_privately(place, argv, env, folder, as_json=as_json, attach=keep)
         return
     _here(place, argv, {**env, "PWD": str(folder)}, folder, agent)
 
@@ -219,20 +219,22 @@ def _headless(place: Instance, wish: dict[str, Any], as_json: bool) -> None:
 # --- in a tmux of its own -----------------------------------------------------------------------------------
 
 
-def _lodge(
+def _run_privately(
     place: Instance, argv: list[str], env: dict[str, str], folder: Path, *, as_json: bool, attach: bool
 ) -> None:
-    lodged = server.start(place.home, argv, env, folder)
-    if isinstance(lodged, Refused):
-        raise Problem(safe(lodged.reason))
-    seen = _look_after(place, lodged.socket, lodged.pane, _agent(argv[0]))
+    private = server.start(place.home, argv, env, folder)
+    if isinstance(private, Refused):
+        raise Problem(safe(private.reason))
+    seen = _look_after(place, private.socket, private.pane, _agent(argv[0]))
     if attach:
-        become(*joined(lodged.socket, f"={lodged.name}"))
+        become(*joined(private.socket, f"={private.name}"))
     if as_json:
-        told = {"name": lodged.name, "server": str(lodged.socket), "pane": lodged.pane, "watched": seen}
+        told = {"name": private.name, "server": str(private.socket), "pane": private.pane, "watched": seen}
         click.echo(json.dumps(told, indent=2))
         return
-    click.echo(f"{lodged.name} runs in {safe(str(folder))}. Attach with: {place.command(f'attach {lodged.name}')}")
+    click.echo(
+        f"{private.name} runs in {safe(str(folder))}. Attach with: {place.command(f'attach {private.name}')}"
+    )
     if not seen:
         click.echo(f"Its prompts are seen once yourcall runs: {place.command('up --detach')}")
 

@@ -109,7 +109,7 @@ def command(place: Instance, ctx: click.Context, yes: bool, keep_home: bool) -> 
     settings = connected(home)
     for path, why in unreadable(home):
         raise Problem(f"{why} Our hooks are in {path}: fix it, then run this again. Nothing was undone.")
-    for name in [] if keep_home else _lodgers(home):
+    for name in [] if keep_home else _private_sessions(home):
         stopping = place.command(f"stop {name}")
         raise Problem(f"{name} runs in yourcall's own tmux and would become unreachable. End it: {stopping}")
     unit = service.unit_path(home)
@@ -275,7 +275,7 @@ def _holder(home: Path) -> str:
     return ""
 
 
-def _lodgers(home: Path) -> list[str]:
+def _private_sessions(home: Path) -> list[str]:
     """Sessions in a tmux of ours that live: without their sockets nobody gets at them any more."""
     folder = short_folder(home, "tmux")
     if shutil.which("tmux") is None or not folder.is_dir():

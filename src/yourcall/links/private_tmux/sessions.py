@@ -73,10 +73,10 @@ class PrivateSessions:
             return ready
         program, env, options = ready
         argv, cwd = [program, *known.headless.in_terminal(options)], Path(options.cwd)
-        lodged = await asyncio.to_thread(server.start, self._home, argv, {**env, "PWD": options.cwd}, cwd)
-        if isinstance(lodged, Refused):
-            return lodged
-        seen = await self._screens.watch(str(lodged.socket), lodged.pane, agent)
+        started = await asyncio.to_thread(server.start, self._home, argv, {**env, "PWD": options.cwd}, cwd)
+        if isinstance(started, Refused):
+            return started
+        seen = await self._screens.watch(str(started.socket), started.pane, agent)
         if isinstance(seen, Gone):
             return Refused(f"{program} ended at once: {seen.why}.")
         return await self._named(known, seen)

@@ -1,6 +1,6 @@
 """Dialogs that no hook reaches: panes are looked at, what waits there becomes a prompt, what has gone is closed.
 
-Rule: only looks and tells; keys are another file's (pressing.py). A dialog that a hook has raised is that hook's;
+Rule: only looks and tells; `typing.py` presses keys. A dialog that a hook has raised is that hook's;
 a screen is believed only when it says the same thing twice.
 """
 

@@ -57,7 +57,7 @@ class Tools(Struct, frozen=True):
     mirror: Mirror | None
     workspaces: Workspaces
     quiet: set[str]
-    lodging: PrivateTerminals | None = None
+    private_terminals: PrivateTerminals | None = None
     ties: Ties | None = None
     orders: Orders | None = None
     reviews: Reviews | None = None

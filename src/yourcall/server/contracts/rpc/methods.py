@@ -311,9 +311,9 @@ async def _begin(
     line.begins()
     try:
         remote = bool(line.caller.device_id) or line.caller.via != "socket"
-        lodging = line.tools.lodging
-        terminal = quiet and lodging is not None and lodging.offers(agent)
-        start = lodging.start if terminal and lodging is not None else line.tools.starting.start
+        private = line.tools.private_terminals
+        terminal = quiet and private is not None and private.offers(agent)
+        start = private.start if terminal and private is not None else line.tools.starting.start
         begun = await start(agent, wish, remote=remote)
         if isinstance(begun, Refused):
             return Wrong(REFUSED, begun.reason, "refused")
@@ -342,8 +342,8 @@ async def _end_of(line: Connection, session: Session) -> tuple[int, str]:
 
 def _is_live(line: Connection, session: Session) -> bool:
     """It was not started by us."""
-    lodging = line.tools.lodging
-    return is_live(session) and not (lodging is not None and lodging.has(session))
+    private = line.tools.private_terminals
+    return is_live(session) and not (private is not None and private.has(session))
 
 
 def _sessions(line: Connection) -> list[Session]:

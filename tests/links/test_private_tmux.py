@@ -21,7 +21,7 @@ from yourcall.agents.spec import Agent
 from yourcall.daemon.config import Config
 from yourcall.daemon.wiring import Daemon
 from yourcall.links import processes
-from yourcall.links.private_tmux import server as lodging
+from yourcall.links.private_tmux import server as private_tmux
 from yourcall.links.private_tmux.server import PrivateSession
 from yourcall.links.private_tmux.sessions import PrivateSessions
 from yourcall.links.stdio.sessions import RUNS_ALREADY
@@ -40,13 +40,13 @@ def test_a_word_that_ends_with_a_semicolon_is_a_word(tmp_path: Path, last: str) 
     told = tmp_path / "told"
     argv = [sys.executable, "-S", "-c", TELLS, str(told), "one;", "two", last]
     env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(tmp_path), "LANG": "C.UTF-8"}
-    lodged = lodging.start(tmp_path, argv, env, tmp_path)
-    assert isinstance(lodged, PrivateSession), lodged
+    private = private_tmux.start(tmp_path, argv, env, tmp_path)
+    assert isinstance(private, PrivateSession), private
     try:
         until(told.exists, what="its words")
         assert json.loads(told.read_text()) == ["one;", "two", last]
     finally:
-        lodging.end(lodged.socket)
+        private_tmux.end(private.socket)
 
 
 @pytest.fixture
@@ -66,8 +66,12 @@ def test_a_session_whose_starter_left_is_looked_after(tmp_path: Path, sleeper: A
     folder = short_folder(tmp_path, "tmux")
 
     async def act(daemon: Daemon) -> list[str]:
-        lodgers = PrivateSessions(daemon.events, daemon.screens, daemon.started, {"claude": sleeper}.get, tmp_path)
-        starting = asyncio.create_task(lodgers.start("claude", StartOptions(str(tmp_path), "hello"), remote=False))
+        sessions = PrivateSessions(
+            daemon.events, daemon.screens, daemon.started, {"claude": sleeper}.get, tmp_path
+        )
+        starting = asyncio.create_task(
+            sessions.start("claude", StartOptions(str(tmp_path), "hello"), remote=False)
+        )
         async with asyncio.timeout(60):
             while not list(folder.glob("claude-*")):  # noqa: ASYNC110 - what another program has done
                 await asyncio.sleep(0.01)
@@ -83,7 +87,7 @@ def test_a_session_whose_starter_left_is_looked_after(tmp_path: Path, sleeper: A
         assert uvloop.run(act(Daemon(store, Config(), lambda: None, tmp_path))) == ["tmux"]
     finally:
         for left in folder.glob("claude-*"):
-            lodging.end(left)
+            private_tmux.end(left)
         store.close()
 
 
@@ -93,8 +97,10 @@ def test_a_session_that_two_go_on_with_at_once_has_one_terminal(tmp_path: Path, 
     wish = StartOptions(str(tmp_path), "hello", resume="0b4d9c1e")
 
     async def act(daemon: Daemon) -> list[object]:
-        lodgers = PrivateSessions(daemon.events, daemon.screens, daemon.started, {"claude": sleeper}.get, tmp_path)
-        both = [asyncio.create_task(lodgers.start("claude", wish, remote=False)) for _ in range(2)]
+        sessions = PrivateSessions(
+            daemon.events, daemon.screens, daemon.started, {"claude": sleeper}.get, tmp_path
+        )
+        both = [asyncio.create_task(sessions.start("claude", wish, remote=False)) for _ in range(2)]
         async with asyncio.timeout(60):
             done, _ = await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
             while not daemon.loop.state.sessions:  # noqa: ASYNC110 - what another program has done
@@ -110,26 +116,26 @@ def test_a_session_that_two_go_on_with_at_once_has_one_terminal(tmp_path: Path, 
         assert len(list(folder.glob("claude-*"))) == 1
     finally:
         for left in folder.glob("claude-*"):
-            lodging.end(left)
+            private_tmux.end(left)
         store.close()
 
 
 def test_to_look_for_a_session_makes_no_home() -> None:
     with tempfile.TemporaryDirectory(prefix="yc-") as short:  # or its sockets would be in a folder elsewhere
-        assert lodging.named(Path(short, "home"), "claude-abcd") is None
+        assert private_tmux.named(Path(short, "home"), "claude-abcd") is None
         assert not Path(short, "home").exists()
 
 
 ENV = {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"}
 
 
-def lodged_in(tmp_path: Path, script: str) -> tuple[PrivateSession, Session]:
+def session_in(tmp_path: Path, script: str) -> tuple[PrivateSession, Session]:
     """A program in a private tmux, and the session that it is."""
-    lodged = lodging.start(tmp_path, ["/bin/sh", "-c", script], {**ENV, "HOME": str(tmp_path)}, tmp_path)
-    assert isinstance(lodged, PrivateSession), lodged
-    pid = int(lodging.tmux(lodged.socket, "list-panes", "-a", "-F", "#{pane_pid}").stdout)
-    link = Link("tmux", lodged.pane, str(lodged.socket))
-    return lodged, Session("s1", "claude", "/p", links=(link,), pid=pid, pid_started=processes.started(pid))
+    private = private_tmux.start(tmp_path, ["/bin/sh", "-c", script], {**ENV, "HOME": str(tmp_path)}, tmp_path)
+    assert isinstance(private, PrivateSession), private
+    pid = int(private_tmux.tmux(private.socket, "list-panes", "-a", "-F", "#{pane_pid}").stdout)
+    link = Link("tmux", private.pane, str(private.socket))
+    return private, Session("s1", "claude", "/p", links=(link,), pid=pid, pid_started=processes.started(pid))
 
 
 def stopped(tmp_path: Path, session: Session) -> Verdict:
@@ -137,7 +143,7 @@ def stopped(tmp_path: Path, session: Session) -> Verdict:
 
     async def act(daemon: Daemon) -> Verdict:
         async with asyncio.timeout(60):
-            return await daemon.lodgers.stop(session)
+            return await daemon.private_sessions.stop(session)
 
     store = Store.open(tmp_path / "yourcall.db")
     try:
@@ -148,23 +154,23 @@ def stopped(tmp_path: Path, session: Session) -> Verdict:
 
 def test_a_tmux_that_is_stopped_is_not_said_to_have_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever wanted it to end waited for ever, and so did yourcall itself when it was to leave."""
-    monkeypatch.setattr(lodging, "ANSWERS_S", 0.5)
-    lodged, session = lodged_in(tmp_path, "exec sleep 600")
-    server = int(lodging.tmux(lodged.socket, "display-message", "-p", "#{pid}").stdout)
+    monkeypatch.setattr(private_tmux, "ANSWERS_S", 0.5)
+    private, session = session_in(tmp_path, "exec sleep 600")
+    server = int(private_tmux.tmux(private.socket, "display-message", "-p", "#{pid}").stdout)
     os.kill(server, signal.SIGSTOP)
     try:
         said = stopped(tmp_path, session)
-        assert (said.result, lodged.socket.is_socket()) == ("refused", True), said
+        assert (said.result, private.socket.is_socket()) == ("refused", True), said
         assert not processes.gone(session.pid, session.pid_started)
-        assert lodging.named(tmp_path, lodged.name) == lodged.socket
+        assert private_tmux.named(tmp_path, private.name) == private.socket
     finally:
         os.kill(server, signal.SIGCONT)
-        lodging.end(lodged.socket)
+        private_tmux.end(private.socket)
 
 
 def test_what_does_not_hear_that_its_terminal_closed_is_ended_too(tmp_path: Path) -> None:
     """It was told as ended, and ran on with nobody to see it."""
-    _, session = lodged_in(tmp_path, f"trap '' HUP; touch '{tmp_path}/ready'; while :; do sleep 1; done")
+    _, session = session_in(tmp_path, f"trap '' HUP; touch '{tmp_path}/ready'; while :; do sleep 1; done")
     until((tmp_path / "ready").exists)
     try:
         assert stopped(tmp_path, session).result == "confirmed"
