@@ -52,6 +52,7 @@ format: .venv/.made ## let ruff format and mend what it can, and write the gener
 	$(BIN)/python tools/gen_docs.py
 	$(BIN)/python tools/wrap_docs.py
 	$(BIN)/python tools/gen_types.py
+	$(BIN)/python tools/gen_agents.py
 	$(BIN)/python tools/gen_plugin.py
 	$(BIN)/python tools/gen_share.py
 

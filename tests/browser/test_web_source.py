@@ -23,6 +23,10 @@ def test_the_types_are_those_of_the_server() -> None:
     run(sys.executable, str(ROOT / "tools" / "gen_types.py"), "--check")
 
 
+def test_the_agents_are_those_of_the_registry() -> None:
+    run(sys.executable, str(ROOT / "tools" / "gen_agents.py"), "--check")
+
+
 def test_words_become_markup_in_one_place_only() -> None:
     sinks = (
         r"\{@html|innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b\(|new Function|setHTML|srcdoc"

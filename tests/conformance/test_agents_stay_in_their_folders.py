@@ -1,4 +1,4 @@
-"""Agents stay in their folders: no code outside of one names it, and none imports another."""
+"""Agents stay in their folders: no code outside of one names it, nor does the phone app; none imports another."""
 
 from __future__ import annotations
 
@@ -96,6 +96,25 @@ def test_no_agent_imports_another() -> None:
                 names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
                 names += [name.name for name in node.names] if isinstance(node, ast.Import) else []
                 assert not [n for n in names for o in others if f"{n}.".startswith(f"{o}.")], path
+
+
+# Made from what the folders say.
+MADE = {"lib/agents.ts", "design/agents.css"}
+PROSE = re.compile(r"/\*.*?\*/|<!--.*?-->|(?<!:)//[^\n]*", re.DOTALL)
+
+
+def test_the_phone_app_names_no_agent() -> None:
+    app = SOURCE.parents[1] / "web" / "src"
+    files = [path for path in sorted(app.rglob("*")) if path.suffix in (".ts", ".js", ".svelte", ".css")]
+    assert len(files) > 100
+    found = [
+        f"{path.relative_to(app)}: {line.strip()[:80]}"
+        for path in files
+        if path.relative_to(app).as_posix() not in MADE
+        for line in PROSE.sub("", path.read_text()).splitlines()
+        if NAMED.search(line)
+    ]
+    assert not found, "\n".join(found)
 
 
 def test_the_registry_names_no_agent() -> None:

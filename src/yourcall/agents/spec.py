@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
+from yourcall.agents.phone_spec import PhoneSpec
 from yourcall.agents.screen_spec import ScreenSpec
 from yourcall.agents.session_spec import Headless, PluginSpec, ServerSpec
 from yourcall.agents.setup_spec import Check, Setup
@@ -166,6 +167,7 @@ class Agent(Struct, frozen=True):
     holds: bool = False
     scripted: bool = False
     early_dialogs: bool = False
+    phone: PhoneSpec = PhoneSpec()
     plugin: PluginSpec | None = None
     server: ServerSpec | None = None
     own_server: OwnServer | None = None

@@ -1,26 +1,14 @@
 // Plain sentences: who asks, what will happen, how long it has waited, what became of an answer.
 // Rule: says what is known and no more; words of an agent are passed through `line` or shown elsewhere as they are.
 
+import { AGENTS } from "./agents";
 import type { LogLine, Option, PromptStory, PromptView, SessionView } from "./types";
 import { line } from "./safeText";
 
-const AGENTS: Record<string, string> = {
-  claude: "Claude",
-  codex: "Codex",
-  copilot: "Copilot",
-  gemini: "Gemini",
-  "gemini-acp": "Gemini CLI",
-  "claude-agent-acp": "Claude Agent",
-  "codex-acp": "Codex",
-  qwen: "Qwen Code",
-  opencode: "opencode",
-  kilo: "Kilo Code",
-  acp: "ACP agent",
-  demo: "The demo",
-  script: "A script",
-};
+// Who asks without being an agent.
+const OTHERS: Record<string, string> = { script: "A script" };
 
-export const agentName = (agent: string): string => AGENTS[agent] ?? (line(agent) || "An agent");
+export const agentName = (agent: string): string => AGENTS[agent]?.title ?? OTHERS[agent] ?? (line(agent) || "An agent");
 
 /** The last part of a folder: what people call the project. */
 export const project = (cwd: string): string => line(cwd.split("/").filter(Boolean).pop() ?? "/");

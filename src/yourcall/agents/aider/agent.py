@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from yourcall.agents.aider.discover import AGENT, FINDER
 from yourcall.agents.aider.screen.keys import AIDER_SCREEN
+from yourcall.agents.phone_spec import Logo, PhoneSpec
 from yourcall.agents.spec import Agent, Grade, HookReply, Reach
 from yourcall.model.prompts import Answer, Prompt, Refused
 
@@ -29,6 +30,7 @@ AIDER = Agent(
     reply=_reply,
     finder=FINDER,
     title="aider",
+    phone=PhoneSpec(Logo("M5.5 19L12 5l6.5 14M8.2 13.5h7.6M3.5 19h4M16.5 19h4")),
     grade=_GRADE,
     screen=AIDER_SCREEN,
     programs=("aider",),

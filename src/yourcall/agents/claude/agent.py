@@ -21,6 +21,7 @@ from yourcall.agents.claude.reply import insist, plan
 from yourcall.agents.claude.requests import TOOLS, action_of
 from yourcall.agents.claude.screen.keys import CLAUDE_SCREEN
 from yourcall.agents.claude.transcript import conversation_of, read_entry
+from yourcall.agents.phone_spec import Logo, PermissionMode, PhoneSpec, SlashCommand
 from yourcall.agents.setup_spec import CONNECTED, Setup
 from yourcall.agents.spec import Agent, Environment, Grade, Reach
 
@@ -78,6 +79,27 @@ _ENVIRONMENT = Environment(
         "AI_AGENT",
     ),
 )
+_PHONE = PhoneSpec(
+    Logo("M12 3v18M3 12h18M5.6 5.6l12.8 12.8M18.4 5.6L5.6 18.4", stroke=2.4, light="#c15f3c", dark="#d97757"),
+    commands=(
+        SlashCommand("/compact", "Sum up the conversation to make room"),
+        SlashCommand("/clear", "Start over with an empty conversation"),
+        SlashCommand("/context", "How full its memory is"),
+        SlashCommand("/cost", "What this session has cost"),
+        SlashCommand("/model", "Choose another model"),
+        SlashCommand("/review", "Review the changes"),
+        SlashCommand("/init", "Write a CLAUDE.md for the project"),
+        SlashCommand("/status", "Version, account and model"),
+    ),
+    modes=(
+        PermissionMode("default", "Asks before it acts"),
+        PermissionMode("acceptEdits", "Accepts edits without asking"),
+        PermissionMode("plan", "Plans only"),
+        PermissionMode("dontAsk", "Denies what no rule allows"),
+    ),
+    continues=True,
+)
+
 CLAUDE = Agent(
     "claude",
     read_hook,
@@ -98,6 +120,7 @@ CLAUDE = Agent(
     read_message=read_message,
     rested=rested,
     title="Claude",
+    phone=_PHONE,
     grade=_GRADE,
     screen=CLAUDE_SCREEN,
     setup=_SETUP,
@@ -115,6 +138,7 @@ DEMO = replace(
     finder=None,
     headless=None,
     title="The demo",
+    phone=PhoneSpec(),
     grade=None,
     screen=None,
     setup=None,

@@ -14,6 +14,7 @@ from yourcall.agents.codex.requests import TOOLS, action_of
 from yourcall.agents.codex.rollout import read_line, settled
 from yourcall.agents.codex.screen.keys import CODEX_SCREEN
 from yourcall.agents.codex.transcript import conversation_of, read_entry, read_turn
+from yourcall.agents.phone_spec import Logo, PhoneSpec, SlashCommand
 from yourcall.agents.session_spec import ServerSpec
 from yourcall.agents.setup_spec import CONNECTED, Setup
 from yourcall.agents.spec import Agent, Environment, Grade, HookReply, OwnServer, Reach
@@ -82,6 +83,19 @@ def _home_of(session: Session) -> str:
     return home if rest and home.startswith("/") else ""
 
 
+_PHONE = PhoneSpec(
+    Logo("M12 2.8l8 4.6v9.2l-8 4.6-8-4.6V7.4zM9 9.5l2.8 2.5L9 14.5M13 15h3", light="#202124", dark="#f1f2f4"),
+    commands=(
+        SlashCommand("/compact", "Sum up the conversation to make room"),
+        SlashCommand("/new", "Start over with an empty conversation"),
+        SlashCommand("/diff", "Show what has changed"),
+        SlashCommand("/model", "Choose another model"),
+        SlashCommand("/review", "Review the changes"),
+        SlashCommand("/status", "Model, approvals and usage"),
+    ),
+    continues=True,
+)
+
 CODEX = Agent(
     "codex",
     read_hook,
@@ -96,6 +110,7 @@ CODEX = Agent(
     action=action_of,
     tools=TOOLS,
     title="Codex",
+    phone=_PHONE,
     grade=_GRADE,
     screen=CODEX_SCREEN,
     setup=_SETUP,

@@ -8,6 +8,7 @@ from yourcall.agents.copilot.live.conversation import CopilotConversation
 from yourcall.agents.copilot.requests import AGENT, TOOLS, action_of
 from yourcall.agents.copilot.screen.keys import COPILOT_SCREEN
 from yourcall.agents.copilot.transcript import conversation_of, read_entry, read_line, settled, transcript_of
+from yourcall.agents.phone_spec import Logo, PhoneSpec
 from yourcall.agents.session_spec import PluginSpec
 from yourcall.agents.setup_spec import CONNECTED, OwnFile, Setup
 from yourcall.agents.spec import Agent, Environment, Grade, Reach
@@ -45,9 +46,18 @@ _SETUP = Setup(
     files=(OwnFile("extensions/yourcall/extension.mjs", extension.text),),
 )
 
+_PHONE = PhoneSpec(
+    Logo(
+        "M4 13.5C4 9 6 5.5 9 5.5s3 3 3 3 0-3 3-3 5 3.5 5 8c0 3-3.5 5-8 5s-8-2-8-5zM9.5 12.5V15M14.5 12.5V15",
+        light="#8250df",
+        dark="#b591f5",
+    )
+)
+
 COPILOT = Agent(
     AGENT,
     title="Copilot",
+    phone=_PHONE,
     read_line=read_line,
     transcript_of=transcript_of,
     settled=settled,

@@ -9,6 +9,7 @@ from yourcall.agents.droid.screen.keys import DROID_SCREEN
 from yourcall.agents.droid.tools import AGENT, TOOLS
 from yourcall.agents.droid.transcript import conversation_of, read_entry
 from yourcall.agents.kit.hooks import settled
+from yourcall.agents.phone_spec import Logo, PhoneSpec
 from yourcall.agents.setup_spec import CONNECTED, Setup
 from yourcall.agents.spec import Agent, Environment, Grade, Reach
 
@@ -50,6 +51,7 @@ DROID = Agent(
     finder=FINDER,
     tools=TOOLS,
     title="droid",
+    phone=PhoneSpec(Logo("M6 9.5h12v9H6zM12 9.5V5.5M9.5 13v1.5M14.5 13v1.5M3.5 12v4M20.5 12v4")),
     grade=_GRADE,
     screen=DROID_SCREEN,
     setup=_SETUP,

@@ -15,6 +15,7 @@ from yourcall.agents.gemini.screen.keys import GEMINI_SCREEN
 from yourcall.agents.gemini.tools import TOOLS
 from yourcall.agents.gemini.transcript import conversation_of, read_entry, read_turn
 from yourcall.agents.kit.hooks import settled
+from yourcall.agents.phone_spec import Logo, PhoneSpec, SlashCommand
 from yourcall.agents.setup_spec import CONNECTED, Setup
 from yourcall.agents.spec import Agent, Environment, Grade, HookReply, Reach
 from yourcall.model.prompts import Answer, Prompt, Refused
@@ -57,6 +58,22 @@ _SETUP = Setup(
     + "Gemini CLI is answered in its own dialog, so run it inside tmux: elsewhere its prompts are shown, and"
     " answered at the desk.",
 )
+_PHONE = PhoneSpec(
+    Logo(
+        "M12 2.5c.7 5.3 3.7 8.6 9.5 9.5-5.8.9-8.8 4.2-9.5 9.5-.7-5.3-3.7-8.6-9.5-9.5 5.8-.9 8.8-4.2 9.5-9.5z",
+        filled=True,
+        light="#3c6fe0",
+        dark="#7ea6ff",
+    ),
+    commands=(
+        SlashCommand("/compress", "Sum up the conversation to make room"),
+        SlashCommand("/clear", "Start over with an empty screen"),
+        SlashCommand("/stats", "What this session has used"),
+        SlashCommand("/tools", "The tools it has"),
+        SlashCommand("/memory show", "What it was told to remember"),
+    ),
+)
+
 GEMINI = Agent(
     AGENT,
     read_hook,
@@ -69,6 +86,7 @@ GEMINI = Agent(
     finder=FINDER,
     tools=TOOLS,
     title="Gemini",
+    phone=_PHONE,
     grade=_GRADE,
     screen=GEMINI_SCREEN,
     setup=_SETUP,

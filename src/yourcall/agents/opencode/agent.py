@@ -14,6 +14,7 @@ from yourcall.agents.opencode.live.connection import PluginConversation
 from yourcall.agents.opencode.requests import TOOLS, action_of
 from yourcall.agents.opencode.setup import setup
 from yourcall.agents.opencode.transcript import conversation_of
+from yourcall.agents.phone_spec import Logo, PhoneSpec
 from yourcall.agents.session_spec import PluginSpec
 from yourcall.agents.setup_spec import show_version
 from yourcall.agents.spec import Agent, Grade, Reach
@@ -37,6 +38,7 @@ def _agent(app: App) -> Agent:
         action=action_of,
         tools=TOOLS,
         title=app.title,
+        phone=PhoneSpec(Logo(app.logo)),
         grade=Grade(app.title, (show_version(app.measured),), _REACH, f"yourcall setup {app.name}"),
         setup=setup(app),
         doctor=(doctor.check(app),),

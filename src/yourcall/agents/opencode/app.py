@@ -12,14 +12,15 @@ from yourcall.model.prompts import Effect
 
 
 class App(Struct, frozen=True):
-    """One of them. `folder`: its settings, below the folder of all settings. `config`: the file that says what is
-    asked for. `always`, `lasts`: what "Allow always" grants, and in words. `measured`: the version that all was
-    measured with; `oldest`: the first whose plugins can answer for certain. `defaults`: what it asks for unless
-    it is told otherwise. `planning`: its agent that only plans. `new_turn_rejects`: an instruction rejects the
-    questions that are open."""
+    """One of them. `logo`: an SVG path, our own drawing. `folder`: its settings, below the folder of all settings.
+    `config`: the file that says what is asked for. `always`, `lasts`: what "Allow always" grants, and in words.
+    `measured`: the version that all was measured with; `oldest`: the first whose plugins can answer for certain.
+    `defaults`: what it asks for unless it is told otherwise. `planning`: its agent that only plans.
+    `new_turn_rejects`: an instruction rejects the questions that are open."""
 
     name: str
     title: str
+    logo: str
     folder: str
     config: str
     always: Effect
@@ -35,6 +36,7 @@ class App(Struct, frozen=True):
 OPENCODE = App(
     name="opencode",
     title="opencode",
+    logo="M5 3.5h14v17H5zM9.5 8h5v8h-5z",
     folder="opencode",
     config="opencode.json",
     always="allow_session",
@@ -47,6 +49,7 @@ OPENCODE = App(
 KILO = App(
     name="kilo",
     title="Kilo Code",
+    logo="M6.5 4v16M17 4l-7.5 8 7.5 8",
     folder="kilo",
     config="kilo.json",
     always="allow_always",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from yourcall.agents.phone_spec import Logo, PhoneSpec
 from yourcall.agents.qwen import doctor, setup
 from yourcall.agents.qwen.discover import FINDER
 from yourcall.agents.qwen.hooks import read_hook, read_line, settled, transcript_of
@@ -41,6 +42,14 @@ _SETUP = Setup(
     check=setup.check,
     done=CONNECTED + "Run Qwen Code inside tmux: its questions and plans are answered in its own dialog, by keys.",
 )
+_PHONE = PhoneSpec(
+    Logo(
+        "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM14 14l6 6.5M8.5 12a3.5 3.5 0 0 1 3.5-3.5",
+        light="#6a4fd8",
+        dark="#a894ff",
+    )
+)
+
 QWEN = Agent(
     AGENT,
     read_hook,
@@ -53,6 +62,7 @@ QWEN = Agent(
     action=action_of,
     tools=TOOLS,
     title="Qwen Code",
+    phone=_PHONE,
     grade=_GRADE,
     screen=QWEN_SCREEN,
     setup=_SETUP,
