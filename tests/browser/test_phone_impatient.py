@@ -375,8 +375,14 @@ def answer_notifications_and_go_on_tapping(
             push_what_is_new()
             if worker.js("registration.getNotifications().then((all) => all.length)"):
                 worker.tap("0")
-        until(lambda: any(one["state"] == "open" for one in yc.waiting()), what="the next prompt")
         worker.js("turn.then(() => fetch('/api/status')).then((reply) => reply.status)")
+        try:
+            until(lambda n=number: len(asking.answers) >= n, 20)
+        except AssertionError:
+            # On a busy machine the first tap, too, may come right behind what the worker was doing: once more.
+            worker.looks()
+            worker.tap("0")
+        waits(yc, command(number + 1))
         assert asking.answers == [(command(n), "allow") for n in range(1, number + 1)], (extra, interval)
 
 
@@ -465,5 +471,33 @@ def test_extra_taps_approve_no_second_command_of_the_real_claude_code(
     page.tap("Deny", row(name))
     until(lambda: state(scene.yourcall, name) == "confirmed", what="the no")
     assert not scene.made("second")
+    assert not page.errors
+    page.close()
+
+
+@pytest.mark.real
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("card", [False, True], ids=["list", "card"])
+def test_three_extra_taps_approve_no_next_command_of_the_real_claude_code_in_twenty_tries(
+    built: None, scene: Scene, chromium: Chromium, card: bool
+) -> None:
+    """A thumb at 0, 0.4, 0.8 and 1.2 s, on one command after the other."""
+    page = enter(chromium, scene.yourcall)
+    names = [f"step-{number}" for number in range(21)]
+    scene.ask(
+        *([tool("Bash", command=f"touch {name}", description="Go on")] for name in names), [text("All made.")]
+    )
+    for name, following in itertools.pairwise(names):
+        prompt_id = waits(scene.yourcall, f"touch {name}")
+        if card:
+            page.js(f"location.hash = '#/p/{prompt_id}'")
+            page.sees(f"touch {name}")
+        tap_on(page, page.find("Allow", ".bar" if card else row(prompt_id)), 3, 0.4)
+        until(lambda name=name: scene.made(name), what=name)
+        unseen = waits(scene.yourcall, f"touch {following}")
+        page.js("fetch('/api/status').then((reply) => reply.status)")
+        assert state(scene.yourcall, unseen) == "open"
+        assert not scene.made(following)
     assert not page.errors
     page.close()

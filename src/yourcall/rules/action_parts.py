@@ -12,7 +12,7 @@ from yourcall.rules.effects.commands import parts_of
 from yourcall.rules.effects.parts import Effect, Part, Ref, Use
 from yourcall.rules.effects.searches import tool_searched
 from yourcall.rules.shell.items import Unread
-from yourcall.rules.shell.parser import only_bash_reads
+from yourcall.rules.shell.parser import fish_reads_otherwise, only_bash_reads
 from yourcall.rules.shell.tokens import LONGEST
 
 # A command that does more things than this is not taken apart: each is held against each rule, and no person
@@ -30,7 +30,7 @@ def parts(asked: Action) -> tuple[Part, ...] | Unread:
                 return Unread("there is no command in it")
             if len(asked.command) > LONGEST:
                 return Unread(f"it is longer than {LONGEST:,} characters")
-            if asked.any_shell and only_bash_reads(asked.command):
+            if asked.any_shell and (only_bash_reads(asked.command) or fish_reads_otherwise(asked.command)):
                 return Unread("it does not mean the same to every shell")
             found = parts_of(asked.command)
             if isinstance(found, Unread):

@@ -165,11 +165,14 @@ _RESERVED_NAMES = _any_of(
     \.aiexclude \.aider[^/]* \.claude \.claude\.json \.claude-plugin \.codex \.gemini \.agents? \.cursor
     \.opencode \.qwen \.kilo(?:code)? \.kiro \.windsurf \.amazonq \.continue \.junie \.trae \.roo \.cline
     \.factory \.augment \.devin \.aiassistant \.goose \.crush \.copilot \.openhands \.rovodev \.warp \.zencoder
-    \.tabnine \.cody \.augment-guidelines \.mcp\.json \.?(?:opencode|kilo|crush)\.jsonc?
+    \.tabnine \.cody \.augment-guidelines \.?mcp\.json \.mcp \.?(?:opencode|kilo|crush)\.jsonc?
+    \.amp \.?replit\.md codex\.md \.openhands_instructions \.serena \.codeium \.sourcegraph \.qoder \.pearai
+    \.void \.droid \.ruler
 
     \.vscode \.vs \.zed \.idea \.run \.fleet \.helix \.nvim \.vim \.nova \.settings \.bsp \.bloop \.metals
     [^/]*\.code-workspace [^/]*\.sublime-project \.ycm_extra_conf\.py \.dir-locals(?:-2)?\.el \.exrc
     \.[nlg]?vimrc \.nvim\.lua \.?pylintrc(?:\.toml)? \.flake8 \.rubocop\.ya?ml \.solargraph\.yml
+    \.luarc\.jsonc? \.neoconf\.json \.lazy\.lua \.clangd \.phpactor\.(?:json|ya?ml) \.theia \.lesskey
     \.eslintrc(?:\.[a-z]+)? eslint\.config\.[a-z]+ \.prettierrc(?:\.[a-z0-9]+)? prettier\.config\.[a-z]+
     \.stylelintrc(?:\.[a-z]+)? stylelint\.config\.[a-z]+ build\.rs
     rust-analyzer\.toml hie\.yaml \.?mypy\.ini \.php-cs-fixer[^/]*\.php svelte\.config\.[a-z]+

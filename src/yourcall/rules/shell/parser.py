@@ -68,7 +68,7 @@ _BASHISM = re.compile(rb"\$'|\[\[\s|[<>]\(|&>|\|&|<<<|\$\{[^}]*[/^,]")
 
 @lru_cache(maxsize=64)
 def only_bash_reads(text: str) -> bool:
-    """Might another shell than bash and zsh read it in another way? Single quotes mean the same to all."""
+    """Might sh, dash or busybox read it otherwise than bash and zsh? Single quotes mean the same to all of these."""
     source = text.encode(errors="surrogatepass")
     if not _BASHISM.search(source):
         return False
@@ -85,6 +85,35 @@ def only_bash_reads(text: str) -> bool:
             plain[node.start_byte : node.end_byte] = b"x" * (node.end_byte - node.start_byte)
         stack.extend(node.children)
     return _BASHISM.search(bytes(plain)) is not None
+
+
+# What fish reads otherwise: `\x2e` is a dot, `\'` goes on within single quotes, `$((…))` runs a command.
+_SAME_IN_FISH = frozenset({"raw_string", "string_content", "comment", "heredoc_body", "heredoc_content"})
+_FISH_ESCAPE = re.compile(rb"\\(?:\n|([abefnrtvxXuUc0-7])|.)", re.DOTALL)
+
+
+@lru_cache(maxsize=64)
+def fish_reads_otherwise(text: str) -> bool:
+    """Might fish make other words of it than bash does?"""
+    if "\\" not in text and "$((" not in text:
+        return False
+    if tokens.objection(text):
+        return True
+    source = text.encode()
+    stack = [_parser().parse(source).root_node]
+    while stack:
+        node = stack.pop()
+        inside = source[node.start_byte : node.end_byte]
+        if node.type == "raw_string" and (b"\\\\" in inside or inside.endswith(b"\\'")):
+            return True
+        if node.type in ("arithmetic_expansion", "ERROR"):
+            return True
+        if not node.child_count and node.type not in _SAME_IN_FISH:
+            escapes = _FISH_ESCAPE.finditer(inside)
+            if any(escape[1] for escape in escapes):
+                return True
+        stack.extend(node.children)
+    return False
 
 
 def _set(text: str) -> frozenset[str]:
