@@ -68,7 +68,7 @@ _BASHISM = re.compile(rb"\$'|\[\[\s|[<>]\(|&>|\|&|<<<|\$\{[^}]*[/^,]")
 
 @lru_cache(maxsize=64)
 def only_bash_reads(text: str) -> bool:
-    """Might sh, dash or busybox read it otherwise than bash and zsh? Single quotes mean the same to all of these."""
+    """Might sh, dash or busybox read it otherwise than bash and zsh? Single quotes are the same to all."""
     source = text.encode(errors="surrogatepass")
     if not _BASHISM.search(source):
         return False
