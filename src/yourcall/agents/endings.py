@@ -21,10 +21,10 @@ def ended(state: State, ending: Ending, at: float) -> list[AnyEvent]:
     later = [p for p in _open(state, ending.session_id) if not ending.turn_id or p.turn_id != ending.turn_id]
     alike = [p for p in later if p.fingerprint.startswith(ending.alike)]
     if ending.outcome is None:
-        told = [p for p in alike if p.answer is not None and p.state in ("answering", "sent", "accepted")]
+        prompts = [p for p in alike if p.answer is not None and p.state in ("answering", "sent", "accepted")]
         over: list[AnyEvent] = [PromptWithdrawn(at, p.id, ending.detail) for p in alike if p.state == "open"]
         return over + [
-            CallSettled(at, p.id, "allowed", _source(p, ending), ending.detail) for p in told if ending.said
+            CallSettled(at, p.id, "allowed", _source(p, ending), ending.detail) for p in prompts if ending.said
         ]
     if not alike:
         return []

@@ -100,7 +100,7 @@ class LiveSession(Protocol):
         """The line that tells the agent something, at rest or at work. `command`: it may be a `/command`."""
         ...
 
-    def ask(self, wish: str, value: str) -> tuple[str, bytes] | Refused:
+    def ask(self, what: str, value: str) -> tuple[str, bytes] | Refused:
         """A request of ours (`interrupt`, `mode`, `model`): its id, by which it will be granted, and its line."""
         ...
 

@@ -38,10 +38,10 @@ class Finding(Struct, frozen=True):
     do: str
 
 
-def parse_version(said: str) -> Version | None:
+def parse_version(text: str) -> Version | None:
     """The version in what `--version` says: `2.1.325 (Claude Code)`, `codex-cli 0.166.0`, `0.61.0`; a name of up
     to three words may stand in front."""
-    match = re.match(r"\s*(?:[A-Za-z-]{1,20} ){0,3}v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})(?!\d)", said, re.ASCII)
+    match = re.match(r"\s*(?:[A-Za-z-]{1,20} ){0,3}v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})(?!\d)", text, re.ASCII)
     return (int(match[1]), int(match[2]), int(match[3])) if match else None
 
 

@@ -95,20 +95,20 @@ class Alerts:
         words = f"Allowed from the command line of this machine ({answer.author_certainty or 'local process'})"
         return self._about(prompt, moment, "Allowed from the command line", words)
 
-    def _about(self, prompt: Prompt, moment: Moment, title: str, words: str) -> Notice:
+    def _about(self, prompt: Prompt, moment: Moment, title: str, wording: str) -> Notice:
         name = sha256(f"{prompt.id} {moment.at} {title}".encode()).hexdigest()[:16]
         made = notice(f"word-{name}", [prompt], titles_only=self._notify().titles_only, url=self._url)
-        text = "\n".join(filter(None, (words, made.text)))
-        return replace(made, title=title, text=text, standing="over", outcome=words, buttons=(), risk=None)
+        text = "\n".join(filter(None, (wording, made.text)))
+        return replace(made, title=title, text=text, standing="over", outcome=wording, buttons=(), risk=None)
 
     def _warning(self, session: Session) -> Notice:
         name = sha256(f"{session.id} {session.warning}".encode()).hexdigest()[:16]
-        words = masked(session.warning.removeprefix("refused: "))
-        told = "" if self._notify().titles_only else words
-        about = Prompt(f"word-{name}", "problem", session.agent, session.id, session.cwd, told, 0.0, "ended")
+        wording = masked(session.warning.removeprefix("refused: "))
+        text = "" if self._notify().titles_only else wording
+        about = Prompt(f"word-{name}", "problem", session.agent, session.id, session.cwd, text, 0.0, "ended")
         made = notice(about.id, [about], url="")
         title = "An agent's process was refused"
-        return replace(made, title=title, text=told, standing="over", outcome="Refused and recorded", buttons=())
+        return replace(made, title=title, text=text, standing="over", outcome="Refused and recorded", buttons=())
 
     def _begin(self, word: Notice) -> None:
         for channel in self._channels():

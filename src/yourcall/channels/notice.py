@@ -127,8 +127,8 @@ def outcome(prompt: Prompt, titles_only: bool = False) -> str:
         return came_back(prompt, titles_only)
     by = prompt.answer.by if prompt.answer is not None else ""
     picked = chosen(prompt, prompt.answer) if prompt.answer and not titles_only else []
-    said = ", ".join(masked(option.label) for option in picked)
-    what = f"{by}: {said}" if said else by
+    text = ", ".join(masked(option.label) for option in picked)
+    what = f"{by}: {text}" if text else by
     verb = desk_word(prompt.outcome)
     word: dict[PromptState, str] = {
         "answering": f"Sending ({what})",

@@ -98,20 +98,20 @@ def noted(home: Path) -> list[Change]:
         return []
 
 
-def remember(home: Path, found: SettingsFile, agent: str, scope: Scope) -> None:
+def remember(home: Path, file: SettingsFile, agent: str, scope: Scope) -> None:
     """Note what is about to change; of a file that is ours already, the first note stays the right one."""
     known = {change.path: change for change in noted(home)}
-    path = str(found.path)
-    if path in known and holds_ours(found):
+    path = str(file.path)
+    if path in known and holds_ours(file):
         return
-    was = "absent" if found.text is None else "blank" if is_blank(found.text) else "filled"
-    missing = [folder for folder in found.target.parents if not folder.exists()]
+    was = "absent" if file.text is None else "blank" if is_blank(file.text) else "filled"
+    missing = [folder for folder in file.target.parents if not folder.exists()]
     known[path] = Change(agent, scope, path, was, bool(missing), max(0, len(missing) - 1))
     _keep(home, list(known.values()))
 
 
-def holds_ours(found: SettingsFile) -> bool:
-    edited = [_setup(agent).remove(found.text) for agent in CONNECTED.values()]
+def holds_ours(file: SettingsFile) -> bool:
+    edited = [_setup(agent).remove(file.text) for agent in CONNECTED.values()]
     return any(isinstance(each, Edited) and each.changed for each in edited)
 
 
@@ -160,10 +160,10 @@ def states(agent: Agent, home: Path, versions: list[Version], above: Above) -> l
 
 
 def _findings(agent: Agent, scope: Scope, path: Path, home: Path, versions: list[Version]) -> list[Finding]:
-    found = read(path)
-    if isinstance(found, Refused):
-        return [Finding("broken", found.reason, f"{product(agent)} cannot read it either.")]
-    return _setup(agent).check(found.text, str(launcher_of(agent, scope, home)), versions)
+    file = read(path)
+    if isinstance(file, Refused):
+        return [Finding("broken", file.reason, f"{product(agent)} cannot read it either.")]
+    return _setup(agent).check(file.text, str(launcher_of(agent, scope, home)), versions)
 
 
 def product(agent: Agent) -> str:

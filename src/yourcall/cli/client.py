@@ -71,12 +71,12 @@ def hung(home: Path) -> str:
     )
 
 
-def peer_pid(talk: socket.socket) -> int:
+def peer_pid(connection: socket.socket) -> int:
     """The process at the other end of a Unix socket, from the kernel; 0 where it cannot tell."""
     with suppress(OSError, AttributeError):
         if sys.platform == "darwin":
-            return struct.unpack("i", talk.getsockopt(0, 2, 4))[0]  # SOL_LOCAL, LOCAL_PEERPID
-        return struct.unpack("3i", talk.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
+            return struct.unpack("i", connection.getsockopt(0, 2, 4))[0]  # SOL_LOCAL, LOCAL_PEERPID
+        return struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
     return 0
 
 
@@ -143,11 +143,11 @@ def may(home: Path, what: str) -> None:
 def refusal(reply: Reply) -> Problem:
     """The daemon's 'no' as a Problem; what a person typed wrong exits with 2, like any bad usage."""
     data: Any = reply.data
-    words = str(cast("dict[str, Any]", data).get("error") or "") if isinstance(data, dict) else ""
-    if words.startswith(NO_ROUTE):
+    text = str(cast("dict[str, Any]", data).get("error") or "") if isinstance(data, dict) else ""
+    if text.startswith(NO_ROUTE):
         return Problem(f"There is nothing of this name. {UPGRADED}", 2)
     usage = reply.status in (400, 404, 413, 422)
-    return Problem(words or f"yourcall refused this (HTTP {reply.status}).", 2 if usage else 1)
+    return Problem(text or f"yourcall refused this (HTTP {reply.status}).", 2 if usage else 1)
 
 
 def live(home: Path, after: int | None, timeout: float = PATIENCE) -> ClientConnection:
@@ -156,10 +156,10 @@ def live(home: Path, after: int | None, timeout: float = PATIENCE) -> ClientConn
     from websockets.sync.client import connect as websocket
 
     url = "ws://localhost/api/live" + ("" if after is None else f"?after={after}")
-    talk = connect(home, timeout)
+    connection = connect(home, timeout)
     try:
         # No limit of our own on a message: it is the same user's daemon, and a prompt may hold a whole file.
-        return websocket(url, sock=talk, proxy=None, open_timeout=timeout, max_size=None, compression=None)
+        return websocket(url, sock=connection, proxy=None, open_timeout=timeout, max_size=None, compression=None)
     except (OSError, WebSocketException, TimeoutError) as error:
-        talk.close()
+        connection.close()
         raise Problem("yourcall does not offer its live feed; is it shutting down?") from error

@@ -40,7 +40,7 @@ def _files(agent: Agent, scope: Scope) -> list[tuple[OwnFile, Path]]:
 
 def wanted(agent: Agent, scope: Scope, home: Path, *, undo: bool) -> list[OwnChange] | Refused:
     """Every such file with the text that it should have; none to be there if this is undone."""
-    found: list[OwnChange] = []
+    own_changes: list[OwnChange] = []
     for own, path in _files(agent, scope):
         file = read(path)
         if isinstance(file, Refused):
@@ -48,12 +48,12 @@ def wanted(agent: Agent, scope: Scope, home: Path, *, undo: bool) -> list[OwnCha
         text = own.text(str(home.absolute()))
         ours = file.text is not None and _first(file.text) == _first(text)
         if undo:
-            found.append(OwnChange(file, Edited(None if ours else file.text, ours)))
+            own_changes.append(OwnChange(file, Edited(None if ours else file.text, ours)))
         elif file.text is not None and not ours:
             return Refused(f"{path} is not yourcall's. Move it away, then run this again.")
         else:
-            found.append(OwnChange(file, Edited(text, text != file.text)))
-    return found
+            own_changes.append(OwnChange(file, Edited(text, text != file.text)))
+    return own_changes
 
 
 def remove_folders(agent: Agent, path: Path) -> None:

@@ -18,10 +18,10 @@ import click
 def read_daemon_file(home: Path) -> dict[str, Any]:
     """{pid, port, url, version, started_at}, or nothing if there is no such note or it makes no sense."""
     try:
-        found = json.loads((home / "daemon.json").read_bytes())
+        value = json.loads((home / "daemon.json").read_bytes())
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}  # pyright: ignore[reportUnknownVariableType]
+    return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType]
 
 
 class Instance:
@@ -31,13 +31,13 @@ class Instance:
         self.home = home
         self.port = port
 
-    def command(self, words: str) -> str:
+    def command(self, text: str) -> str:
         """A command line as the person has to type it to reach this instance."""
         from yourcall.cli.terminal.render import safe
 
         default = self.home == default_home() or os.environ.get("YOURCALL_HOME") == str(self.home)
         name = program()
-        return safe(f"{name} {words}" if default else f"{name} --home {shlex.quote(str(self.home))} {words}")
+        return safe(f"{name} {text}" if default else f"{name} --home {shlex.quote(str(self.home))} {text}")
 
 
 def program() -> str:

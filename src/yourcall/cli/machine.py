@@ -44,10 +44,10 @@ def ask(paths: Iterable[Path], seconds: float = SECONDS) -> list[Installed]:
     return [Installed(str(path), _version(path, seconds)) for path in programs.values()]
 
 
-def versions(found: list[Installed]) -> list[Version]:
+def versions(programs: list[Installed]) -> list[Version]:
     """The versions to be right for; none if one of them is unknown, since that one may be the oldest."""
-    known = [each.version for each in found if each.version is not None]
-    return known if len(known) == len(found) else []
+    known = [each.version for each in programs if each.version is not None]
+    return known if len(known) == len(programs) else []
 
 
 def _version(path: Path, seconds: float) -> Version | None:
@@ -105,14 +105,14 @@ class ThisMachine:
 
     def _asked(self) -> list[RunningSession]:
         try:
-            told: Any = get(self._place.home, "/api/sessions")
+            payload: Any = get(self._place.home, "/api/sessions")
         except Problem:
             return []
         return [
             RunningSession(
                 each.id, each.cwd, each.permission_mode, each.pid, tuple(link.kind for link in each.links)
             )
-            for each in view(told, list[Session])
+            for each in view(payload, list[Session])
             if each.agent == self._agent.name and each.state != "ended" and each.mode == "terminal"
         ]
 
@@ -131,8 +131,8 @@ class ThisMachine:
         return str(changes.settings_of(self._agent, scope, Path()))
 
     def read(self, path: str) -> str | Refused | None:
-        found = read(Path(path))
-        return found if isinstance(found, Refused) else found.text
+        file = read(Path(path))
+        return file if isinstance(file, Refused) else file.text
 
     def exists(self, path: str) -> bool:
         return Path(path).exists()

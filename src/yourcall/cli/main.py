@@ -113,9 +113,9 @@ class Commands(click.Group):
         if cmd_name not in _TABLE:
             return None
         module, attribute, line = _TABLE[cmd_name]
-        found: click.Command = getattr(import_module(f"yourcall.cli.commands.{module}"), attribute)
-        found.short_help = line
-        return _taking_home(found)
+        command: click.Command = getattr(import_module(f"yourcall.cli.commands.{module}"), attribute)
+        command.short_help = line
+        return _taking_home(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for section, commands in COMMANDS.items():
@@ -160,7 +160,7 @@ def _our_fault(error: Exception, home: Path) -> str:
     import traceback
 
     what = f"{type(error).__name__}: {error}".splitlines()[0][:200]
-    words = f"yourcall hit an internal error ({what})."
+    text = f"yourcall hit an internal error ({what})."
     note = home / "log" / "cli.log"
     try:
         if home.is_dir():
@@ -168,10 +168,10 @@ def _our_fault(error: Exception, home: Path) -> str:
             fd = os.open(note, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             with os.fdopen(fd, "w", encoding="utf-8", errors="backslashreplace") as file:
                 file.writelines(traceback.format_exception(error))
-            return f"{words} The details are in {note}; please report it with them."
+            return f"{text} The details are in {note}; please report it with them."
     except OSError:
         pass
-    return f"{words} Run it again with YOURCALL_DEBUG=1 to see the details, and please report them."
+    return f"{text} Run it again with YOURCALL_DEBUG=1 to see the details, and please report them."
 
 
 class Home(click.Path):

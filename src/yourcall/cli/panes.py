@@ -44,18 +44,18 @@ def here(client: str = "", pane: str = "") -> Here | None:
     server = os.environ.get("TMUX", "").partition(",")[0]
     if not server:
         return None
-    found = pane or os.environ.get("TMUX_PANE", "")
-    if not PANE.fullmatch(found):
-        found = tmux(server, "display-message", "-p", "#{pane_id}") or ""
-    return Here(client or _client_at(server, found), Pane(os.path.realpath(server), found))
+    value = pane or os.environ.get("TMUX_PANE", "")
+    if not PANE.fullmatch(value):
+        value = tmux(server, "display-message", "-p", "#{pane_id}") or ""
+    return Here(client or _client_at(server, value), Pane(os.path.realpath(server), value))
 
 
 def _client_at(server: str, pane: str) -> str:
     """The person's client that shows this pane; of several, the one last typed in. Our own only watches."""
-    told = tmux(
+    text = tmux(
         server, "list-clients", "-F", "#{client_control_mode} #{client_activity} #{pane_id} #{client_name}"
     )
-    rows = [line.split(" ", 3) for line in (told or "").splitlines()]
+    rows = [line.split(" ", 3) for line in (text or "").splitlines()]
     theirs = [(int(at), name) for control, at, shown, name in rows if control == "0" and shown == pane]
     return max(theirs, default=(0, ""))[1]
 
@@ -72,8 +72,8 @@ def alive(pane: Pane, pid: int) -> bool:
     """Is this pane there, and does the process that it was taken for still run in it?"""
     if not PANE.fullmatch(pane.id):
         return False
-    told = tmux(pane.server, "display-message", "-p", "-t", pane.id, "#{pane_id} #{pane_pid}")
-    name, _, first = (told or "").partition(" ")
+    text = tmux(pane.server, "display-message", "-p", "-t", pane.id, "#{pane_id} #{pane_pid}")
+    name, _, first = (text or "").partition(" ")
     if name != pane.id or not first.isdecimal():
         return False
     return not pid or int(first) in _line_of(pid)
@@ -158,7 +158,7 @@ def tmux(server: str, *words: str) -> str | None:
 
 
 def _must(server: str, *words: str) -> str:
-    said = tmux(server, *words)
-    if said is None:
+    text = tmux(server, *words)
+    if text is None:
         raise Problem(f"tmux did not do this: {words[0]}. The pane may just have closed; see: yourcall sessions")
-    return said
+    return text

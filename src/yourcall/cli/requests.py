@@ -121,8 +121,8 @@ def _offered(prompt: Prompt, word: str) -> bool:
 def _question_of(prompt: Prompt, named: str | None, word: str, place: Instance) -> Question:
     """The question that a word without a name answers: the named one, the only one, or the only one that offers
     this. A word that fits several questions is not guessed at."""
-    if named is not None and (found := _question_named(prompt, named)) is not None:
-        return found
+    if named is not None and (question := _question_named(prompt, named)) is not None:
+        return question
     if len(prompt.questions) == 1:
         return prompt.questions[0]
     plain = word.casefold()

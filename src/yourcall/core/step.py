@@ -312,15 +312,15 @@ def _answered(state: State, event: AnswerGiven) -> Step:
     prompt = _answerable(state, event)
     if isinstance(prompt, Step):
         return prompt
-    words = _in_words(prompt, answer)
+    text = _in_words(prompt, answer)
     if answer.others:
-        words += f" (with {', '.join(answer.others)})"
-    taken = move(state, replace(prompt, answer=answer), "answer_taken", event.at, answer.by, words)
+        text += f" (with {', '.join(answer.others)})"
+    taken = move(state, replace(prompt, answer=answer), "answer_taken", event.at, answer.by, text)
     return Step(
         prompts=taken.prompts,
         sessions=(*taken.sessions, *plan_cooldown.counted(state, prompt, answer, event.at)),
         commands=(*taken.commands, Deliver(prompt.id, answer)),
-        verdict=Verdict("taken", words, answer.by, event.at),
+        verdict=Verdict("taken", text, answer.by, event.at),
     )
 
 
@@ -329,11 +329,11 @@ def _approved(state: State, event: ApprovalGiven) -> Step:
     prompt = _answerable(state, event)
     if isinstance(prompt, Step):
         return prompt
-    words = f"{event.given} of {event.of} who have to agree: {_in_words(prompt, event.answer)}"
+    text = f"{event.given} of {event.of} who have to agree: {_in_words(prompt, event.answer)}"
     others = tuple(each for each in prompt.approvals if each.person != event.approval.person)
     agreed = replace(prompt, approvals=(*others, event.approval)[-MOST_APPROVALS:])
-    moment = Moment(event.at, "open", event.answer.by, words)
-    return Step(prompts=(noted(agreed, moment),), verdict=Verdict("approved", words, event.answer.by, event.at))
+    moment = Moment(event.at, "open", event.answer.by, text)
+    return Step(prompts=(noted(agreed, moment),), verdict=Verdict("approved", text, event.answer.by, event.at))
 
 
 def _answerable(state: State, event: AnswerGiven | ApprovalGiven) -> Prompt | Step:
@@ -354,19 +354,19 @@ def _answerable(state: State, event: AnswerGiven | ApprovalGiven) -> Prompt | St
 
 
 def _in_words(prompt: Prompt, answer: Answer) -> str:
-    words = ", ".join(option.label for option in safety.chosen(prompt, answer))[:LONGEST_WORDS] or "replied"
-    return f"{words} (edited)" if answer.input is not None else words
+    text = ", ".join(option.label for option in safety.chosen(prompt, answer))[:LONGEST_WORDS] or "replied"
+    return f"{text} (edited)" if answer.input is not None else text
 
 
 def _attempted(state: State, event: AttemptRefused) -> Step:
     """The prompt stays as it is; who looks at it, or at the session, reads what was tried."""
-    said = f"refused: {event.what}. {event.why}"[:LONGEST_WORDS]
+    text = f"refused: {event.what}. {event.why}"[:LONGEST_WORDS]
     prompt = state.prompts.get(event.prompt_id)
     if event.prompt_id and prompt is None:
         return NOTHING
-    told = noted(prompt, Moment(event.at, prompt.state, event.by, said)) if prompt is not None else None
+    told = noted(prompt, Moment(event.at, prompt.state, event.by, text)) if prompt is not None else None
     session = state.sessions.get(event.session_id)
-    warned = replace(session, warning=said) if session is not None else None
+    warned = replace(session, warning=text) if session is not None else None
     return Step(
         prompts=() if told is None or told is prompt else (told,),
         sessions=() if warned is None or warned == session else (warned,),

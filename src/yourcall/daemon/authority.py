@@ -70,8 +70,8 @@ class Authority:
             return Verdict("refused", barred.reason)
         policy, standing = self._policy(), self._standing()
         author = self._author(answer, standing)
-        said = self._answered(prompt, answer, policy, standing)
-        ruling = may_answer(author, said, self._proof(answer, policy), policy, standing, self._now)
+        answered = self._answered(prompt, answer, policy, standing)
+        ruling = may_answer(author, answered, self._proof(answer, policy), policy, standing, self._now)
         match ruling:
             case No(reason=reason):
                 return Verdict("refused", reason)
@@ -80,7 +80,7 @@ class Authority:
             case NeedsMore(count=missing, of=of, reason=reason, passkey=passkey):
                 assert author.person is not None
                 approval = Approval(
-                    time.time(), answer.id, author.person.id, answer.by, said.act, answer.author_certainty,
+                    time.time(), answer.id, author.person.id, answer.by, answered.act, answer.author_certainty,
                     answer.device, passkey,
                 )  # fmt: skip
                 return Agreed(approval, of - missing, of, reason)

@@ -183,27 +183,27 @@ def read_config(home: Path) -> Config | Refused:
 
 def with_environment(config: Config, env: Mapping[str, str]) -> Config | Refused:
     """The configuration as one run of the daemon wants it: `YOURCALL_DISCOVERY` goes before the file."""
-    said = env.get("YOURCALL_DISCOVERY", "")
-    if not said:
+    text = env.get("YOURCALL_DISCOVERY", "")
+    if not text:
         return config
     try:
-        mode = msgspec.convert(said, Mode)
+        mode = msgspec.convert(text, Mode)
     except msgspec.ValidationError:
-        return Refused(f"YOURCALL_DISCOVERY is {said!r}; it can be off, tmux or all.")
+        return Refused(f"YOURCALL_DISCOVERY is {text!r}; it can be off, tmux or all.")
     return replace(config, discovery=replace(config.discovery, mode=mode))
 
 
 def parse(text: str, name: str = "config.toml") -> Config | Refused:
     try:
-        told = tomllib.loads(text)
+        payload = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         return Refused(f"{name} is not TOML: {error}")
-    channels = read_channels(told.pop("channels", {}))
+    channels = read_channels(payload.pop("channels", {}))
     if isinstance(channels, Wrong):
         where = f"channels.{channels.name}" if channels.name else "channels"
         return Refused(f"{name}, line {_line_of(text, where, channels.key)}: [{where}] {channels.why}.")
     try:
-        config = replace(msgspec.convert(told, Config), channels=channels)
+        config = replace(msgspec.convert(payload, Config), channels=channels)
         for place, export in config.export.items():
             why = wrong_with(export) if re.fullmatch(r"[a-z0-9][a-z0-9-]{0,40}", place) else "its name is not one"
             if why:

@@ -77,12 +77,12 @@ class Events:
             return event, None, ""  # told again: it was new once
         request = (bodies or {}).get(prompt.request) or self.body(prompt.request) or b""
         try:
-            told = self.rules.told(prompt, request, time.time())
+            rule_decision = self.rules.told(prompt, request, time.time())
         except Exception:
             log.exception("the rules failed; prompt %s waits for a person", prompt.id)
             return event, None, "the rules failed; see its log"
-        given = told.answer and AnswerGiven(time.time(), prompt.id, told.answer)
-        return replace(event, prompt=told.prompt), given, told.insists
+        given = rule_decision.answer and AnswerGiven(time.time(), prompt.id, rule_decision.answer)
+        return replace(event, prompt=rule_decision.prompt), given, rule_decision.insists
 
     async def _hasty(self, event: PromptRaised) -> None:
         """A plan that comes again too soon after "outline first" is refused without asking the person again."""

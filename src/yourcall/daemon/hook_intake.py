@@ -83,38 +83,38 @@ class HookIntake:
         self._readers[process] += 1
         try:
             async with lock:  # the calls of one process stay in the order in which they came
-                heard = await asyncio.to_thread(known.read_hook, call) if large else known.read_hook(call)
-                return await self._told_by_hook(known, call, heard)
+                result = await asyncio.to_thread(known.read_hook, call) if large else known.read_hook(call)
+                return await self._told_by_hook(known, call, result)
         finally:
             self._readers[process] -= 1
             if not self._readers[process]:
                 del self._readers[process], self._reading[process]
 
-    async def _told_by_hook(self, known: Agent, call: HookCall, heard: HookResult) -> bool:
+    async def _told_by_hook(self, known: Agent, call: HookCall, result: HookResult) -> bool:
         """What a hook call said, once it is read; True if its request is to be held."""
-        if heard.problem:
-            log.warning("%s", heard.problem)
+        if result.problem:
+            log.warning("%s", result.problem)
         if call.event == "Rules":
-            return await self._ruled(known, call, heard)
-        if self._owned(call, heard):
+            return await self._ruled(known, call, result)
+        if self._owned(call, result):
             return False
         held, goes_by = False, ""
-        for event in heard.events:
+        for event in result.events:
             match event:
                 case SessionSeen(session=session):
                     session = replace(session, pid_started=processes.started(session.pid))
-                    if not heard.begins and self._left(session):
+                    if not result.begins and self._left(session):
                         return False
                     self._ties.claimed(session, call.callers)
-                    goes_by = await self._seen(known, replace(event, session=session), heard)
+                    goes_by = await self._seen(known, replace(event, session=session), result)
                 case PromptRaised(prompt=prompt) if self._only_for_rules(call):
-                    held = await self._before(event, heard, insist=False)
+                    held = await self._before(event, result, insist=False)
                 case PromptRaised(prompt=p) if p.link == "speech" and goes_by not in ("", p.session_id):
                     pass  # the end of a turn in a conversation that the session has left since
                 case PromptRaised(prompt=prompt):
                     held = self._may_hold(prompt, call)
                     raised = replace(prompt, answerable=held, session_id=goes_by or prompt.session_id)
-                    done = await self._events.post(replace(event, prompt=raised), heard.bodies)
+                    done = await self._events.post(replace(event, prompt=raised), result.bodies)
                     # A rule's answer goes through the hook even where a person's could not: nobody has to wait.
                     held = held or any(p.id == prompt.id and p.answerable for p in done.prompts)
                 case SessionEnded(session_id=session_id):
@@ -126,76 +126,76 @@ class HookIntake:
                 case _:
                     await self._events.post(event)
             if isinstance(event, SessionSeen):
-                await self._aside(event.session.id, heard)
+                await self._aside(event.session.id, result)
         return held
 
-    async def _ruled(self, agent: Agent, call: HookCall, heard: HookResult) -> bool:
+    async def _ruled(self, agent: Agent, call: HookCall, result: HookResult) -> bool:
         """Asked before a tool runs; True if the rules say something to it. Only what was read can be let pass."""
-        if heard.problem:
-            raise ValueError(heard.problem)  # the hook is hung up on, and looks itself
+        if result.problem:
+            raise ValueError(result.problem)  # the hook is hung up on, and looks itself
         held = False
-        for event in heard.events:
+        for event in result.events:
             if isinstance(event, SessionSeen):
                 session = replace(event.session, pid_started=processes.started(event.session.pid))
-                if not self._left(session) and not self._owned(call, heard):
+                if not self._left(session) and not self._owned(call, result):
                     self._ties.claimed(session, call.callers)
-                    await self._seen(agent, replace(event, session=session), heard)
+                    await self._seen(agent, replace(event, session=session), result)
             elif isinstance(event, PromptRaised):
-                held = await self._before(event, heard)
+                held = await self._before(event, result)
         return held
 
-    def _owned(self, call: HookCall, heard: HookResult) -> bool:
+    def _owned(self, call: HookCall, result: HookResult) -> bool:
         """Is this the hook of a session that we started and speak with? We hear of that one without it."""
-        seen = next((event.session for event in heard.events if isinstance(event, SessionSeen)), None)
-        ended = next((event.session_id for event in heard.events if isinstance(event, SessionEnded)), "")
+        seen = next((event.session for event in result.events if isinstance(event, SessionSeen)), None)
+        ended = next((event.session_id for event in result.events if isinstance(event, SessionEnded)), "")
         pid = call.process
         return self._started.owns(call.env.get(OWNED, ""), seen.id if seen else ended, pid)
 
-    async def _before(self, event: PromptRaised, heard: HookResult, *, insist: bool = True) -> bool:
+    async def _before(self, event: PromptRaised, result: HookResult, *, insist: bool = True) -> bool:
         """Asked before a tool runs: it becomes a prompt only if a rule answers it, and at once. Where the rules
         insist on a person, the agent is told to ask, and its request is a prompt of its own."""
-        event, answer, why = self._events.by_rule(event, heard.bodies)
+        event, answer, why = self._events.by_rule(event, result.bodies)
         if answer is None:
             agent = AGENTS.get(event.prompt.agent)
             if not insist or not why or agent is None or agent.insist is None:
                 return False
             self.hooks.deliver(event.prompt.id, "ask", agent.insist(why), strict=False)
             return True
-        await to_its_end(self._events.taken(event, heard.bodies, answer))
+        await to_its_end(self._events.taken(event, result.bodies, answer))
         return True
 
-    async def _seen(self, agent: Agent, event: SessionSeen, heard: HookResult) -> str:
+    async def _seen(self, agent: Agent, event: SessionSeen, result: HookResult) -> str:
         """A session spoke; the id its process goes by now, which may be another one than it spoke under."""
         session = event.session
-        goes_by = session_ids.current(agent, self._loop.state, session, begins=heard.begins)
+        goes_by = session_ids.current(agent, self._loop.state, session, begins=result.begins)
         if goes_by != session.id:
             return goes_by
         before = session_ids.others(self._loop.state, session)
         await self._events.post(event)
         for other in before:
             await self._watches.last_look(other.id)
-            await session_ids.follow(self._events, other, session.id, heard.anew)
+            await session_ids.follow(self._events, other, session.id, result.anew)
         return goes_by
 
-    async def _aside(self, session_id: str, heard: HookResult) -> None:
+    async def _aside(self, session_id: str, result: HookResult) -> None:
         """What a hook call tells besides: calls and pauses that are over, and reminders."""
         now = time.time()
-        if heard.turn:
-            self._calls.new_turn(session_id, heard.turn)
-        if heard.told is not None:
-            await self._calls.heard(session_id, heard.told)
-            if heard.told.asked:
+        if result.turn:
+            self._calls.new_turn(session_id, result.turn)
+        if result.told is not None:
+            await self._calls.heard(session_id, result.told)
+            if result.told.asked:
                 self._screens.hurry()
-        if heard.finished:
-            self._watches.finished(session_id, heard.finished)
-        for ending in heard.endings:
+        if result.finished:
+            self._watches.finished(session_id, result.finished)
+        for ending in result.endings:
             self._speaker.heard(session_id, ending.said)
             if ending.said and self.spoken is not None:
                 await self.spoken(session_id, ending.said)
             for event in ended(self._loop.state, ending, now):
                 await self._events.post(event)
-        if heard.nudged:
-            for event in nudged(self._loop.state, session_id, heard.nudged, now):
+        if result.nudged:
+            for event in nudged(self._loop.state, session_id, result.nudged, now):
                 await self._events.post(event)
 
     async def agent_died(self, prompt_id: str) -> None:

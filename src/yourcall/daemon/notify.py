@@ -286,13 +286,13 @@ class Notifier:
     # --- the command line ----------------------------------------------------------------------------------------
 
     def channels(self) -> list[Known]:
-        found: list[Known] = []
+        known: list[Known] = []
         for each in self._channels:
             does = self._running().conditions.get(each.name, Condition())
             kind, rung = self._kinds[each.name], each.abilities.rung
             problem = _deaf(each) or does.problem
-            found.append(Known(each.name, kind, rung, len(each.targets()), does.worked_at, problem))
-        return found
+            known.append(Known(each.name, kind, rung, len(each.targets()), does.worked_at, problem))
+        return known
 
     async def test(self, name: str, wait: float) -> list[Trial] | Refused:
         """One real notice through each channel, or the named one; taken back when tapped, or after `wait`."""
@@ -429,9 +429,9 @@ class Notifier:
         return self._runner
 
     def _push(self) -> Push:
-        found = next((each for each in self._channels if isinstance(each, Push)), None)
-        assert found is not None
-        return found
+        push = next((each for each in self._channels if isinstance(each, Push)), None)
+        assert push is not None
+        return push
 
     def _devices(self) -> set[str]:
         """Those that may be told: a notification shows what is asked."""

@@ -107,14 +107,14 @@ class Exporter:
         lines = await asyncio.to_thread(lines_after, self._database, self.place, BATCH)
         if not lines:
             return False
-        told = [masked_line(line, titles=self._export.titles) for line in lines]
+        parseds = [masked_line(line, titles=self._export.titles) for line in lines]
         match self._export.kind:
             case "otlp":
-                await self._post(otlp(told))
+                await self._post(otlp(parseds))
             case "syslog":
-                await self._syslog(told)
+                await self._syslog(parseds)
             case _:
-                data = b"".join(msgspec.json.encode(line) + b"\n" for line in told)
+                data = b"".join(msgspec.json.encode(line) + b"\n" for line in parseds)
                 await asyncio.to_thread(append, Path(self._export.to), data)
         self._keep(lines[-1].n)
         return True
@@ -255,8 +255,8 @@ def _attribute(name: str, value: str) -> dict[str, Any]:
 def rejected(reply: bytes) -> int:
     """How many a collector says that it did not take."""
     try:
-        told: Any = json.loads(reply or b"{}")
-        return int(told.get("partialSuccess", {}).get("rejectedLogRecords", 0))
+        payload: Any = json.loads(reply or b"{}")
+        return int(payload.get("partialSuccess", {}).get("rejectedLogRecords", 0))
     except (ValueError, AttributeError, TypeError):
         return 0
 

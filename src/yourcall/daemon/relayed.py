@@ -127,7 +127,7 @@ class Relayed:
             return f"The order can't be started: {error}"
         try:
             async with asyncio.timeout(ORDER_S):
-                _, said = await program.communicate()
+                _, line = await program.communicate()
         except TimeoutError:
             return "The certificate authority did not come to a decision in time."
         finally:
@@ -137,7 +137,7 @@ class Relayed:
                 await program.wait()
         if program.returncode == 0:
             return ""
-        lines = said.decode(errors="replace").strip().splitlines()
+        lines = line.decode(errors="replace").strip().splitlines()
         return lines[-1][:400] if lines else "The order failed without a word."
 
 

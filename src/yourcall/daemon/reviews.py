@@ -108,8 +108,8 @@ class Reviews:
             if len(rounds) >= MOST_ROUNDS:
                 return Refused(f"This session was reviewed {MOST_ROUNDS} times; read the code instead.")
             text, about, files, whole = await self._request(session, question, subject, prompt_id)
-            wish = StartOptions(session.cwd, text, read_only=True)
-            begun = await self._started.start(reviewer, wish, remote=remote)
+            options = StartOptions(session.cwd, text, read_only=True)
+            begun = await self._started.start(reviewer, options, remote=remote)
             if isinstance(begun, Refused):
                 return begun
             review = Review(
@@ -139,9 +139,9 @@ class Reviews:
         session = self._loop.state.sessions.get(review.by_session) or self._rows.session(review.by_session)
         if session is None:
             return ""
-        said = await self._said(session)
+        text = await self._said(session)
         now = self._started.speaking(session)
-        return "\n\n".join(part for part in (said, now.text if now is not None else "") if part)
+        return "\n\n".join(part for part in (text, now.text if now is not None else "") if part)
 
     async def send_back(
         self, review: Review, text: str, by: str, via: str, device: str, certainty: str
@@ -155,8 +155,8 @@ class Reviews:
         if session is None or session.state == "ended":
             return Refused("The session that was reviewed has ended.")
         title = self._title(review.reviewer)
-        words = text.strip() or review_text.send_back(title, review.text)
-        done = await self._orders.add(session, words[:LONGEST_TEXT], by, via, device=device, certainty=certainty)
+        wording = text.strip() or review_text.send_back(title, review.text)
+        done = await self._orders.add(session, wording[:LONGEST_TEXT], by, via, device=device, certainty=certainty)
         if isinstance(done, Refused):
             return done
         order = done.orders[-1]

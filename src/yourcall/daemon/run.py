@@ -319,9 +319,9 @@ def _only_one(home: Path) -> Generator[None]:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        said = os.pread(file, 20, 0)
+        line = os.pread(file, 20, 0)
         os.close(file)
-        raise AlreadyRunning(int(said) if said.isdigit() else 0) from error
+        raise AlreadyRunning(int(line) if line.isdigit() else 0) from error
     try:
         os.ftruncate(file, 0)
         os.pwrite(file, b"%d" % os.getpid(), 0)

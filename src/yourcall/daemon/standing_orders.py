@@ -156,15 +156,15 @@ class StandingOrders:
         if pauses and queue.own != pauses[-1].id:
             await self._change(session.id, lambda queue: replace(queue, own=pauses[-1].id))
 
-    async def heard(self, session_id: str, said: str) -> None:
+    async def heard(self, session_id: str, wording: str) -> None:
         """A session's own hook tells what it was told while no pause of it was open."""
         queue = self._queues.get(session_id)
-        if queue is None or not said.strip():
+        if queue is None or not wording.strip():
             return
         if any(p.kind in PAUSES and p.state in ("open", "answering", "sent") for p in self._scene(session_id)[1]):
             return  # how that pause ends tells who spoke
         given = (order.text for order in queue.orders if order.state != "waiting")
-        ours = any(_same(text, said) for text in (*given, *self._said.get(session_id, ())))
+        ours = any(_same(text, wording) for text in (*given, *self._said.get(session_id, ())))
         if not ours and any(order.state == "waiting" for order in queue.orders):
             await self._change(session_id, lambda queue: orders.hold(queue, orders.SPOKEN, time.time()))
 
@@ -343,8 +343,8 @@ class StandingOrders:
         await self._change(where, lambda queue: orders.checked(queue, order.id, failed, time.time()))
 
     def _limit_of(self, session_id: str) -> float:
-        found = (p for p in self._loop.state.of_session(session_id) if p.kind == "problem" and p.state == "open")
-        return max((p.resets_at for p in found), default=0.0)
+        prompts = (p for p in self._loop.state.of_session(session_id) if p.kind == "problem" and p.state == "open")
+        return max((p.resets_at for p in prompts), default=0.0)
 
     async def _put(self, *queues: OrderQueue) -> None:
         """On disk, then here, then told."""
@@ -366,6 +366,6 @@ class StandingOrders:
         await self.tasks.close()
 
 
-def _same(text: str, said: str) -> bool:
+def _same(text: str, wording: str) -> bool:
     """Blanks and line ends may not arrive as they were written."""
-    return "".join(text.split()) == "".join(said.split())
+    return "".join(text.split()) == "".join(wording.split())

@@ -203,8 +203,8 @@ class Daemon:
         if ran.code == 0:
             return ""
         how = f"took longer than {CHECK_S / 60:.0f} minutes" if ran.code is None else f"failed (exit {ran.code})"
-        said = last_line(ran.output)
-        return f"`{command[:80]}` {how}{': ' + said if said else ''}"
+        text = last_line(ran.output)
+        return f"`{command[:80]}` {how}{': ' + text if text else ''}"
 
     def _by_keys(self, prompt: Prompt, answer: Answer, _request: bytes) -> Coroutine[None, None, None]:
         typist = self.filling if self.filling.takes(prompt, answer) else self.keyboard

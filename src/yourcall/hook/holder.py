@@ -123,10 +123,10 @@ class Holder:
         """
         looked_at = time.time()
         try:
-            told: Any = loads(contents(self.session_file))
-            if told["sessionId"] != self.session_id:
+            payload: Any = loads(contents(self.session_file))
+            if payload["sessionId"] != self.session_id:
                 return None
-            now, since = str(told["status"]), float(told.get("statusUpdatedAt") or told["updatedAt"])
+            now, since = str(payload["status"]), float(payload.get("statusUpdatedAt") or payload["updatedAt"])
             self.changed = since / 1000
         except FileNotFoundError:
             return "gone"
@@ -423,10 +423,10 @@ def find_tty(pid: int) -> str:
 
         asked = ["/bin/ps", "-o", "tty=", "-p", str(pid)]
         try:
-            told = subprocess.run(asked, capture_output=True, timeout=1, check=False).stdout
+            line = subprocess.run(asked, capture_output=True, timeout=1, check=False).stdout
         except (OSError, subprocess.SubprocessError):
             return ""
-        path = "/dev/" + told.decode("ascii", "replace").strip()
+        path = "/dev/" + line.decode("ascii", "replace").strip()
     return path if path.startswith("/dev/") and path not in ("/dev/", "/dev/null") else ""
 
 

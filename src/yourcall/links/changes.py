@@ -69,19 +69,19 @@ class Changes:
     async def whole(self, session: Session, most: int, /) -> tuple[str, int, bool]:
         """All changes as one text of at most so many bytes, how many files differ, and whether that is all.
         Files that git does not know are only counted."""
-        found = await self.files(session, None)
-        if isinstance(found, Refused) or not found.files:
+        changes = await self.files(session, None)
+        if isinstance(changes, Refused) or not changes.files:
             return "", 0, True
-        if found.against == "record":
+        if changes.against == "record":
             record = await self._record(session)
             text = "\n".join(diff for diffs in record.values() for diff in diffs)
-            return text[:most], len(found.files), found.complete and len(text) <= most
+            return text[:most], len(changes.files), changes.complete and len(text) <= most
         try:
-            text, whole = await asyncio.to_thread(_whole_patch, session, found.against, most)
+            text, whole = await asyncio.to_thread(_whole_patch, session, changes.against, most)
         except git.GitProblem:
-            return "", len(found.files), False
-        whole = whole and found.complete and not any(each.kind == "untracked" for each in found.files)
-        return text, len(found.files), whole
+            return "", len(changes.files), False
+        whole = whole and changes.complete and not any(each.kind == "untracked" for each in changes.files)
+        return text, len(changes.files), whole
 
     async def _record(self, session: Session) -> dict[str, list[str]]:
         """The files that the session's record names as changed, each with its diffs, oldest first."""

@@ -277,11 +277,11 @@ def _programs(plan: Plan) -> tuple[str, ...]:
     """What a yes starts besides git, as sentences: hooks that are there, and programs that settings name."""
     repository = git.find(Path(plan.root))
     folder = git.hooks_folder(repository)
-    found = [
+    names = [
         f"hook {name} ({folder / name})"
         for name in requests.HOOKS[plan.action]
         if os.access(folder / name, os.X_OK)
     ]
     if plan.action != "worktree":
-        found += [f"{key} = {value}"[:300] for key, value in git.programs(repository, plan.action == "push")]
-    return tuple(found)
+        names += [f"{key} = {value}"[:300] for key, value in git.programs(repository, plan.action == "push")]
+    return tuple(names)

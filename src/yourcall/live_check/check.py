@@ -171,7 +171,7 @@ class Trials:
         with self._session() as pane:
             turns = (*self.spec.form, (text("Booked."),))
             before = self._known()
-            words = self._say(pane, turns)
+            wording = self._say(pane, turns)
             prompt = self._next_prompt(before)
             while prompt["kind"] == "permission":
                 self._keep(self._settle(pane), "permission for a tool of a server")
@@ -181,7 +181,7 @@ class Trials:
                     prompt = self._next_prompt(before)
                 except NotInTime as late:
                     self._keep(pane.screen(), "elicitation not noticed")
-                    if self._went_on(pane, words, turns):
+                    if self._went_on(pane, wording, turns):
                         raise NotAsked from late
                     raise
             self._noticed(prompt, "elicitation")
@@ -230,10 +230,10 @@ class Trials:
 
     def _ready(self) -> None:
         with self._session() as pane:
-            words = f"All is said {self._next()}."
-            self._say(pane, ((text(words),),))
+            wording = f"All is said {self._next()}."
+            self._say(pane, ((text(wording),),))
             ready = self._pause("ready", pane)
-            whole = words in ready["body"]
+            whole = wording in ready["body"]
             if whole:
                 self._steps["exact"] = ""
             again = self.box.script(f"s{self._next()}", ((text("Heard."),),))
@@ -295,9 +295,9 @@ class Trials:
         def ready() -> bool:
             nonlocal since
             screen = pane.screen()
-            for words, keys in left.items():
-                if squeezed(words) in squeezed(screen):
-                    del left[words]
+            for wording, keys in left.items():
+                if squeezed(wording) in squeezed(screen):
+                    del left[wording]
                     for key in keys:
                         self._settle(pane)
                         pane.key(key)
@@ -316,28 +316,28 @@ class Trials:
         self._until(lambda: re.search(self.spec.ready, pane.screen()), "its input box", pane)
         self._settle(pane)
 
-    def _went_on(self, pane: Pane, words: str, turns: Turns) -> bool:
+    def _went_on(self, pane: Pane, wording: str, turns: Turns) -> bool:
         """Was nobody waited for? Then it has asked the model for the last turn; if none of them calls for a tool,
         it takes the next instruction."""
         if any(block.kind == "tool_use" for turn in turns for block in turn):
-            return self.box.heard(words, tools=True) >= len(turns)
+            return self.box.heard(wording, tools=True) >= len(turns)
         return re.search(self.spec.ready, pane.screen()) is not None
 
     def _say(self, pane: Pane, turns: Turns) -> str:
         """Type an instruction, see it there, and send it; its words."""
         self._rest(pane)
-        words = self.box.script(f"s{self._next()}", turns)
+        wording = self.box.script(f"s{self._next()}", turns)
         self._keep(pane.screen(), "idle")
-        pane.text(words)
+        pane.text(wording)
         with suppress(NotInTime):
-            until(lambda: pane.shows(words), SEEN_S, every=0.05)
-        if not pane.shows(words):
-            pane.text(words)
-            self._until(lambda: pane.shows(words), "the instruction in its input box", pane)
+            until(lambda: pane.shows(wording), SEEN_S, every=0.05)
+        if not pane.shows(wording):
+            pane.text(wording)
+            self._until(lambda: pane.shows(wording), "the instruction in its input box", pane)
         self._settle(pane, BREATH_S)
         pane.key("Enter")
-        self._until(lambda: self.box.heard(words), "the model to hear the instruction", pane)
-        return words
+        self._until(lambda: self.box.heard(wording), "the model to hear the instruction", pane)
+        return wording
 
     def _asking(self) -> list[dict[str, Any]]:
         return [prompt for prompt in self.box.get("/api/prompts") if prompt["kind"] not in PAUSES]
@@ -349,19 +349,19 @@ class Trials:
         def look() -> dict[str, Any] | None:
             return next((p for p in self._asking() if p["id"] not in known), None)
 
-        found = self._until(look, "a prompt")
-        assert found is not None
-        return found
+        value = self._until(look, "a prompt")
+        assert value is not None
+        return value
 
     def _raise(self, pane: Pane, turns: Turns, kind: str) -> dict[str, Any]:
         before = self._known()
-        words = self._say(pane, turns)
+        wording = self._say(pane, turns)
         try:
             prompt = self._next_prompt(before)
             self._noticed(prompt, kind)
         except (Failed, NotInTime) as failure:
             self._keep(pane.screen(), f"{kind} not noticed")
-            if isinstance(failure, NotInTime) and self._went_on(pane, words, turns):
+            if isinstance(failure, NotInTime) and self._went_on(pane, wording, turns):
                 raise NotAsked from failure
             raise
         answerable = self._until(lambda: self._answerable(prompt["id"]), "an answer to be possible", pane)
@@ -405,10 +405,10 @@ class Trials:
 
     def _choice(self, prompt: dict[str, Any], effects: tuple[str, ...]) -> dict[str, list[str]]:
         options = [(q["id"], o) for q in prompt["questions"] for o in q["options"]]
-        found = next(((q, o["id"]) for effect in effects for q, o in options if o["effect"] == effect), None)
-        if found is None:
+        match = next(((q, o["id"]) for effect in effects for q, o in options if o["effect"] == effect), None)
+        if match is None:
             raise Failed(f"There is no option to say {effects[0]}.")
-        return {found[0]: [found[1]]}
+        return {match[0]: [match[1]]}
 
     def _answer(self, prompt: dict[str, Any], body: dict[str, Any], wait: float = 60.0) -> None:
         path = f"/api/prompts/{prompt['id']}/answer"
@@ -429,9 +429,9 @@ class Trials:
             shown = self.box.get(f"/api/prompts/{prompt['id']}")
             return shown if shown["state"] in states else None
 
-        found = self._until(look, f"it to be {states[0]}")
-        assert found is not None
-        return found
+        value = self._until(look, f"it to be {states[0]}")
+        assert value is not None
+        return value
 
     def _at_the_desk(self, pane: Pane, prompt: dict[str, Any]) -> None:
         """A person closes the dialog, without a yes."""
@@ -450,18 +450,18 @@ class Trials:
 
     def _pause(self, kind: str, pane: Pane, besides: str = "") -> dict[str, Any]:
         def look() -> dict[str, Any] | None:
-            found = self.box.get("/api/prompts")
-            return next((p for p in found if p["kind"] == kind and p["id"] != besides), None)
+            data = self.box.get("/api/prompts")
+            return next((p for p in data if p["kind"] == kind and p["id"] != besides), None)
 
-        found = self._until(look, f"a prompt that says {kind}", pane)
-        assert found is not None
-        return self._noticed(found, kind)
+        value = self._until(look, f"a prompt that says {kind}", pane)
+        assert value is not None
+        return self._noticed(value, kind)
 
-    def _told(self, words: str, other: str, *, since: int) -> bool:
+    def _told(self, wording: str, other: str, *, since: int) -> bool:
         """Does the model's last request hold the one answer where it did not before?"""
         requests: list[Any] = list(self.box.model.requests)[since:]
         last = [str(getattr(each, "body", each).get("messages", each)) for each in requests]
-        return any(words in each.rsplit(QUESTION, 1)[-1] and other != words for each in last)
+        return any(wording in each.rsplit(QUESTION, 1)[-1] and other != wording for each in last)
 
     def _settle(self, pane: Pane, quiet: float = 0.3) -> str:
         """The screen once it stands still; one that shows a clock never does, and is good as it is."""
@@ -482,6 +482,6 @@ class Trials:
             raise NotInTime(f"Waited {self.patience:g} s in vain for {what}.") from late
 
 
-def _letters(words: str) -> str:
+def _letters(wording: str) -> str:
     """Without what Markdown may be drawn as."""
-    return "".join(char for char in words if char.isalnum() or char in "/?-.")
+    return "".join(char for char in wording if char.isalnum() or char in "/?-.")

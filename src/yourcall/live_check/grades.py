@@ -117,10 +117,10 @@ def ungraded(home: Path, agent: str, version: str) -> bool:
 def mention(home: Path, agent: str, version: str) -> bool:
     """Is this the first time that a person is told of it? From now on it isn't."""
     grades = read(home)
-    told = grades.mentioned.setdefault(agent, [])
-    if version in told:
+    lines = grades.mentioned.setdefault(agent, [])
+    if version in lines:
         return False
-    told.append(version)
-    del told[:-KEPT]
+    lines.append(version)
+    del lines[:-KEPT]
     _write(home, grades)
     return True

@@ -74,8 +74,8 @@ def serve(message: dict[str, Any]) -> None:
         send({"id": number, "result": {"tools": TOOLS}})
     elif method == "tools/call":
         asked = ASKS.get(params["name"])
-        told = json.dumps(elicit(asked)) if asked else "ticket 42 created"
-        send({"id": number, "result": {"content": [{"type": "text", "text": told}]}})
+        text = json.dumps(elicit(asked)) if asked else "ticket 42 created"
+        send({"id": number, "result": {"content": [{"type": "text", "text": text}]}})
     elif method == "ping":
         send({"id": number, "result": {}})
     else:

@@ -42,13 +42,13 @@ class Proved(Struct, frozen=True):
 def program_of(agent: str, path: Path | None) -> Installed:
     """The program to prove: this one, or the first that is installed."""
     paths = [path.absolute()] if path is not None else machine.find(AGENTS[agent], folder_of(AGENTS[agent]))
-    found = machine.ask(paths, VERSION_S)
-    if not found:
+    programs = machine.ask(paths, VERSION_S)
+    if not programs:
         where = (
             f"{path} can't be run." if path is not None else f"There is no {AGENTS[agent].title} on this machine."
         )
         raise Problem(f"{where} Install it, or name its program with --cli.", 2)
-    return found[0]
+    return programs[0]
 
 
 def prove(

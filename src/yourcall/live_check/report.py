@@ -64,9 +64,9 @@ def _nothing(_kind: str, _found: KindGrade) -> None:
     """The whole is printed at the end."""
 
 
-def _line(kind: str, found: KindGrade) -> None:
-    grade = style(f"{found.grade:<8}", COLOURS.get(found.grade, "red"))
-    took = f" ({found.ms} ms)" if found.ms >= 0 else ""
-    click.echo(f"{kind:<12} {grade} {', '.join(found.steps) or MEANS[found.grade]}{took}")
-    if found.why:
-        click.echo(wrapped(f"→ {safe(found.why)}", 13))
+def _line(kind: str, kind_grade: KindGrade) -> None:
+    grade = style(f"{kind_grade.grade:<8}", COLOURS.get(kind_grade.grade, "red"))
+    took = f" ({kind_grade.ms} ms)" if kind_grade.ms >= 0 else ""
+    click.echo(f"{kind:<12} {grade} {', '.join(kind_grade.steps) or MEANS[kind_grade.grade]}{took}")
+    if kind_grade.why:
+        click.echo(wrapped(f"→ {safe(kind_grade.why)}", 13))

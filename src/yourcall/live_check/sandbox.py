@@ -102,11 +102,11 @@ class Sandbox:
             return
         # Nothing is looked for: what the check starts is told of by its hooks, or by name.
         (self.yourcall / "config.toml").write_text(f'[discovery]\nmode = "off"\n{self.spec.config(self.place)}')
-        if said := self._run("up", "--detach", "--port", "0", "--json"):
-            raise Problem(f"In the sandbox, yourcall did not start: {said}")
+        if wording := self._run("up", "--detach", "--port", "0", "--json"):
+            raise Problem(f"In the sandbox, yourcall did not start: {wording}")
         if self.spec.agent in CONNECTED:  # a version that setup refuses is read from its screen
-            said = self._run("setup", self.spec.agent, "--yes", "--cli", self.program.path)
-            self.unconnected = said.rpartition("settings.json: ")[2].rpartition("hooks.json: ")[2]
+            wording = self._run("setup", self.spec.agent, "--yes", "--cli", self.program.path)
+            self.unconnected = wording.rpartition("settings.json: ")[2].rpartition("hooks.json: ")[2]
 
     def _run(self, *words: str) -> str:
         """What this command complains of, if it fails."""
@@ -131,11 +131,11 @@ class Sandbox:
     def script(self, name: str, turns: Turns) -> str:
         return self.model.script(name, *(list(turn) for turn in turns))
 
-    def heard(self, words: str, *, tools: bool = False) -> int:
+    def heard(self, text: str, *, tools: bool = False) -> int:
         """In how many requests the model was told this; `tools`: only in those that offer some."""
         bodies: list[dict[str, Any]] = [getattr(each, "body", each) for each in list(self.model.requests)]
         return sum(
-            words in json.dumps(each) for each in bodies if each.get("tools") or not (tools and self.spec.tools)
+            text in json.dumps(each) for each in bodies if each.get("tools") or not (tools and self.spec.tools)
         )
 
     def get(self, path: str) -> Any:
@@ -182,14 +182,14 @@ def _end_all(folder: str) -> None:
     own = os.getpid()
 
     def there() -> list[psutil.Process]:
-        found: list[psutil.Process] = []
+        processes: list[psutil.Process] = []
         for process in psutil.process_iter():
             with suppress(psutil.Error, OSError):
                 values = process.environ().values()
                 mine = any(folder in value for value in values) and process.pid != own
                 if mine and process.status() != psutil.STATUS_ZOMBIE:
-                    found.append(process)
-        return found
+                    processes.append(process)
+        return processes
 
     for ask in ("terminate", "kill"):
         for process in there():

@@ -14,8 +14,8 @@ from yourcall.agents.live_spec import LiveCheck
 
 
 def checks() -> dict[str, LiveCheck]:
-    found: list[LiveCheck] = []
+    live_checks: list[LiveCheck] = []
     for folder in iter_modules(agents.__path__):
         if any((Path(place) / folder.name / "live_check.py").is_file() for place in agents.__path__):
-            found += import_module(f"{agents.__name__}.{folder.name}.live_check").CHECKS
-    return {check.agent: check for check in found}
+            live_checks += import_module(f"{agents.__name__}.{folder.name}.live_check").CHECKS
+    return {check.agent: check for check in live_checks}

@@ -26,9 +26,9 @@ from pathlib import Path
 from yourcall.live_check.waiting import PATIENCE_S, NotInTime, until
 
 
-def squeezed(words: str) -> str:
+def squeezed(text: str) -> str:
     """Words without white space: a narrow screen wraps them, a pty shows moves of the cursor instead."""
-    return "".join(words.split())
+    return "".join(text.split())
 
 
 class Tmux:
@@ -92,16 +92,16 @@ class Pane:
     def key(self, *names: str) -> None:
         self.tmux.run("send-keys", "-t", self.id, *names)
 
-    def text(self, words: str) -> None:
-        self.tmux.run("send-keys", "-t", self.id, "-l", "--", words)
+    def text(self, wording: str) -> None:
+        self.tmux.run("send-keys", "-t", self.id, "-l", "--", wording)
 
-    def paste(self, words: str) -> None:
+    def paste(self, text: str) -> None:
         name = uuid.uuid4().hex
-        self.tmux.run("load-buffer", "-b", name, "-", typed=words.encode())
+        self.tmux.run("load-buffer", "-b", name, "-", typed=text.encode())
         self.tmux.run("paste-buffer", "-p", "-r", "-d", "-b", name, "-t", self.id)
 
-    def shows(self, words: str) -> bool:
-        return squeezed(words) in squeezed(self.screen())
+    def shows(self, text: str) -> bool:
+        return squeezed(text) in squeezed(self.screen())
 
     def wait_until(self, predicate: Callable[[str], object], timeout: float = PATIENCE_S) -> str:
         """The first screen for which the predicate holds."""

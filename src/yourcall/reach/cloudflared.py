@@ -14,18 +14,18 @@ from yourcall.system import private_files
 TUNNEL = "yourcall"
 
 
-def plan(wish: Wish) -> Plan:
+def plan(request: Wish) -> Plan:
     program = programs.needed("cloudflared", "Install cloudflared, and log in with: cloudflared tunnel login")
-    if wish.name is None:
+    if request.name is None:
         raise CannotReach(
             "cloudflared needs a name of yours: --name desk.example.net. (The addresses of quick tunnels change at"
             " every start, which breaks an app on the home screen, so yourcall does not use them.)"
         )
-    name = wish.name
+    name = request.name
     create, route = (program, "tunnel", "create", TUNNEL), (program, "tunnel", "route", "dns", TUNNEL, name)
     delete = (program, "tunnel", "delete", TUNNEL)
     is_new = TUNNEL not in programs.output((program, "tunnel", "list")).split()
-    config = wish.home / "cloudflared.yml"
+    config = request.home / "cloudflared.yml"
     ours = ("--config", str(config), "--no-autoupdate")
     keep_up = (program, "tunnel", *ours, "run", "--url", f"http://127.0.0.1:{DAEMON_PORT}", TUNNEL)
     text = (
@@ -33,7 +33,7 @@ def plan(wish: Wish) -> Plan:
         + (f"  run    {' '.join(create)}\n" if is_new else "")
         + f"  run    {' '.join(route)}\n"
         f"  write  {config}\n"
-        f"  keep   {' '.join(keep_up).replace(DAEMON_PORT, str(wish.daemon_port))}\n"
+        f"  keep   {' '.join(keep_up).replace(DAEMON_PORT, str(request.daemon_port))}\n"
         f"         running, as long as yourcall runs"
     )
 
@@ -46,7 +46,7 @@ def plan(wish: Wish) -> Plan:
             if is_new and not programs.works(delete):
                 raise CannotReach(f"{reason} The tunnel was made; remove it with: {' '.join(delete)}") from reason
             raise
-        wish.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        request.home.mkdir(mode=0o700, parents=True, exist_ok=True)
         # A file of ours, so that the person's own config.yml does not send our name elsewhere.
         private_files.write(config, b"no-autoupdate: true\n")
 

@@ -15,16 +15,16 @@ from yourcall.reach.way import DEFAULT_TLS_PORT, Way, listen_on, read
 TRIES = 20  # ports that are tried when the usual one is taken
 
 
-def plan(wish: Wish) -> Plan:
+def plan(request: Wish) -> Plan:
     addresses = _own_addresses()
     local = f"{socket.gethostname().partition('.')[0].lower()}.local"
-    name = wish.name or (local if _is_ours(local, addresses) else next(iter(addresses), ""))
+    name = request.name or (local if _is_ours(local, addresses) else next(iter(addresses), ""))
     if not name:
         raise CannotReach("This machine has no address in a network; name one with --name.")
-    port = wish.port or _free_port(wish, listen_on(name))
+    port = request.port or _free_port(request, listen_on(name))
     url = f"https://{f'[{name}]' if ':' in name else name}:{port}"
     names = (name, *(each for each in (local, *addresses) if each != name))
-    paths = certificates.files(wish.home)
+    paths = certificates.files(request.home)
     text = (
         f"Phones in your network will reach yourcall at {url}\n"
         f"  write  {paths.authority}, a certificate authority that can vouch for this machine only:\n"
@@ -34,15 +34,15 @@ def plan(wish: Wish) -> Plan:
     )
 
     def apply() -> None:
-        wish.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        certificates.make(wish.home, names)
+        request.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        certificates.make(request.home, names)
 
     return Plan(text, Way("lan", url, tls_port=port, names=names), apply, paths.authority)
 
 
-def _free_port(wish: Wish, address: str) -> int:
+def _free_port(request: Wish, address: str) -> int:
     """The port it has already; else the usual one, or the next that nobody has."""
-    current = read(wish.home)
+    current = read(request.home)
     if current is not None and current.tls_port:
         return current.tls_port
     for port in range(DEFAULT_TLS_PORT, DEFAULT_TLS_PORT + TRIES):

@@ -37,13 +37,13 @@ _TAKEN_BY = {
 }
 
 
-def make(chosen: str, wish: Wish) -> Plan:
+def make(chosen: str, request: Wish) -> Plan:
     for field, (shown, ways) in _TAKEN_BY.items():
-        if getattr(wish, field) and chosen not in ways:
+        if getattr(request, field) and chosen not in ways:
             raise CannotReach(f"{chosen} has no use for {shown}.")
-    if wish.name is not None and not re.fullmatch(r"[A-Za-z0-9.:-]{1,253}", wish.name):
-        raise CannotReach(f"{wish.name!r} is no name of a machine.")
-    return _PLANS.get(chosen, _proxy)(wish)
+    if request.name is not None and not re.fullmatch(r"[A-Za-z0-9.:-]{1,253}", request.name):
+        raise CannotReach(f"{request.name!r} is no name of a machine.")
+    return _PLANS.get(chosen, _proxy)(request)
 
 
 def authority(home: Path, way: Way) -> Path | None:
@@ -77,11 +77,11 @@ def _undone(home: Path, way: Way, undo: Undo) -> bool:
     return works(undo.argv) if undo.argv else relay.leave(home, way)
 
 
-def _proxy(wish: Wish) -> Plan:
-    if wish.name is None:
+def _proxy(request: Wish) -> Plan:
+    if request.name is None:
         raise CannotReach("Say by which name your proxy is reached: --name desk.example.net")
     text = (
-        f"Your proxy passes https://{wish.name} on to http://127.0.0.1:{wish.daemon_port}, with its Host header.\n"
-        "yourcall will answer to that name."
+        f"Your proxy passes https://{request.name} on to http://127.0.0.1:{request.daemon_port}, "
+        "with its Host header.\nyourcall will answer to that name."
     )
-    return Plan(text, Way("proxy", f"https://{wish.name}", port=wish.daemon_port), lambda: None)
+    return Plan(text, Way("proxy", f"https://{request.name}", port=request.daemon_port), lambda: None)

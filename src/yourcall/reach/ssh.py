@@ -32,9 +32,9 @@ class Site(NamedTuple):
     must_exist: bool
 
 
-def plan(wish: Wish) -> Plan:
+def plan(request: Wish) -> Plan:
     program = programs.needed("ssh", "Install an ssh client.")
-    target, name = wish.target, wish.name
+    target, name = request.target, request.name
     if target is None or name is None:
         raise CannotReach("ssh needs a server and a name: yourcall reach ssh me@server --name call.example.net")
     if target.startswith("-") or not re.fullmatch(r"[A-Za-z0-9._@:\[\]-]{1,300}", target):
@@ -43,17 +43,17 @@ def plan(wish: Wish) -> Plan:
     login = (
         program,
         *(word for option in OPTIONS for word in ("-o", option)),
-        *(("-p", str(wish.port)) if wish.port else ()),
+        *(("-p", str(request.port)) if request.port else ()),
     )
     keep_up = (*login, "-N", "-T", "-R", f"127.0.0.1:{there}:127.0.0.1:{DAEMON_PORT}", target)
-    site = _site(wish, name, there)
-    if wish.site:
-        web = f"On {target}, add to {site.file}, and let {wish.site} read it again:"
+    site = _site(request, name, there)
+    if request.site:
+        web = f"On {target}, add to {site.file}, and let {request.site} read it again:"
     else:
         web = f"On {target}, let the web server pass {name} on (--site caddy does it). For Caddy:"
     text = (
         f"Phones will reach yourcall at https://{name}. The web server on {target} ends the TLS.\n"
-        f"  keep   {' '.join(keep_up).replace(DAEMON_PORT, str(wish.daemon_port))}\n"
+        f"  keep   {' '.join(keep_up).replace(DAEMON_PORT, str(request.daemon_port))}\n"
         f"         running, as long as yourcall runs\n"
         f"{web}\n\n{site.block}"
     )
@@ -62,41 +62,41 @@ def plan(wish: Wish) -> Plan:
     def apply() -> None:
         if not programs.works((*login, target, "true")):
             raise CannotReach(f"ssh can't log in to {target} without a password. Set up a key for it first.")
-        if wish.site:
+        if request.site:
             programs.run(put)
 
-    undo = (Undo(take, f"on {target}: take the site of {name} out of {site.file}"),) if wish.site else ()
+    undo = (Undo(take, f"on {target}: take the site of {name} out of {site.file}"),) if request.site else ()
     return Plan(text, Way("ssh", f"https://{name}", keep_up=keep_up, undo=undo), apply, patience_s=TUNNEL_S)
 
 
-def _site(wish: Wish, name: str, there: int) -> Site:
-    for path in (wish.site_file, wish.certificate, wish.key):
+def _site(request: Wish, name: str, there: int) -> Site:
+    for path in (request.site_file, request.certificate, request.key):
         if path is not None and not re.fullmatch(r"/[A-Za-z0-9._/@+-]{1,300}", path):
             raise CannotReach(f"{path!r} is no whole path on the server.")
-    if (wish.certificate is None) != (wish.key is None):
+    if (request.certificate is None) != (request.key is None):
         raise CannotReach("A certificate needs its key: --certificate PATH --key PATH, both on the server.")
     address = urlsplit(f"https://{name}")
     host = address.hostname or ""
-    if wish.site == "nginx":
-        return _nginx(wish, host, address.port or 443, there)
+    if request.site == "nginx":
+        return _nginx(request, host, address.port or 443, there)
     lines = [f"reverse_proxy 127.0.0.1:{there}"]
     lines += [f"bind {host}"] if _is_address(host) else []
-    lines += [f"tls {wish.certificate} {wish.key}"] if wish.certificate else []
-    file = wish.site_file or "/etc/caddy/Caddyfile"
+    lines += [f"tls {request.certificate} {request.key}"] if request.certificate else []
+    file = request.site_file or "/etc/caddy/Caddyfile"
     block = "".join(f"{line}\n" for line in (f"https://{name} {{", *(f"    {line}" for line in lines), "}"))
     how = f"--adapter caddyfile --config {shlex.quote(file)}"
     return Site(file, block, f"$run caddy validate {how}", f"$run caddy reload {how}", must_exist=True)
 
 
-def _nginx(wish: Wish, host: str, port: int, there: int) -> Site:
+def _nginx(request: Wish, host: str, port: int, there: int) -> Site:
     ports = [f"{host}:{port}"] if _is_address(host) else [str(port), f"[::]:{port}"]
     listen = "".join(f"    listen {each} ssl;\n" for each in ports)
     block = (
         "server {\n"
         f"{listen}"
         f"    server_name {host};\n"
-        f"    ssl_certificate {wish.certificate or f'/etc/letsencrypt/live/{host}/fullchain.pem'};\n"
-        f"    ssl_certificate_key {wish.key or f'/etc/letsencrypt/live/{host}/privkey.pem'};\n"
+        f"    ssl_certificate {request.certificate or f'/etc/letsencrypt/live/{host}/fullchain.pem'};\n"
+        f"    ssl_certificate_key {request.key or f'/etc/letsencrypt/live/{host}/privkey.pem'};\n"
         "    location / {\n"
         f"        proxy_pass http://127.0.0.1:{there};\n"
         "        proxy_http_version 1.1;\n"
@@ -106,7 +106,7 @@ def _nginx(wish: Wish, host: str, port: int, there: int) -> Site:
         "        proxy_read_timeout 1h;\n"
         "    }\n}\n"
     )
-    file = wish.site_file or "/etc/nginx/conf.d/yourcall.conf"
+    file = request.site_file or "/etc/nginx/conf.d/yourcall.conf"
     return Site(file, block, "$run nginx -t", "$run nginx -s reload", must_exist=False)
 
 

@@ -12,7 +12,7 @@ from yourcall.reach.plan import TUNNEL_S, CannotReach, Plan, Wish
 from yourcall.reach.way import Undo, Way
 
 
-def plan(wish: Wish) -> Plan:
+def plan(request: Wish) -> Plan:
     program = programs.needed("tailscale", "Install Tailscale, and log in with: tailscale up")
     try:
         status = json.loads(programs.output((program, "status", "--json")))
@@ -21,10 +21,10 @@ def plan(wish: Wish) -> Plan:
         raise CannotReach("Tailscale does not say what this machine is called. Is it logged in?") from error
     if not name:
         raise CannotReach("This machine has no name in your tailnet: turn on MagicDNS and HTTPS certificates.")
-    verb = "funnel" if wish.funnel else "serve"
-    do = (program, verb, "--bg", str(wish.daemon_port))
+    verb = "funnel" if request.funnel else "serve"
+    do = (program, verb, "--bg", str(request.daemon_port))
     undo = Undo((program, verb, "--https=443", "off"))
-    who = "Anybody will find the locked door" if wish.funnel else "Phones in your tailnet will reach yourcall"
+    who = "Anybody will find the locked door" if request.funnel else "Phones in your tailnet will reach yourcall"
     text = f"{who} at https://{name}\n  run  {' '.join(do)}"
-    way = Way("tailscale", f"https://{name}", undo=(undo,), port=wish.daemon_port)
+    way = Way("tailscale", f"https://{name}", undo=(undo,), port=request.daemon_port)
     return Plan(text, way, lambda: programs.run(do), patience_s=TUNNEL_S)

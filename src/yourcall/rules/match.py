@@ -20,8 +20,8 @@ from yourcall.rules.shell.items import Unread
 @lru_cache(maxsize=4096)
 def words(pattern: str) -> tuple[str, ...]:
     """`git commit -m *` as words; quotes keep blanks together."""
-    found = re.findall(r"\"([^\"]*)\"|'([^']*)'|(\S+)", pattern)
-    return tuple(next((each for each in group if each), "") for group in found)
+    items = re.findall(r"\"([^\"]*)\"|'([^']*)'|(\S+)", pattern)
+    return tuple(next((each for each in group if each), "") for group in items)
 
 
 @lru_cache(maxsize=4096)

@@ -51,10 +51,10 @@ class Organisation(Struct, frozen=True):
 def read(text: str, name: str) -> Organisation:
     """What the file says; a mistake anywhere makes all of it unread, and so as strict as can be."""
     try:
-        told = tomllib.loads(text)
-        sections = cast("dict[str, Any]", told.pop("rules", {}))
-        told["step_up"] = {**_LOOSEST, **told.get("step_up", {})}
-        written = msgspec.convert(told, _Written)
+        payload = tomllib.loads(text)
+        sections = cast("dict[str, Any]", payload.pop("rules", {}))
+        payload["step_up"] = {**_LOOSEST, **payload.get("step_up", {})}
+        written = msgspec.convert(payload, _Written)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError, RecursionError, TypeError) as error:
         return broken(f"{name}: {error}")
     book = read_sections(sections, text, name)

@@ -177,8 +177,8 @@ def _judged(rules: list[Rule], asked: Action, scene: RequestContext, found: list
     for do, word in (("hold", "asks twice"), ("ask", "asks")):
         by = next((each for each in judged if each.do == do and each.rule), None)
         if by is not None:
-            said: Do = "hold" if do == "hold" else "ask"
-            return Ruling(said, f"Rule {by.rule} {word}.", (by.rule,), parts=judged, insists=True)
+            outcome: Do = "hold" if do == "hold" else "ask"
+            return Ruling(outcome, f"Rule {by.rule} {word}.", (by.rule,), parts=judged, insists=True)
     missing = next((each.part for each in judged if each.do != "allow"), None)
     if missing is not None:
         what = ", ".join(sorted(missing.effects)).replace("_", " ")

@@ -102,20 +102,20 @@ def _elsewhere(part: Part) -> bool:
 
 
 def _spells(wanted: tuple[str, ...], part: Part, text: str) -> bool:
-    found = _words(text)
-    if all(word == "*" or word in found for word in wanted):
+    names = _words(text)
+    if all(word == "*" or word in names for word in wanted):
         return True
     name = part.argv[0] if part.argv and not _PIECE.search(part.argv[0] or "") else None
     if (name is not None and None not in part.argv) or (name is not None and wanted[0] not in ("*", name)):
         return False
     made = _made(part.text)
     if name is None and not any(_makes(word, wanted[0]) for word in made if word == _tokens(part.text)[0]):
-        return wanted[0] in found and _rest_made(wanted, found, made)
-    return _rest_made(wanted, found, made)
+        return wanted[0] in names and _rest_made(wanted, names, made)
+    return _rest_made(wanted, names, made)
 
 
-def _rest_made(wanted: tuple[str, ...], found: frozenset[str], made: list[str]) -> bool:
-    return all(word == "*" or word in found or any(_makes(each, word) for each in made) for word in wanted[1:])
+def _rest_made(wanted: tuple[str, ...], names: frozenset[str], made: list[str]) -> bool:
+    return all(word == "*" or word in names or any(_makes(each, word) for each in made) for word in wanted[1:])
 
 
 @lru_cache(maxsize=8)

@@ -39,10 +39,10 @@ class RuleFile(Struct, frozen=True):
 
 def read(text: str, name: str, of_project: str = "") -> RuleFile:
     try:
-        told = tomllib.loads(text)
+        payload = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         return RuleFile(problems=(f"{name} is not TOML: {error}",))
-    return read_sections(told, text, name, of_project)
+    return read_sections(payload, text, name, of_project)
 
 
 def read_sections(told: dict[str, Any], text: str, name: str, of_project: str = "") -> RuleFile:
@@ -73,31 +73,33 @@ def _rule(section: str, payload: object, of_project: str) -> Rule | _Wrong:
         return _Wrong("stands outside of a section; a rule is a section, [name]", section)
     if not NAME.fullmatch(section):
         return _Wrong("a rule's name is made of small letters, digits and dashes")
-    told = dict(cast("dict[str, object]", payload))
-    for key in told:
+    table = dict(cast("dict[str, object]", payload))
+    for key in table:
         if key not in _FIELDS:
             near = get_close_matches(key, _FIELDS, 1)
             text = f"; {near[0]!r} is meant?" if near else f"; there are: {', '.join(_FIELDS)}"
             return _Wrong(f"a rule knows no {key!r}{text}", key)
-    if "do" not in told:
+    if "do" not in table:
         return _Wrong(f"says nothing; {_SAYS}")
-    if str(told["do"]).strip() not in _DO:
-        return _Wrong(f"do = {told['do']!r} says nothing; {_SAYS}", "do")
-    told["do"] = _DO[str(told["do"]).strip()]
-    for key in _LISTS & set(told):
-        value = told[key]
-        told[key] = [value] if isinstance(value, str) else value
-    for effect in cast("list[object]", told.get("effect", [])) if isinstance(told.get("effect", []), list) else []:
+    if str(table["do"]).strip() not in _DO:
+        return _Wrong(f"do = {table['do']!r} says nothing; {_SAYS}", "do")
+    table["do"] = _DO[str(table["do"]).strip()]
+    for key in _LISTS & set(table):
+        value = table[key]
+        table[key] = [value] if isinstance(value, str) else value
+    for effect in (
+        cast("list[object]", table.get("effect", [])) if isinstance(table.get("effect", []), list) else []
+    ):
         if effect not in EFFECTS:
             return _Wrong(f"there is no effect {effect!r}; there are: {', '.join(EFFECTS)}", "effect")
     for key in ("until", "since"):
-        if key in told:
-            at = _time(told[key])
+        if key in table:
+            at = _time(table[key])
             if at is None:
                 return _Wrong(f"{key} is a date or a time, such as 2030-01-31 or 2030-01-31T18:00:00Z", key)
-            told[key] = at
+            table[key] = at
     try:
-        rule = msgspec.convert({**told, "name": section, "of_project": of_project}, Rule)
+        rule = msgspec.convert({**table, "name": section, "of_project": of_project}, Rule)
     except msgspec.ValidationError as error:
         key = str(error).partition(" - at `$.")[2].strip("`").split("[")[0]
         kind = "a text, or a list of texts" if key in _LISTS else _KINDS.get(key, "a text")

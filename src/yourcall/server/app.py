@@ -262,8 +262,8 @@ def page_files(folder: Path = BUILT) -> dict[str, Path]:
     """The files of the app by their paths. Looked up, never joined: no path leads elsewhere."""
     if not (folder / "index.html").is_file():
         return {}
-    found = [file for file in folder.rglob("*") if file.suffix in KINDS]
-    files = {f"/{file.relative_to(folder).as_posix()}": file for file in found}
+    paths = [file for file in folder.rglob("*") if file.suffix in KINDS]
+    files = {f"/{file.relative_to(folder).as_posix()}": file for file in paths}
     return {"/": files.pop("/index.html"), **files}
 
 

@@ -172,9 +172,9 @@ class Gate:
             return _UNKNOWN
         return _VOID if device.void else self._caller_of(device)
 
-    def _signed(self, scope: Scope, said: list[str]) -> _Signed | Refusal:
+    def _signed(self, scope: Scope, texts: list[str]) -> _Signed | Refusal:
         """A browser's own request; its body is not known yet."""
-        read = signatures.read_header(said[0]) if len(said) == 1 else None
+        read = signatures.read_header(texts[0]) if len(texts) == 1 else None
         device = self._devices.browser(read.device) if read is not None else None
         if read is None or device is None:
             return _UNKNOWN
@@ -245,12 +245,12 @@ def _target(scope: Scope) -> str:
     return (scope["raw_path"] + (b"?" + query if query else b"")).decode("latin-1")
 
 
-def _as_signed(said: _Signed, body: bytes | Refusal) -> Caller | Refusal:
+def _as_signed(signed: _Signed, body: bytes | Refusal) -> Caller | Refusal:
     if isinstance(body, Refusal):
         return body
-    if not signatures.same_body(said.signature, body):
+    if not signatures.same_body(signed.signature, body):
         return Refusal(403, "The body is not the one that was signed.")
-    return said.caller
+    return signed.caller
 
 
 async def _read(receive: Receive, headers: Headers) -> bytes | Refusal:

@@ -157,9 +157,9 @@ class Devices:
         self, name: str, token_hash: str, may: Collection[Scope], public_key: str, by: str, what: str
     ) -> Device:
         async with self._naming:
-            free, words = self._free(name), scopes.stored(may)
+            free, text = self._free(name), scopes.stored(may)
             made = await self._keys.add_device(
-                free, token_hash, scopes=words, public_key=public_key, by=by, what=what
+                free, token_hash, scopes=text, public_key=public_key, by=by, what=what
             )
         self._forget_rows()
         return made

@@ -78,9 +78,9 @@ async def wanted(
         return None
     # What is confirmed is shown as it came, cut short: the digest is of all of it.
     shown = read.decode("utf-8", "replace") if read else ""
-    words = f"{route.step_up}: {shown}" if shown not in ("", "{}") else route.step_up
+    text = f"{route.step_up}: {shown}" if shown not in ("", "{}") else route.step_up
     why = "This takes your passkey."
-    return missing(step_up, request, act, caller, words[:LONGEST_WORDS], why)
+    return missing(step_up, request, act, caller, text[:LONGEST_WORDS], why)
 
 
 async def _read(request: Request) -> bytes | Refusal:
@@ -99,9 +99,9 @@ def applies(step_up: StepUp, policy: AnswerPolicy, caller: Caller, route: Route)
     return bool(step_up.passkeys())
 
 
-def missing(step_up: StepUp, request: Request, act: str, caller: Caller, words: str, why: str) -> Reply:
+def missing(step_up: StepUp, request: Request, act: str, caller: Caller, text: str, why: str) -> Reply:
     """The reply that asks for a gesture."""
-    return Reply(gesture(step_up, request, step_up.ask(act, caller.device_id, words), why), 428)
+    return Reply(gesture(step_up, request, step_up.ask(act, caller.device_id, text), why), 428)
 
 
 def gesture(step_up: StepUp, request: Request, asked: Asked, why: str) -> StepUpView:

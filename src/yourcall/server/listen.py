@@ -305,11 +305,11 @@ def _own_addresses() -> set[str]:
     import psutil
 
     name = socket.gethostname().lower()
-    found = {name, f"{name}.local"}
+    names = {name, f"{name}.local"}
     for addresses in psutil.net_if_addrs().values():
         for each in addresses:
             if each.family == socket.AF_INET:
-                found.add(each.address)
+                names.add(each.address)
             elif each.family == socket.AF_INET6:
-                found.add(f"[{each.address.partition('%')[0]}]")
-    return found
+                names.add(f"[{each.address.partition('%')[0]}]")
+    return names

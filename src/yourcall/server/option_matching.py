@@ -94,16 +94,16 @@ def find(question: Question, word: str) -> Option | Refused:
     for option in question.options:
         if option.id == word:
             return option
-    said = _plain(word)
-    found = [option for option in question.options if _plain(option.label) == said]
-    effect = EFFECT_WORDS.get(said)
-    if effect is not None and not any(option.effect == effect for option in found):
+    text = _plain(word)
+    options = [option for option in question.options if _plain(option.label) == text]
+    effect = EFFECT_WORDS.get(text)
+    if effect is not None and not any(option.effect == effect for option in options):
         # A label is written by others: one that says `deny` and does something else must not hide the real one.
-        found += [option for option in question.options if option.effect == effect]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        several = ", ".join(f"{option.id} ({option.label})" for option in found)
+        options += [option for option in question.options if option.effect == effect]
+    if len(options) == 1:
+        return options[0]
+    if options:
+        several = ", ".join(f"{option.id} ({option.label})" for option in options)
         return Refused(f"{word!r} could mean {several}; use one of these ids.")
     return Refused(f"There is no option {word!r}. {_listed((question,))}")
 
@@ -152,5 +152,5 @@ def _choices(question: Question) -> str:
     return f"{number}: {ids}{', or write a text' if question.free_text else ''}."
 
 
-def _plain(words: str) -> str:
-    return " ".join(words.casefold().split())
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())

@@ -43,14 +43,14 @@ def _hostname() -> str:
 def branch(cwd: str) -> str:
     """The branch checked out in this folder, or the first letters of the commit; empty if there is none."""
     now = time.monotonic()
-    found = _known.get(cwd)
-    if found is not None and now - found[0] < FRESH_S:
-        return found[1]
+    match = _known.get(cwd)
+    if match is not None and now - match[0] < FRESH_S:
+        return match[1]
     if len(_known) >= MOST_KNOWN:
         _known.clear()
-    said = _look(cwd)
-    _known[cwd] = (now, said)
-    return said
+    text = _look(cwd)
+    _known[cwd] = (now, text)
+    return text
 
 
 def _look(cwd: str) -> str:
@@ -72,8 +72,8 @@ def _look(cwd: str) -> str:
 
 
 def _head(path: str) -> str:
-    told = _HEAD.fullmatch(_small(path).strip())
-    return (told[1] or told[2])[:120] if told else ""
+    match = _HEAD.fullmatch(_small(path).strip())
+    return (match[1] or match[2])[:120] if match else ""
 
 
 def _small(path: str) -> str:

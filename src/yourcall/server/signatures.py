@@ -87,16 +87,25 @@ class TooMany(Struct, frozen=True):
 
 
 def read_header(text: str) -> Signature | None:
-    found = _HEADER.fullmatch(text) if len(text) < 500 else None
-    if found is None:
+    match = _HEADER.fullmatch(text) if len(text) < 500 else None
+    if match is None:
         return None
-    device, run, at, nonce, digest, signature = found.groups()
+    device, run, at, nonce, digest, signature = match.groups()
     return Signature(device, run, int(at), nonce, digest, signature)
 
 
-def signed_text(method: str, target: str, said: Signature) -> bytes:
+def signed_text(method: str, target: str, signature: Signature) -> bytes:
     """What the signature is over; `target` is the path and the query exactly as they were sent."""
-    parts = ("yourcall 1", method, target, said.digest, said.device, said.run, str(said.time), said.nonce)
+    parts = (
+        "yourcall 1",
+        method,
+        target,
+        signature.digest,
+        signature.device,
+        signature.run,
+        str(signature.time),
+        signature.nonce,
+    )
     return "\n".join(parts).encode("latin-1", "replace")
 
 
@@ -104,8 +113,8 @@ def digest_of(body: bytes) -> str:
     return b64(hashlib.sha256(body).digest())
 
 
-def same_body(said: Signature, body: bytes) -> bool:
-    return hmac.compare_digest(said.digest, digest_of(body))
+def same_body(signature: Signature, body: bytes) -> bool:
+    return hmac.compare_digest(signature.digest, digest_of(body))
 
 
 def read_key(text: str) -> EllipticCurvePublicKey | None:
@@ -136,21 +145,21 @@ class Signatures:
         """In milliseconds."""
         return int(self._clock() * 1000)
 
-    def check(self, key: str, method: str, target: str, said: Signature) -> Stale | Unsound | TooMany | None:
+    def check(self, key: str, method: str, target: str, signature: Signature) -> Stale | Unsound | TooMany | None:
         """None if this is the first time that the device sends this; the body is not looked at here."""
-        if not signed_by(unb64(key) or b"", signed_text(method, target, said), said.signature):
+        if not signed_by(unb64(key) or b"", signed_text(method, target, signature), signature.signature):
             return Unsound("The signature is not this device's for this request.")
         now = self._clock()
-        if not hmac.compare_digest(said.run, self.run) or abs(now - said.time / 1000) > WINDOW_S:
+        if not hmac.compare_digest(signature.run, self.run) or abs(now - signature.time / 1000) > WINDOW_S:
             return Stale(self.run, self.now)
-        seen = self._nonces.setdefault(said.device, OrderedDict())
+        seen = self._nonces.setdefault(signature.device, OrderedDict())
         while seen and next(iter(seen.values())) <= now:
             seen.popitem(last=False)
-        if said.nonce in seen:
+        if signature.nonce in seen:
             return Unsound("This request was taken already.")
         if len(seen) >= MOST_NONCES:
             return TooMany()
-        seen[said.nonce] = now + 2 * WINDOW_S  # later than any time at which it would be taken
+        seen[signature.nonce] = now + 2 * WINDOW_S  # later than any time at which it would be taken
         return None
 
     def forget(self, device_id: str) -> None:
@@ -197,8 +206,8 @@ def key_in(protocols: list[str]) -> str | None:
 
 
 def _offered(protocols: list[str], prefix: str) -> str | None:
-    found = [name.removeprefix(prefix) for name in protocols if name.startswith(prefix)]
-    return found[0] if len(found) == 1 and PROTOCOL in protocols else None
+    names = [name.removeprefix(prefix) for name in protocols if name.startswith(prefix)]
+    return names[0] if len(names) == 1 and PROTOCOL in protocols else None
 
 
 def _hash(ticket: str) -> str:

@@ -132,7 +132,7 @@ class StepUp:
 
     # -- asking
 
-    def ask(self, act: str, device: str, words: str, *, register: bool = False) -> Asked:
+    def ask(self, act: str, device: str, text: str, *, register: bool = False) -> Asked:
         """Wait for a gesture for this act, which only this device can use."""
         self._tidy()
         mine = [each.id for each in self._asked.values() if each.device == device]
@@ -142,7 +142,7 @@ class StepUp:
             self._asked.popitem(last=False)
         name, nonce = secrets.token_urlsafe(12), secrets.token_hex(32)
         signed = msgspec.json.encode(("yourcall step-up 1", self._host, act, device, register, nonce))
-        asked = Asked(name, act, device, words, hashlib.sha256(signed).digest(), self._clock() + ASKED_S, register)
+        asked = Asked(name, act, device, text, hashlib.sha256(signed).digest(), self._clock() + ASKED_S, register)
         self._asked[name] = asked
         return asked
 
@@ -168,8 +168,8 @@ class StepUp:
 
     def credentials(self, rp_id: str, person: str | None = None) -> list[str]:
         """The passkeys that can be used on a page of this name."""
-        found = [each for each in self.passkeys() if each.rp_id == rp_id]
-        return [each.credential for each in found if person is None or each.person == person]
+        rows = [each for each in self.passkeys() if each.rp_id == rp_id]
+        return [each.credential for each in rows if person is None or each.person == person]
 
     # -- proving
 
@@ -208,8 +208,8 @@ class StepUp:
     def use(self, name: str, device: str) -> Proof | None:
         """The proof of this name, which is used up by that; only for the device that asked."""
         self._tidy()
-        found = self._proven.pop(name, None)
-        return found[0] if found is not None and hmac.compare_digest(found[0].device, device) else None
+        match = self._proven.pop(name, None)
+        return match[0] if match is not None and hmac.compare_digest(match[0].device, device) else None
 
     def last(self, device: str) -> Proof | None:
         """The latest gesture for this device in this run, for who allows a window."""

@@ -182,8 +182,8 @@ def log_line(prompt: Prompt) -> LogLine:
 
 def tool_input(body: bytes | None) -> Raw | None:
     """The input exactly as the agent wrote it, if the body can be read at all."""
-    found = input_of(body)
-    return None if found is None else Raw(found)
+    data = input_of(body)
+    return None if data is None else Raw(data)
 
 
 def _ours(prompt: Prompt) -> bool:

@@ -176,12 +176,12 @@ def _rows(db: sqlite3.Connection) -> Iterator[str]:
         yield from (f"{table[:-1]} {name} is missing" for name in left)
     # By these columns it is found and put in order: what says otherwise there is shown elsewhere, or not at all.
     columns = "SELECT id, state, session_id, opened_at, request, live FROM prompts"
-    for name, *found, live in db.execute(columns):
+    for name, *items, live in db.execute(columns):
         prompt = prompts.get(name)
         if prompt is None:
             continue  # it was told of already
         hidden = prompt.state == "open" and unsettled(prompt) and not live
-        if hidden or found != [prompt.state, prompt.session_id, prompt.opened_at, prompt.request]:
+        if hidden or items != [prompt.state, prompt.session_id, prompt.opened_at, prompt.request]:
             yield f"prompt {name} is not listed as what the facts say"
     for name, data in db.execute("SELECT id, data FROM bodies"):
         if sha256(_raw(data)).hexdigest() != name:

@@ -71,8 +71,10 @@ def rename(tx: Transaction, device_id: str, name: str) -> bool:
 
 
 def give(tx: Transaction, device_id: str, person: str) -> bool:
-    found = tx.db.execute("UPDATE devices SET person = ? WHERE id = ? AND revoked_at IS NULL", (person, device_id))
-    return found.rowcount == 1
+    cursor = tx.db.execute(
+        "UPDATE devices SET person = ? WHERE id = ? AND revoked_at IS NULL", (person, device_id)
+    )
+    return cursor.rowcount == 1
 
 
 def revoke(tx: Transaction, device_id: str, at: float) -> bool:

@@ -45,16 +45,16 @@ def add(
 
 def used(tx: Transaction, passkey_id: str, count: int, at: float) -> bool:
     """Whether it was there, not revoked, and its counter went up (or it has none)."""
-    found = tx.db.execute(
+    cursor = tx.db.execute(
         "UPDATE passkeys SET sign_count = ?, used_at = ? WHERE id = ? AND revoked_at IS NULL"
         " AND (sign_count < ? OR (sign_count = 0 AND ? = 0))",
         (count, at, passkey_id, count, count),
     )
-    return found.rowcount == 1
+    return cursor.rowcount == 1
 
 
 def revoke(tx: Transaction, passkey_id: str, at: float, why: str) -> bool:
-    found = tx.db.execute(
+    cursor = tx.db.execute(
         "UPDATE passkeys SET revoked_at = ?, why = ? WHERE id = ? AND revoked_at IS NULL", (at, why, passkey_id)
     )
-    return found.rowcount == 1
+    return cursor.rowcount == 1

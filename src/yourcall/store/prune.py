@@ -74,9 +74,9 @@ def give_back(tx: Transaction) -> int:
 
 
 def _restate(tx: Transaction, session_id: str) -> None:
-    found = tx.db.execute("SELECT at, row FROM sessions WHERE id = ?", (session_id,)).fetchone()
+    value = tx.db.execute("SELECT at, row FROM sessions WHERE id = ?", (session_id,)).fetchone()
     prompts = tx.db.execute("SELECT 1 FROM prompts WHERE session_id = ? LIMIT 1", (session_id,)).fetchone()
-    if found is None:
+    if value is None:
         if prompts is None:
             tx.db.execute(_OF_SESSION, (session_id,))
         return
@@ -84,8 +84,8 @@ def _restate(tx: Transaction, session_id: str) -> None:
         tx.db.execute(_OF_SESSION, (session_id,))
     else:
         _keep_ends(tx, session_id)
-    at: float = found[0]
-    fact = encode(SessionSeen(at, SESSION.decode(found[1])))
+    at: float = value[0]
+    fact = encode(SessionSeen(at, SESSION.decode(value[1])))
     # The row did not change, so it keeps its seq and no client hears of it.
     tx.db.execute(PUT_FACT, (tx.next_seq(), at, "SessionSeen", session_id, fact))
 

@@ -131,8 +131,8 @@ class Search:
 
 def match(text: str) -> str:
     """The query: every word quoted, so that none of them is an operator."""
-    found = re.findall(r"\w+", text)[:MOST_WORDS]
-    return " ".join(f'"{word}"*' for word in found)
+    items = re.findall(r"\w+", text)[:MOST_WORDS]
+    return " ".join(f'"{word}"*' for word in items)
 
 
 def _texts(prompt: Prompt) -> tuple[str, str, str, str]:

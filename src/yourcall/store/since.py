@@ -69,5 +69,5 @@ def _line(db: sqlite3.Connection, kind: str, fact: bytes) -> Happening:
 
 
 def _prompt(db: sqlite3.Connection, prompt_id: str) -> Prompt | None:
-    found = db.execute(_ROW, (prompt_id,)).fetchone()
-    return PROMPT.decode(found[0]) if found else None
+    value = db.execute(_ROW, (prompt_id,)).fetchone()
+    return PROMPT.decode(value[0]) if value else None

@@ -428,9 +428,9 @@ class Store:
 
     def host_id(self) -> str:
         """The name of this host in what passkeys sign: random, and its own for good."""
-        found = self._rows("SELECT value FROM meta WHERE key = 'host'")
-        if found:
-            return str(found[0][0])
+        items = self._rows("SELECT value FROM meta WHERE key = 'host'")
+        if items:
+            return str(items[0][0])
 
         def work(tx: Transaction) -> str:
             tx.db.execute("INSERT OR IGNORE INTO meta VALUES ('host', ?)", (secrets.token_hex(16),))
@@ -477,8 +477,8 @@ class Store:
 
     def tap(self, token_hash: str) -> Tap | None:
         """The answer behind this token."""
-        found = self._rows(told.TAP, token_hash)
-        return Tap(*found[0]) if found else None
+        items = self._rows(told.TAP, token_hash)
+        return Tap(*items[0]) if items else None
 
     async def drop_tap(self, token_hash: str) -> None:
         await self._write(lambda tx: told.drop_tap(tx, token_hash))

@@ -83,10 +83,10 @@ def head_of(path: Path) -> tuple[int, str] | None:
     """The end of the chain: what to note elsewhere."""
     try:
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5.0)) as db:
-            found = db.execute(_HEAD).fetchone()
+            value = db.execute(_HEAD).fetchone()
     except sqlite3.Error as error:
         raise explained(path, error) from error
-    return None if found is None else (found[0], bytes(found[1]).hex())
+    return None if value is None else (value[0], bytes(value[1]).hex())
 
 
 def _line(db: sqlite3.Connection, n: int, link: bytes, kind: str, fact: bytes) -> Line:
@@ -123,8 +123,8 @@ def _line(db: sqlite3.Connection, n: int, link: bytes, kind: str, fact: bytes) -
 
 
 def _prompt(db: sqlite3.Connection, prompt_id: str) -> Prompt | None:
-    found = db.execute(_ROW, (prompt_id,)).fetchone()
-    return PROMPT.decode(found[0]) if found else None
+    value = db.execute(_ROW, (prompt_id,)).fetchone()
+    return PROMPT.decode(value[0]) if value else None
 
 
 def _about(line: Line, prompt: Prompt) -> Line:

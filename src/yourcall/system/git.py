@@ -354,8 +354,8 @@ def setting(repository: Repository, key: str) -> str:
 
 def programs(repository: Repository, remote: bool) -> list[tuple[str, str]]:
     """The repository's own settings that name programs; with `remote`, those about other places, too."""
-    said = _quiet(repository.root, "config", "--local", "--null", "--list")
-    pairs = [each.partition("\n") for each in said.split("\0") if each]
+    text = _quiet(repository.root, "config", "--local", "--null", "--list")
+    pairs = [each.partition("\n") for each in text.split("\0") if each]
     wanted = [
         (key, " ".join(value.split()))
         for key, _, value in pairs

@@ -52,32 +52,32 @@ def read(path: Path) -> SettingsFile | Refused:
     return SettingsFile(path, target, text, stat.S_IMODE(facts.st_mode), (facts.st_uid, facts.st_gid))
 
 
-def replace(found: SettingsFile, text: str | None, backup: Path | None) -> Refused | None:
-    """Put `text` where `found` was (None: delete the file), and the old text into `backup`."""
+def replace(file: SettingsFile, text: str | None, backup: Path | None) -> Refused | None:
+    """Put `text` where `file` was (None: delete the file), and the old text into `backup`."""
     new: Path | None = None
     try:
-        if found.text is not None and backup is not None:
+        if file.text is not None and backup is not None:
             backup.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write_whole(backup, found.text.encode(), 0o600)
+            write_whole(backup, file.text.encode(), 0o600)
         if text is not None:
-            found.target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            new = _beside(found.target, text.encode(), found.mode, found.owner)
+            file.target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            new = _beside(file.target, text.encode(), file.mode, file.owner)
         # The last thing before the change, so that hardly anything can come between.
-        if _text_now(found) != found.text:
+        if _text_now(file) != file.text:
             return Refused(
-                f"{found.path} was changed by something else in the meantime. Run this again to see it as it is."
+                f"{file.path} was changed by something else in the meantime. Run this again to see it as it is."
             )
         if new is None:
-            found.target.unlink(missing_ok=True)
+            file.target.unlink(missing_ok=True)
         else:
-            new.replace(found.target)
+            new.replace(file.target)
             new = None
-        _sync_folder(found.target.parent)
+        _sync_folder(file.target.parent)
     except OSError as error:
         managed = " Another tool may manage this file: make the change shown above there."
         locked = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
         return Refused(
-            f"{found.path} cannot be written ({_why(error)}); it is as it was.{managed if locked else ''}"
+            f"{file.path} cannot be written ({_why(error)}); it is as it was.{managed if locked else ''}"
         )
     finally:
         if new is not None:

@@ -32,8 +32,8 @@ def short_folder(home: Path, name: str) -> Path:
 def made_private(folder: Path) -> str:
     """Make this folder for ourselves alone; what is wrong with it, if something is."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    found = folder.lstat()
-    if found.st_uid != os.getuid() or found.st_mode & 0o077:
+    status = folder.lstat()
+    if status.st_uid != os.getuid() or status.st_mode & 0o077:
         return f"{folder} can be used by others. Remove it, and try again."
     return ""
 

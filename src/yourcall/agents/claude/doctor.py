@@ -42,7 +42,7 @@ def connection(machine: Machine) -> list[Health]:
         found.append(well("claude", f"Claude Code {', '.join(show_version(v) for v in known)} is installed."))
     findings = list(above(machine).findings)
     found += [(wrong if programs else note)("hooks", each.says, each.do) for each in findings]
-    said: set[str] = set()
+    texts: set[str] = set()
     connected = managed(machine).connected()
     if connected:
         found.append(well("hooks", f"Claude Code calls yourcall, for everybody on this machine ({connected})."))
@@ -56,9 +56,9 @@ def connection(machine: Machine) -> list[Health]:
         for each in state.findings:
             if each in findings:
                 continue  # said already, with the file it stands in
-            if each.code in said and each.code in ("too_old",):
+            if each.code in texts and each.code in ("too_old",):
                 continue
-            said.add(each.code)
+            texts.add(each.code)
             found.append(level("hooks", f"{each.says} ({state.path})", each.do))
     return found
 

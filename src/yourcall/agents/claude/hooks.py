@@ -147,10 +147,10 @@ def _before(call: HookCall, payload: HookPayload, seen: SessionSeen) -> HookResu
     """Before a tool runs, whether Claude would ask or not: for the rules alone. In plan mode nothing may run."""
     if payload.permission_mode == "plan":
         return HookResult((seen,))
-    heard = _permission(call, payload, seen)
-    raised = next((event for event in heard.events if isinstance(event, PromptRaised)), None)
+    result = _permission(call, payload, seen)
+    raised = next((event for event in result.events if isinstance(event, PromptRaised)), None)
     if raised is None or raised.prompt.kind != "permission":
-        return HookResult((seen,), problem=heard.problem)
+        return HookResult((seen,), problem=result.problem)
     asked = {"tool_name": payload.tool_name, "tool_input": payload.tool_input, "hook": "PreToolUse"}
     return _held(seen, replace(raised.prompt, call_id=payload.tool_use_id[:128]), asked)
 
@@ -210,9 +210,9 @@ def _pause(call: HookCall, payload: HookPayload, pause: pauses.Pause | None) -> 
     return (PromptRaised(call.at, prompt),)
 
 
-def rested(session: Session, said: str, since: float, at: float) -> Prompt | None:
+def rested(session: Session, text: str, since: float, at: float) -> Prompt | None:
     """A session whose turn ended while nobody heard its hook."""
-    payload = HookPayload(session.id, cwd=session.cwd, last_assistant_message=said)
+    payload = HookPayload(session.id, cwd=session.cwd, last_assistant_message=text)
     payload = replace(payload, permission_mode=session.permission_mode)
     call = HookCall(at, "Stop", b"", {}, "", derived_id(session.id, "rested", str(since)))
     raised = _pause(call, payload, pauses.ready(payload, session))
@@ -232,22 +232,22 @@ def read_line(line: bytes) -> list[CallSeen | CallResult]:
     if b'"tool_use"' not in line and b'"tool_result"' not in line:
         return []
     try:
-        told, blocks = _told(line)
+        entry, blocks = _told(line)
     except ValueError:
         try:
-            told, blocks = _told(mended(line))
+            entry, blocks = _told(mended(line))
         except (ValueError, RecursionError):
             return []
     except RecursionError:
         return []
-    at = time_of(told.timestamp)
+    at = time_of(entry.timestamp)
     found: list[CallSeen | CallResult] = []
     for block in blocks:
-        if block.type == "tool_use" and told.type == "assistant" and block.id:
+        if block.type == "tool_use" and entry.type == "assistant" and block.id:
             fields = wording.input_of(block.input)
             found.append(CallSeen(block.id, fingerprint(block.name, fields), at, pauses.forms_of(block.name)))
-        elif block.type == "tool_result" and told.type == "user" and block.tool_use_id:
-            outcome, source, detail = _decided(told, block.is_error)
+        elif block.type == "tool_result" and entry.type == "user" and block.tool_use_id:
+            outcome, source, detail = _decided(entry, block.is_error)
             found.append(CallResult(block.tool_use_id, at, outcome, source, detail, _text(block.content)))
     return found
 

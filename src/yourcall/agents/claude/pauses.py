@@ -97,17 +97,17 @@ def problem(payload: HookPayload, at: float) -> Pause:
     full = payload.error == "server_error" and OVERLOADED.search(payload.last_assistant_message)
     known = PROBLEMS.get("overloaded" if full else payload.error)
     title, advice = known or (f"Claude stopped: {payload.error or 'an error'}"[: wording.LONGEST_TITLE], "")
-    said = payload.last_assistant_message[: wording.LONGEST_BODY]
-    resets_at = reset_in(said, at) if payload.error == LIMIT else 0.0
+    text = payload.last_assistant_message[: wording.LONGEST_BODY]
+    resets_at = reset_in(text, at) if payload.error == LIMIT else 0.0
     questions = (Question(NEXT, "What next?", free_text=True),) if resets_at else ()
-    body = "\n\n".join(part for part in (said, advice) if part)
+    body = "\n\n".join(part for part in (text, advice) if part)
     return Pause("problem", title, body, PROBLEM + payload.error[:80], questions, resets_at)
 
 
-def retrying(said: str) -> Pause:
+def retrying(text: str) -> Pause:
     """It has not given up: nothing need be done yet, but a person should know why nothing happens."""
     advice = "Claude tries again by itself; nothing need be done. If it lasts: stop it, and go on later."
-    return Pause("problem", "Claude's service does not answer as it should", f"{said}\n\n{advice}", RETRYING)
+    return Pause("problem", "Claude's service does not answer as it should", f"{text}\n\n{advice}", RETRYING)
 
 
 def next_turn(payload: HookPayload) -> tuple[Ending, ...]:

@@ -103,11 +103,11 @@ def _ready(call: HookCall, payload: HookPayload) -> Prompt:
     return replace(hooks.ready_prompt(call, payload, AGENT, text), turn_id=payload.turn_id[:128])
 
 
-def rested(session: Session, said: str, since: float, at: float) -> Prompt | None:
+def rested(session: Session, text: str, since: float, at: float) -> Prompt | None:
     """A session whose turn ended while nobody heard its hook."""
     call = HookCall(at, "Stop", b"", {}, "", derived_id(session.id, "rested", str(since)))
     payload = HookPayload(session.id, cwd=session.cwd, permission_mode=session.permission_mode)
-    return _ready(call, replace(payload, last_assistant_message=said)) if session.mode == "terminal" else None
+    return _ready(call, replace(payload, last_assistant_message=text)) if session.mode == "terminal" else None
 
 
 def _asks(call: HookCall, payload: HookPayload) -> AnnouncedCall:

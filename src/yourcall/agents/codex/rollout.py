@@ -64,23 +64,23 @@ def read_line(line: bytes) -> list[CallSeen | CallResult]:
     """A call that may be asked for; or the end of one, whose output says how a person answered."""
     if b'_call_output"' not in line:
         return _made(line) if b'_call"' in line else []
-    told = decoded(Line, line)
-    text = decoded(str, told.payload.output) if told and told.type == "response_item" else None
-    if told is None or text is None:
+    parsed = decoded(Line, line)
+    text = decoded(str, parsed.payload.output) if parsed and parsed.type == "response_item" else None
+    if parsed is None or text is None:
         return []
     outcome = _outcome(text.encode("utf-8", "replace"))
     if outcome is None:
         return []
-    return [CallResult(told.payload.call_id, time_of(told.timestamp), outcome, "unknown", "", text)]
+    return [CallResult(parsed.payload.call_id, time_of(parsed.timestamp), outcome, "unknown", "", text)]
 
 
 def _made(line: bytes) -> list[CallSeen | CallResult]:
-    told = decoded(Line, line)
-    if told is None or told.payload.type not in ("function_call", "custom_tool_call"):
+    parsed = decoded(Line, line)
+    if parsed is None or parsed.payload.type not in ("function_call", "custom_tool_call"):
         return []
-    call = told.payload
+    call = parsed.payload
     mark = call_marks.of_record(call.name, call.namespace or "", call.arguments or "", call.input or "")
-    return [CallSeen(call.call_id, mark, time_of(told.timestamp))] if mark and call.call_id else []
+    return [CallSeen(call.call_id, mark, time_of(parsed.timestamp))] if mark and call.call_id else []
 
 
 def _outcome(output: bytes) -> Outcome | None:

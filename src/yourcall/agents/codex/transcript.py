@@ -114,20 +114,20 @@ class Line(Struct, frozen=True):
 
 def read_entry(data: bytes) -> list[AnyEntry]:
     """The entries of one line, oldest first; most lines have none."""
-    told = decoded(Line, data)
-    if told is None or told.type not in ("event_msg", "response_item", "compacted"):
+    parsed = decoded(Line, data)
+    if parsed is None or parsed.type not in ("event_msg", "response_item", "compacted"):
         return []
-    payload = decoded(Payload, told.payload)
+    payload = decoded(Payload, parsed.payload)
     if payload is None:
         return []
-    match told.type:
+    match parsed.type:
         case "event_msg":
             entries = _event(payload)
         case "response_item":
             entries = _call(payload)
         case _:
             entries = [Compaction(summary=cut(payload.message or ""))]
-    return [replace(entry, at=time_of(told.timestamp)) for entry in entries]
+    return [replace(entry, at=time_of(parsed.timestamp)) for entry in entries]
 
 
 TURNS: Mapping[str, Literal["on", "over", "stopped"]] = {
@@ -141,10 +141,10 @@ def read_turn(data: bytes) -> TurnMark | None:
     """What a line says of the turn: that it began, came to its end, or was stopped."""
     if b'"task_' not in data and b'"turn_aborted"' not in data:
         return None
-    told = decoded(Line, data)
-    payload = decoded(Payload, told.payload) if told is not None and told.type == "event_msg" else None
+    parsed = decoded(Line, data)
+    payload = decoded(Payload, parsed.payload) if parsed is not None and parsed.type == "event_msg" else None
     state = TURNS.get(payload.type) if payload is not None else None
-    return TurnMark(state, time_of(told.timestamp)) if told is not None and state is not None else None
+    return TurnMark(state, time_of(parsed.timestamp)) if parsed is not None and state is not None else None
 
 
 def conversation_of(session: Session, subagent: str) -> str:

@@ -74,10 +74,10 @@ def raised(
 ) -> tuple[PromptRaised, dict[str, bytes]] | None:
     """The prompt of a request; None if it is not one for a person. `rights`: Copilot takes our answers to
     permissions."""
-    found = _shown(event, rights=rights)
-    if found is None:
+    match = _shown(event, rights=rights)
+    if match is None:
         return None
-    request_id, view = found
+    request_id, view = match
     request = Request(event.type, request_id, event.data, view.tool, Raw(msgspec.json.encode(view.input)))
     body = msgspec.json.encode(request)
     call_id = request_id if event.type == PERMISSION else ""

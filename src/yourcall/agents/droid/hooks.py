@@ -90,10 +90,10 @@ def read_line(line: bytes) -> list[CallSeen | CallResult]:
 
 
 def _ended(failed: bool, text: str) -> tuple[Outcome, str]:
-    said = text.removeprefix("Error: ")
-    if failed and said.startswith(SENT_BACK):
+    wording = text.removeprefix("Error: ")
+    if failed and wording.startswith(SENT_BACK):
         return "denied", "it was sent back"
-    if failed and said.startswith(CANCELLED):
+    if failed and wording.startswith(CANCELLED):
         return "denied", "it was refused, and the turn stopped"
     return "allowed", "it ran, and failed" if failed else "it ran"
 

@@ -77,11 +77,11 @@ def diff_of(tool: str, fields: dict[str, object]) -> str:
 
 def questions_of(questionnaire: str) -> tuple[Question, ...]:
     """The model's text is a list of `[question]`, `[topic]` and `[option]` lines; each option's id is its row."""
-    found: list[Question] = []
+    questions: list[Question] = []
     for number, part in enumerate(_NUMBERED.split(questionnaire)[1:], 1):
         first, *rest = part.split("\n")
         labels = [each.removeprefix("[option]").strip() for each in rest if each.startswith("[option]")]
         options = tuple(Option(f"o{n}", label[:LONGEST_LABEL], "choose") for n, label in enumerate(labels, 1))
         text = _SEVERAL.sub("", first.strip())
-        found.append(Question(f"q{number}", text, options, text != first.strip()))
-    return tuple(found)
+        questions.append(Question(f"q{number}", text, options, text != first.strip()))
+    return tuple(questions)

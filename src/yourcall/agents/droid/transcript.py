@@ -36,10 +36,10 @@ def read_entry(line: bytes) -> list[AnyEntry]:
     if record.message.visibility == "user_only":
         return []
     at = time_of(record.timestamp)
-    found: list[AnyEntry] = []
+    entries: list[AnyEntry] = []
     for block in record.message.content:
-        found += _entry(record.message, block, at)
-    return found
+        entries += _entry(record.message, block, at)
+    return entries
 
 
 def _entry(message: Message, block: Block, at: float) -> list[AnyEntry]:

@@ -74,10 +74,10 @@ def _ready(call: HookCall, payload: HookPayload) -> Prompt:
     return ready_prompt(call, payload, AGENT, text)
 
 
-def rested(session: Session, said: str, since: float, at: float) -> Prompt | None:
+def rested(session: Session, text: str, since: float, at: float) -> Prompt | None:
     """A session whose turn ended while nobody heard its hook."""
     call = HookCall(at, "AfterAgent", b"", {}, "", derived_id(session.id, "rested", str(since)))
-    return _ready(call, HookPayload(session_id=session.id, cwd=session.cwd, prompt_response=said))
+    return _ready(call, HookPayload(session_id=session.id, cwd=session.cwd, prompt_response=text))
 
 
 def _about_to_run(call: HookCall, payload: HookPayload) -> AnnouncedCall:
@@ -116,11 +116,11 @@ def _when(call: HookCall, payload: HookPayload) -> float:
 
 def read_line(line: bytes) -> list[CallSeen | CallResult]:
     """What one line says about tool calls; most lines say nothing."""
-    told = chat_line(line) if b'"toolCalls"' in line else None
-    if told is None or told.type != "gemini":
+    entry = chat_line(line) if b'"toolCalls"' in line else None
+    if entry is None or entry.type != "gemini":
         return []
     found: list[CallSeen | CallResult] = []
-    for call in told.toolCalls or []:
+    for call in entry.toolCalls or []:
         sent_back = call.name == tools.PLAN and _SENT_BACK in bytes(call.result)
         outcome = REJECTED if sent_back else CALL_OUTCOMES.get(call.status)
         at = time_of(call.timestamp)

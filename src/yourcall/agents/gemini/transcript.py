@@ -72,14 +72,14 @@ def read_entry(line: bytes) -> list[AnyEntry]:
 def read_turn(line: bytes) -> TurnMark | None:
     """What a line says of the turn. Words without a call may be its last, or those in front of a call: calls are
     written when they are over."""
-    told = chat_line(line)
-    if told is None or told.type not in ("user", "gemini"):
+    entry = chat_line(line)
+    if entry is None or entry.type not in ("user", "gemini"):
         return None
-    at = time_of(told.timestamp)
-    if told.type == "user":
-        context = all(text.startswith(CONTEXT) for text in _texts(told)) and any(_texts(told))
+    at = time_of(entry.timestamp)
+    if entry.type == "user":
+        context = all(text.startswith(CONTEXT) for text in _texts(entry)) and any(_texts(entry))
         return None if context else TurnMark("on", at)
-    return TurnMark("said" if not told.toolCalls and any(_texts(told)) else "on", at)
+    return TurnMark("said" if not entry.toolCalls and any(_texts(entry)) else "on", at)
 
 
 def _texts(told: ChatLine) -> list[str]:

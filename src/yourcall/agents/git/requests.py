@@ -109,8 +109,8 @@ def prompt(
     plan: Plan, id: str, session: Session, by: str, programs: tuple[str, ...], at: float
 ) -> tuple[Session, Prompt, bytes]:
     """`programs`: what else a yes starts, as sentences."""
-    words = command(plan)
-    body = msgspec.json.encode(GitBody({"command": words}, plan, session.id, by))
+    text = command(plan)
+    body = msgspec.json.encode(GitBody({"command": text}, plan, session.id, by))
     count = len(plan.files)
     files = "what is staged" if not count else plan.files[0] if count == 1 else f"{count} files"
     title = TITLES[plan.action].format(files=files, branch=plan.branch)
@@ -128,7 +128,7 @@ def prompt(
         cwd=plan.root,
         title=title[:200],
         opened_at=at,
-        body="\n\n".join(part for part in (words, runs) if part),
+        body="\n\n".join(part for part in (text, runs) if part),
         tool=Tool(TOOL),
         questions=(Question(DECISION, f"{title}?"[:200], tuple(options)),),
         request=hashlib.sha256(body).hexdigest(),

@@ -68,9 +68,11 @@ def numbered(
     return found
 
 
-def row_option(place: int, choice: ScreenOption, taken: set[str], wish: str, effect: Effect, says: str) -> Option:
-    """`wish`: the id it should have, if no other row has it."""
-    ident = wish if wish and wish not in taken else f"o{place + 1}"
+def row_option(
+    place: int, choice: ScreenOption, taken: set[str], preferred_id: str, effect: Effect, says: str
+) -> Option:
+    """`preferred_id`: the id it should have, if no other row has it."""
+    ident = preferred_id if preferred_id and preferred_id not in taken else f"o{place + 1}"
     described = " ".join(part for part in (choice.description or "", says) if part)
     return Option(ident, choice.label[:LONGEST_LABEL], effect, described, digit=choice.key or "")
 

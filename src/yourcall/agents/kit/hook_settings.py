@@ -72,8 +72,8 @@ def is_ours(command: str) -> bool:
 def uncommented(text: str) -> str:
     """The text with a blank for each character of a comment: every place in it stays the same."""
 
-    def blank(found: re.Match[str]) -> str:
-        return found[0] if found[0].startswith('"') else re.sub(r"[^\n\r]", " ", found[0])
+    def blank(match: re.Match[str]) -> str:
+        return match[0] if match[0].startswith('"') else re.sub(r"[^\n\r]", " ", match[0])
 
     return _COMMENT.sub(blank, text)
 

@@ -97,10 +97,10 @@ def prompt_of(call: HookCall, payload: HookPayload, agent: str, title: str, kind
     )
 
 
-def ready_prompt(call: HookCall, payload: HookPayload, agent: str, said: str) -> Prompt:
-    """The end of a turn. `said`: what the agent said last."""
+def ready_prompt(call: HookCall, payload: HookPayload, agent: str, text: str) -> Prompt:
+    """The end of a turn. `text`: what the agent said last."""
     prompt = prompt_of(call, payload, agent, READY_TITLE, "ready")
-    return msgspec.structs.replace(prompt, body=said, questions=WHAT_NEXT, fingerprint=READY, link="speech")
+    return msgspec.structs.replace(prompt, body=text, questions=WHAT_NEXT, fingerprint=READY, link="speech")
 
 
 def settled(prompt: Prompt, result: CallResult, at: float) -> CallSettled | None:

@@ -62,14 +62,14 @@ def entries(role: str, part: Part, at: float) -> list[AnyEntry]:
 def past(messages: list[PastMessage]) -> tuple[list[AnyEntry], set[str]]:
     """All entries of a conversation so far, and the parts in it that are told."""
     found: list[AnyEntry] = []
-    told: set[str] = set()
+    names: set[str] = set()
     for message in messages:
         for part in message.parts:
-            told |= marks(part)
+            names |= marks(part)
             if part.type == "tool" and part.state.status in OVER and part.callID:
                 found.append(_begun(part, message.at))
             found += entries(message.role, part, message.at)
-    return found, told
+    return found, names
 
 
 def marks(part: Part) -> set[str]:

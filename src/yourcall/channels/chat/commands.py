@@ -61,27 +61,27 @@ class Commands:
         self._desk = desk
         self._progress = progress
 
-    async def run(self, command: str, said: str, chat: Chat, by: str, message_id: Id, thread: Id) -> None:
+    async def run(self, command: str, text: str, chat: Chat, by: str, message_id: Id, thread: Id) -> None:
         chat = self._channel.book.chat(chat.id) or chat
         match command:
             case "list":
                 spans = self._list()
-            case "start" if said:
-                spans = await self._start(said, chat, thread)
+            case "start" if text:
+                spans = await self._start(text, chat, thread)
             case "resume":
-                spans = await self._resume(said, chat, thread)
+                spans = await self._resume(text, chat, thread)
             case "steer":
-                spans = await self._steer(said, chat, by, thread)
+                spans = await self._steer(text, chat, by, thread)
             case "queue":
-                spans = await self._queue(said, chat, by)
+                spans = await self._queue(text, chat, by)
             case "review":
-                spans = await self._review(said, chat, by)
+                spans = await self._review(text, chat, by)
             case "interrupt" | "stop":
-                spans = await self._halt(command, said, chat)
+                spans = await self._halt(command, text, chat)
             case "mode":
-                spans = await self._mode(said, chat)
+                spans = await self._mode(text, chat)
             case "pause":
-                spans = self._pause(said, by)
+                spans = self._pause(text, by)
             case "invite" if not chat.private:
                 spans = [
                     Span(
@@ -236,14 +236,14 @@ class Commands:
         certainty = "chat account"
         return _queued(await orders.add(session, what, by, self._channel.name, certainty=certainty))
 
-    async def _review(self, said: str, chat: Chat, by: str) -> list[Span]:
+    async def _review(self, wording: str, chat: Chat, by: str) -> list[Span]:
         """Of the session that this chat speaks to."""
         reviews, session = self._desk.reviews, self._one("", chat)
         if reviews is None:
             return [Span("There are no reviews here.")]
         if isinstance(session, Refused):
             return [Span(session.reason, "command")]
-        word, question = _two(said)
+        word, question = _two(wording)
         latest = next((r for r in reversed(reviews.of(session.id)) if r.session_id == session.id), None)
         if not word or word == "send":
             if latest is None:

@@ -136,10 +136,10 @@ def pressed(prompt: Prompt, draft: Draft, press: Press) -> Draft | None:
         case "n":
             return replace(draft, sure_of="")
         case "t" | "u" | "c":
-            found = find_option(prompt, press.what)
-            if found is None:
+            match = find_option(prompt, press.what)
+            if match is None:
                 return None
-            question, option = found
+            question, option = match
             had = draft.choices.get(question.id, ())
             if press.verb == "c":
                 page = min(prompt.questions.index(question) + 1, len(prompt.questions) - 1)
@@ -191,8 +191,8 @@ def settles(prompt: Prompt, press: Press) -> bool:
     """This button is the whole answer: the one question's, or a no to everything."""
     if press.verb in ("s", "y"):
         return True
-    found = find_option(prompt, press.what) if press.verb == "c" else None
-    return found is not None and (not paged(prompt) or found[1].effect in _ENDS)
+    match = find_option(prompt, press.what) if press.verb == "c" else None
+    return match is not None and (not paged(prompt) or match[1].effect in _ENDS)
 
 
 def answer_of(
@@ -200,11 +200,11 @@ def answer_of(
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str], bool]:
     """Choices, texts and whether it was said twice."""
     key = draft.sure_of if press.verb == "y" else "" if press.verb == "s" else press.what
-    found = find_option(prompt, key) if key else None
+    match = find_option(prompt, key) if key else None
     texts = {name: text for name, text in draft.texts.items() if text}
     choices = {name: picked for name, picked in draft.choices.items() if picked}
-    if found is not None:
-        question, option = found
+    if match is not None:
+        question, option = match
         ends = option.effect in _ENDS and paged(prompt)
         choices = {question.id: (option.id,)} if ends else {**choices, question.id: (option.id,)}
         texts = {name: text for name, text in texts.items() if name == question.id} if ends else texts
@@ -280,8 +280,8 @@ def _offered(notice: Notice, question: Question, text: str, room: int) -> list[O
 
 
 def _sure_may(notice: Notice, prompt: Prompt, sure_of: str, text: str, room: int) -> bool:
-    found = find_option(prompt, sure_of)
-    return found[1] in _offered(notice, found[0], text, room) if found else whole(notice.needed, text)
+    match = find_option(prompt, sure_of)
+    return match[1] in _offered(notice, match[0], text, room) if match else whole(notice.needed, text)
 
 
 def _page(notice: Notice, prompt: Prompt, draft: Draft, button: Callable[..., Key], text: str, room: int) -> Keys:

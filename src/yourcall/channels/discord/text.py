@@ -22,10 +22,10 @@ _TWO = re.compile(r"`(?=`)")
 def content(message: Message) -> str:
     parts: list[str] = []
     for span in message.spans:
-        said = _rendered(span)
-        if parts and parts[-1].endswith("`") and said.startswith("`"):
+        text = _rendered(span)
+        if parts and parts[-1].endswith("`") and text.startswith("`"):
             parts.append(_APART)
-        parts.append(said)
+        parts.append(text)
     return "".join(parts).strip() or "…"
 
 

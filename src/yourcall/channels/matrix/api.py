@@ -170,10 +170,10 @@ class Api:
 
     async def download(self, place: str, most: int) -> bytes | Trouble:
         """A file that somebody sent: by our own homeserver, wherever it is kept."""
-        found = _MXC.fullmatch(place)
-        if found is None:
+        match = _MXC.fullmatch(place)
+        if match is None:
             return Failed("it is kept somewhere else")
-        path = "/".join(quote(part, safe="") for part in found.groups())
+        path = "/".join(quote(part, safe="") for part in match.groups())
         url = f"{self._server}/_matrix/client/v1/media/download/{path}"
         headers = {"Authorization": f"Bearer {self._token}"}
         return await download(self._world, url, headers=headers, patience=REPLY_S, most=most)

@@ -67,8 +67,8 @@ def command(place: Instance, name: str | None, as_json: bool) -> None:
             for kind, reach in grade.kinds.items()
         ]
         click.echo(table(["KIND", "NOTICED BY", "ANSWERED BY", "CONFIRMED BY"], rows))
-        for version, found in sorted(tried.get(each, {}).items(), key=lambda each: each[1].at):
-            day = time.strftime("%Y-%m-%d", time.localtime(found.at))
-            click.echo(f"  {safe(version)}, tried here on {day}: {', '.join(summary(found.kinds))}")
+        for version, version_grade in sorted(tried.get(each, {}).items(), key=lambda each: each[1].at):
+            day = time.strftime("%Y-%m-%d", time.localtime(version_grade.at))
+            click.echo(f"  {safe(version)}, tried here on {day}: {', '.join(summary(version_grade.kinds))}")
     if name is None:
         click.echo(f"\n{UNTESTABLE}")

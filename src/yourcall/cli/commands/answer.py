@@ -165,14 +165,14 @@ def give(home: Path, prompt_id: str, request: dict[str, str], patience: float) -
         reply = act(home, "POST", path, body=body, timeout=hold + 10)
     except Interrupted as error:
         _lost_sight(error, prompt_id, Instance(home))
-    told: Any = reply.data
+    payload: Any = reply.data
     if reply.status >= 500:
         raise Problem(
             "Unsure: yourcall hit an internal error; the answer may or may not have been taken."
             f" See how it stands: {_look(Instance(home), prompt_id)}",
             5,
         )
-    if reply.status >= 400 and (not isinstance(told, dict) or "result" not in told):
+    if reply.status >= 400 and (not isinstance(payload, dict) or "result" not in payload):
         raise refusal(reply)
     try:
         result = read(reply.data, Result)
@@ -249,27 +249,27 @@ def sentence(result: Result, place: Instance, prompt: Prompt, took: float) -> st
     again = _look(place, prompt.id)
     match result.result:
         case "confirmed":
-            words = f"Confirmed{f': {detail}' if detail else ''} (after {span(took)}).{outcome}"
+            text = f"Confirmed{f': {detail}' if detail else ''} (after {span(took)}).{outcome}"
         case "too_late":
             who = f", by {safe(result.by)}" if result.by and result.by not in detail.split() else ""
-            words = f"Too late: {detail or 'already answered'}{who}{when}.{outcome}"
+            text = f"Too late: {detail or 'already answered'}{who}{when}.{outcome}"
         case "bounced" if result.prompt is None:  # it is another machine's, and that is away
-            words = f"Not sent: {detail}"
+            text = f"Not sent: {detail}"
         case "bounced":
             where = "" if now.held else ", at the desk only"
-            words = f"Bounced: {detail or 'the agent did not take it'}. The prompt is open again{where}: {again}"
+            text = f"Bounced: {detail or 'the agent did not take it'}. The prompt is open again{where}: {again}"
         case "accepted":
-            words = f"Accepted: {detail or 'the dialog closed'}; not yet proven. See how it ends: {again}"
+            text = f"Accepted: {detail or 'the dialog closed'}; not yet proven. See how it ends: {again}"
         case "sent":
-            words = f"Sent: no sign yet that the agent took it{f' ({detail})' if detail else ''}. See: {again}"
+            text = f"Sent: no sign yet that the agent took it{f' ({detail})' if detail else ''}. See: {again}"
         case "taken":
-            words = f"Taken: the answer is recorded and on its way. See how it ends: {again}"
+            text = f"Taken: the answer is recorded and on its way. See how it ends: {again}"
         case "approved":
-            words = f"Your yes counts: {detail}. The prompt stays open until the others agree. See: {again}"
+            text = f"Your yes counts: {detail}. The prompt stays open until the others agree. See: {again}"
         case "refused":
-            words = f"Refused: {detail or 'this prompt does not take that answer'}. What it takes: {again}"
+            text = f"Refused: {detail or 'this prompt does not take that answer'}. What it takes: {again}"
         case _:
-            words = (
+            text = (
                 f"Unsure: {detail or 'it cannot be known how this prompt ended'}. Look at the desk, and: {again}"
             )
-    return words
+    return text

@@ -97,8 +97,8 @@ def command(
         words = sys.stdin.read() if body == "-" else body
         ask = partial(client.raise_hand, question, options, text=text, multi=multi, body=words, name=name)
         if not wait:
-            wish = ask(attended=False)
-            click.echo(json.dumps({"id": wish["id"]}) if as_json else wish["id"])
+            request = ask(attended=False)
+            click.echo(json.dumps({"id": request["id"]}) if as_json else request["id"])
             return
         _leave(_waited(client, partial(ask, attended=True), timeout), options, as_json)
     except NotRunning as error:
@@ -122,13 +122,13 @@ def command(
 def _waited(client: Yourcall, ask: Callable[[], dict[str, Any]], timeout: float | None) -> Answered:
     # A script that is ended, or whose terminal is closed, takes its question with it: from the moment it is asked.
     before = {number: signal.signal(number, _stop) for number in (signal.SIGTERM, signal.SIGHUP)}
-    wish: dict[str, Any] = {}
+    request: dict[str, Any] = {}
     try:
-        wish = ask()
-        return client.wait(wish, timeout, _told)
+        request = ask()
+        return client.wait(request, timeout, _told)
     except KeyboardInterrupt:
-        if wish:
-            client.withdraw(str(wish["id"]))  # it may have struck between asking and waiting
+        if request:
+            client.withdraw(str(request["id"]))  # it may have struck between asking and waiting
         raise
     finally:
         for number, handler in before.items():

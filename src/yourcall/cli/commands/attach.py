@@ -113,8 +113,8 @@ def stop(place: Instance, session: str) -> None:
             raise Problem(wrong.reason)
         click.echo(f"{session} has ended.")
         return
-    found = _session(place, session)
-    reply = call(place.home, "POST", f"/api/sessions/{quote(found['id'], safe='')}/stop")
+    fields = _session(place, session)
+    reply = call(place.home, "POST", f"/api/sessions/{quote(fields['id'], safe='')}/stop")
     if reply.status != 200:
         raise declined(reply)
-    click.echo(f"{safe(found['id'])} has ended.")
+    click.echo(f"{safe(fields['id'])} has ended.")

@@ -45,14 +45,14 @@ def command(place: Instance, session: str, against: str | None, with_diff: bool,
     """List the files that a session changed, as git sees them; without git, as the agent's record tells."""
     query = f"?{urlencode({'against': against})}" if against else ""
     data = get(place.home, session_path(place, session, f"changes{query}"))
-    found = read(data, SessionChanges)
-    patches = {file.id: _patch(place, found, file) for file in found.files} if with_diff else {}
+    changes = read(data, SessionChanges)
+    patches = {file.id: _patch(place, changes, file) for file in changes.files} if with_diff else {}
     if as_json:
         _print_json(data, patches)
         return
     since = {"start": "the session began", "head": "the last commit", "record": "the session began, by its record"}
-    click.echo(f"{safe(found.root)}, since {since[found.against]}:")
-    if not found.files:
+    click.echo(f"{safe(changes.root)}, since {since[changes.against]}:")
+    if not changes.files:
         click.echo("No file differs.")
     rows = [
         [
@@ -60,15 +60,15 @@ def command(place: Instance, session: str, against: str | None, with_diff: bool,
             _sum(file),
             safe(file.path) + ("" if file.touched else style("  not named by the session", dim=True)),
         ]
-        for file in found.files
+        for file in changes.files
     ]
     if rows:
         click.echo(table(["", "LINES", "FILE"], rows, ["cyan"]))
-    if not found.complete:
+    if not changes.complete:
         click.echo("Only some of the files are listed here.")
-    if found.note:
-        click.echo(safe(found.note))
-    for file in found.files:
+    if changes.note:
+        click.echo(safe(changes.note))
+    for file in changes.files:
         patch = patches.get(file.id)
         if patch is not None:
             click.echo(f"\n{style(safe(patch.path), bold=True)}")
@@ -82,8 +82,8 @@ def _sum(file: ChangedFile) -> str:
     return "" if file.added is None else f"+{file.added} -{file.removed}"
 
 
-def _patch(place: Instance, found: SessionChanges, file: ChangedFile) -> FilePatch:
-    path = f"/api/sessions/{quote(found.session_id, safe='')}/changes/{file.id}?against={found.against}"
+def _patch(place: Instance, changes: SessionChanges, file: ChangedFile) -> FilePatch:
+    path = f"/api/sessions/{quote(changes.session_id, safe='')}/changes/{file.id}?against={changes.against}"
     return read(get(place.home, path), FilePatch)
 
 

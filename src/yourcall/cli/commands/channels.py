@@ -79,10 +79,10 @@ def _show(place: Instance, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(data, indent=2))
         return
-    found = read(data, list[Channel])
-    rows = [[each.name, each.kind, each.rung, str(each.targets), _does(each)] for each in found]
+    channels = read(data, list[Channel])
+    rows = [[each.name, each.kind, each.rung, str(each.targets), _does(each)] for each in channels]
     click.echo(table(["NAME", "KIND", "RUNG", "TOLD", "HOW IT DOES"], rows, ["cyan"]))
-    if all(not each.targets for each in found):
+    if all(not each.targets for each in channels):
         click.echo(f"\nThere are no channels yet. Add one with: {place.command('channels add ntfy')}")
 
 
@@ -257,8 +257,8 @@ def _line_end(text: str) -> str:
 
 
 def _header(line: str) -> str:
-    found = re.match(r"\s*\[{1,2}\s*([\w.-]+)\s*\]", line)
-    return found[1] if found else ""
+    match = re.match(r"\s*\[{1,2}\s*([\w.-]+)\s*\]", line)
+    return match[1] if match else ""
 
 
 @command.command("test")
@@ -274,17 +274,17 @@ def test(place: Instance, name: str, wait: float, as_json: bool) -> None:
     reply = call(place.home, "POST", "/api/channels/test", body=body, timeout=wait + 60)
     if reply.status != 200:
         raise refusal(reply)
-    found = read(reply.data, list[Trial])
+    trials = read(reply.data, list[Trial])
     if as_json:
         click.echo(json.dumps(reply.data, indent=2))
     else:
-        for each in found:
+        for each in trials:
             word = style("sent", "green") if each.sent else style("not sent", "red")
             extra = ", and its button was pressed" if each.tapped else f": {each.detail}" if each.detail else ""
             click.echo(safe(f"{each.channel}{f' {each.target}' if each.target else ''}: ") + word + safe(extra))
-        if not found:
+        if not trials:
             click.echo(f"There are no channels to test. Add one with: {place.command('channels add ntfy')}")
-    if not found or not all(each.sent for each in found):
+    if not trials or not all(each.sent for each in trials):
         raise SystemExit(1)
 
 

@@ -170,8 +170,8 @@ def block(entry: Entry, full: bool = False) -> str:
             return f"{at}  {safe(other)}"
 
 
-def _said(at: str, who: str, colour: str, words: str, *, dim: bool = False) -> str:
-    text = wrapped(words, 12)
+def _said(at: str, who: str, colour: str, wording: str, *, dim: bool = False) -> str:
+    text = wrapped(wording, 12)
     return f"{at}  {style(safe(who), colour, bold=not dim, dim=dim)}\n{style(text, dim=True) if dim else text}"
 
 

@@ -103,10 +103,10 @@ def _run_here(place: Instance, port: int | None, bind: str | None, public_url: s
         return 0
     except AlreadyRunning as error:
         if error.pid and read_daemon_file(place.home).get("pid") == error.pid and not _running(place.home):
-            words = f"its socket in {place.home} is gone, so nothing reaches it. End it with: kill {error.pid}"
-            raise Problem(f"yourcall is already running (pid {error.pid}), but {words}") from error
-        words = f"yourcall is already starting or running. Stop it with: {place.command('down')}"
-        raise Problem(words, TAKEN) from error
+            text = f"its socket in {place.home} is gone, so nothing reaches it. End it with: kill {error.pid}"
+            raise Problem(f"yourcall is already running (pid {error.pid}), but {text}") from error
+        text = f"yourcall is already starting or running. Stop it with: {place.command('down')}"
+        raise Problem(text, TAKEN) from error
     except (StoreProblem, BadConfig) as error:
         raise Problem(str(error)) from error
     except OSError as error:
@@ -133,25 +133,27 @@ def _start(place: Instance, port: int | None, bind: str | None, public_url: str 
     words += [] if port is None else ["--port", str(port)]
     words += [] if public_url is None else ["--public-url", public_url]
     # What it says while it starts goes into a file without a name: read if it fails, gone by itself if not.
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as log_file:
         child = subprocess.Popen(
             words,
             stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=said,
+            stdout=log_file,
+            stderr=log_file,
             start_new_session=True,
             close_fds=True,
             cwd="/",
         )
         if not wait_until(lambda: child.poll() is not None or _answers(place.home, child.pid), START_PATIENCE):
             child.terminate()
-            raise Problem(f"yourcall did not start within {START_PATIENCE:.0f} s.{_last_words(said, place.home)}")
+            raise Problem(
+                f"yourcall did not start within {START_PATIENCE:.0f} s.{_last_words(log_file, place.home)}"
+            )
         # Another one was quicker: it holds the home and starts, or it listens by now.
         quicker = child.returncode == TAKEN or (child.returncode is not None and _running(place.home))
         if quicker and wait_until(lambda: _answers(place.home), START_PATIENCE):
             return
         if child.poll() is not None:
-            raise Problem(f"yourcall did not start.{_last_words(said, place.home)}")
+            raise Problem(f"yourcall did not start.{_last_words(log_file, place.home)}")
     # It outlives us on purpose: without this, Python warns that a child was left behind.
     child.returncode = 0
 
@@ -184,11 +186,11 @@ def restart(place: Instance, unit: Path, between: Callable[[], None] | None = No
     )
 
 
-def _last_words(said: IO[bytes], home: Path) -> str:
-    said.seek(0)
-    lines = said.read().decode(errors="replace").strip().splitlines()
-    told = " It said: " + "\n".join(lines[-5:]) if lines else ""
-    return f"{told}\nIts log is {home / 'log' / 'yourcall.log'}"
+def _last_words(stream: IO[bytes], home: Path) -> str:
+    stream.seek(0)
+    lines = stream.read().decode(errors="replace").strip().splitlines()
+    text = " It said: " + "\n".join(lines[-5:]) if lines else ""
+    return f"{text}\nIts log is {home / 'log' / 'yourcall.log'}"
 
 
 def start_in_background(place: Instance) -> None:
@@ -207,8 +209,8 @@ def _answers(home: Path, pid: int | None = None) -> bool:
     """It, or whoever holds the socket, has said where it listens, and answers there."""
     try:
         if pid is None:
-            with connect(home, 2) as talk:
-                pid = peer_pid(talk)
+            with connect(home, 2) as connection:
+                pid = peer_pid(connection)
         if pid not in (0, read_daemon_file(home).get("pid")):
             return False
         return call(home, "GET", "/api/status", timeout=2).status == 200
@@ -226,8 +228,8 @@ def wait_until(probe: Callable[[], bool], patience: float) -> bool:
 
 
 def _tell(place: Instance, *, as_json: bool) -> None:
-    told = standing(place.home)
-    click.echo(json.dumps(told, indent=2) if as_json else greeting(told, place))
+    payload = standing(place.home)
+    click.echo(json.dumps(payload, indent=2) if as_json else greeting(payload, place))
 
 
 def greeting(told: dict[str, Any], place: Instance) -> str:
@@ -269,8 +271,8 @@ def down(place: Instance, force: bool) -> None:
 def stop(home: Path, *, force: bool = False) -> bool:
     """Ask the process that holds our socket to leave, and see it gone. False if there was none."""
     try:
-        with connect(home, 2) as talk:
-            pid = peer_pid(talk)
+        with connect(home, 2) as connection:
+            pid = peer_pid(connection)
     except NotRunning:
         return False
     if pid <= 1 or pid == os.getpid():
@@ -301,16 +303,16 @@ def _alive(pid: int) -> bool:
 
 def standing(home: Path) -> dict[str, Any]:
     """Is it running, where, since when, and what waits; `running` is true only if it answers."""
-    told: dict[str, Any] = {"running": False, "home": str(home), "cli_version": __version__}
+    payload: dict[str, Any] = {"running": False, "home": str(home), "cli_version": __version__}
     note = read_daemon_file(home)
     try:
         live = get(home, "/api/status", timeout=5)
     except NotRunning:
-        return told
+        return payload
     except Interrupted:
-        return {**told, "hung": True, "pid": note.get("pid")}
+        return {**payload, "hung": True, "pid": note.get("pid")}
     names = ("pid", "port", "wished_port", "url", "started_at")
-    return {**told, "running": True, **{name: note.get(name) for name in names}, **live}
+    return {**payload, "running": True, **{name: note.get(name) for name in names}, **live}
 
 
 @click.command()
@@ -318,16 +320,18 @@ def standing(home: Path) -> dict[str, Any]:
 @pass_place
 def status(place: Instance, as_json: bool) -> None:
     """Is yourcall running, where, and what waits? Exits with 1 if it is not running."""
-    told = standing(place.home)
+    payload = standing(place.home)
     if as_json:
-        click.echo(json.dumps(told, indent=2))
-    elif told["running"]:
-        click.echo(_in_words(told, place))
-    elif told.get("hung"):
-        click.echo(f"yourcall (pid {told['pid']}) does not answer. End it with: {place.command('down --force')}")
+        click.echo(json.dumps(payload, indent=2))
+    elif payload["running"]:
+        click.echo(_in_words(payload, place))
+    elif payload.get("hung"):
+        click.echo(
+            f"yourcall (pid {payload['pid']}) does not answer. End it with: {place.command('down --force')}"
+        )
     else:
         click.echo(f"yourcall is not running. Start it with: {place.command('up --detach')}")
-    raise click.exceptions.Exit(0 if told["running"] else 1)
+    raise click.exceptions.Exit(0 if payload["running"] else 1)
 
 
 def _in_words(told: dict[str, Any], place: Instance) -> str:
@@ -343,8 +347,8 @@ def _in_words(told: dict[str, Any], place: Instance) -> str:
             style(f"LOCKED: nothing is done through yourcall. To unlock: {place.command('unlock')}", "red")
         )
     elif told.get("paused"):
-        words = f"Rules are paused: everything waits. To let them decide: {place.command('resume')}"
-        lines.append(style(words, "yellow"))
+        text = f"Rules are paused: everything waits. To let them decide: {place.command('resume')}"
+        lines.append(style(text, "yellow"))
     if told.get("version") != __version__:
         lines.append(f"This command is {__version__}: restart the daemon to run the same version.")
     return "\n".join(lines)

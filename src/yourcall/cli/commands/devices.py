@@ -233,9 +233,9 @@ def _reachable(address: str) -> str:
     import psutil
 
     families: dict[str, Any] = psutil.net_if_addrs()
-    found = [a.address for each in families.values() for a in each if a.family == socket.AF_INET]
-    outside = [address for address in found if not address.startswith("127.")]
-    return f"{parts.scheme}://{(outside or found or ['127.0.0.1'])[0]}:{parts.port}"
+    items = [a.address for each in families.values() for a in each if a.family == socket.AF_INET]
+    outside = [address for address in items if not address.startswith("127.")]
+    return f"{parts.scheme}://{(outside or items or ['127.0.0.1'])[0]}:{parts.port}"
 
 
 def _only_here(address: str) -> bool:

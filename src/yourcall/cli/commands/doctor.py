@@ -130,14 +130,14 @@ def examine(place: Instance) -> list[Health]:
         every += [(check.__name__, partial(check, machine)) for check in agent.doctor]
         if agent.name in provable:
             every.append(("version", partial(untried, place, agent, machine)))
-    found: list[Health] = []
+    findings: list[Health] = []
     for name, check in every:
         try:
-            found += check()
+            findings += check()
         except Exception as error:  # one check that stumbles must not hide what the others see
             says = f"The check `{name}` crashed ({error!r}), so this part is unchecked."
-            found.append(wrong(name, says, "Run doctor again. If it happens again, please report it."))
-    return found
+            findings.append(wrong(name, says, "Run doctor again. If it happens again, please report it."))
+    return findings
 
 
 def untried(place: Instance, agent: Agent, machine: ThisMachine) -> list[Health]:
@@ -195,17 +195,17 @@ def version(place: Instance, told: dict[str, Any]) -> list[Health]:
 def sockets(place: Instance, told: dict[str, Any]) -> list[Health]:
     if not told["running"]:
         return []
-    found: list[Health] = []
+    findings: list[Health] = []
     again = f"{place.command('down')} && {place.command('up --detach')}"
     for name, whose in (("api.sock", "this command"), ("hook.sock", "the agents' hooks")):
         try:
             facts = (place.home / name).lstat()
         except OSError:
-            found.append(wrong("socket", f"{place.home / name}, the socket for {whose}, is missing.", again))
+            findings.append(wrong("socket", f"{place.home / name}, the socket for {whose}, is missing.", again))
             continue
         if stat.S_IMODE(facts.st_mode) & 0o077:
-            found.append(wrong("socket", f"Other users can use {place.home / name}.", again))
-    return found or [well("socket", "Both sockets exist, and only you can use them.")]
+            findings.append(wrong("socket", f"Other users can use {place.home / name}.", again))
+    return findings or [well("socket", "Both sockets exist, and only you can use them.")]
 
 
 def launcher(place: Instance, _told: dict[str, Any]) -> list[Health]:
@@ -224,14 +224,16 @@ def files(place: Instance, _told: dict[str, Any]) -> list[Health]:
     from yourcall.daemon.config import read_config
     from yourcall.daemon.rules.files import Files
 
-    found: list[Health] = []
+    findings: list[Health] = []
     config, kept = read_config(place.home), read_secrets(place.home)
     if isinstance(config, Refused):
-        found.append(wrong("config", config.reason, "Fix it: yourcall won't start with it."))
+        findings.append(wrong("config", config.reason, "Fix it: yourcall won't start with it."))
     if isinstance(kept, Refused):
-        found.append(wrong("secrets", kept.reason, "Fix it: until then, channels that need a secret can't send."))
+        findings.append(
+            wrong("secrets", kept.reason, "Fix it: until then, channels that need a secret can't send.")
+        )
     problems = Files(place.home).book().problems
-    return found + [
+    return findings + [
         wrong("rules", each, f"Fix it, then check: {place.command('rules check')}") for each in problems
     ]
 

@@ -45,13 +45,13 @@ def command(ctx: click.Context, as_json: bool) -> None:
         return
     place = ctx.find_object(Instance)
     assert place is not None
-    told: dict[str, Any] = get(place.home, "/api/fleet")
+    payload: dict[str, Any] = get(place.home, "/api/fleet")
     if as_json:
-        click.echo(json.dumps(told, indent=2))
-    elif not told["fleet"]:
+        click.echo(json.dumps(payload, indent=2))
+    elif not payload["fleet"]:
         click.echo(f"This machine is in no fleet. Make one: {place.command('fleet create')}")
     else:
-        _show(place, told)
+        _show(place, payload)
 
 
 def _show(place: Instance, told: dict[str, Any]) -> None:
@@ -360,16 +360,16 @@ def remove_authority(place: Instance, yes: bool) -> None:
     click.echo("The authority is not on this machine any more.")
 
 
-def _or_problem(found: Any) -> Any:
-    if isinstance(found, Refused):
-        raise Problem(found.reason, 2)
-    return found
+def _or_problem(value: Any) -> Any:
+    if isinstance(value, Refused):
+        raise Problem(value.reason, 2)
+    return value
 
 
-def _confirm(words: str) -> None:
+def _confirm(text: str) -> None:
     if not sys.stdin.isatty():
-        raise click.UsageError(f"{words} Say so with --yes.")
-    if not click.confirm(words, default=True, err=True):
+        raise click.UsageError(f"{text} Say so with --yes.")
+    if not click.confirm(text, default=True, err=True):
         raise Problem("Nothing was changed.", 2)
 
 

@@ -64,11 +64,11 @@ def command(ctx: click.Context, as_json: bool) -> None:
     for each in told:
         if each["offset"] is not None and abs(each["offset"]) > OFFSET_S:
             way = "ahead" if each["offset"] > 0 else "behind"
-            words = f"The clock of {each['name']} is {span(abs(each['offset']))} {way}."
-            click.echo(style(safe(words), "yellow"))
+            text = f"The clock of {each['name']} is {span(abs(each['offset']))} {way}."
+            click.echo(style(safe(text), "yellow"))
         if each["refused"] and not each["here"]:
-            words = f"{each['name']} has refused {each['refused']} requests; the last: {each['problem']}"
-            click.echo(style(safe(words), "yellow"))
+            text = f"{each['name']} has refused {each['refused']} requests; the last: {each['problem']}"
+            click.echo(style(safe(text), "yellow"))
 
 
 @command.command("rename", epilog="\b\nExample:\n  yourcall hosts rename laptop-3 anna\n")

@@ -54,18 +54,24 @@ def lock(place: Instance, since: float, as_json: bool) -> None:
         lockdown.lock(place.home, "cli")
     except OSError as error:
         raise Problem(f"NOT locked: {error}.") from error
-    told = _carried_out(place)
+    payload = _carried_out(place)
     lines, whole, problem = _happened(place, since)
     if as_json:
         import msgspec
 
-        report = {**told, "since": since, "happened": msgspec.to_builtins(lines), "all": whole, "problem": problem}
+        report = {
+            **payload,
+            "since": since,
+            "happened": msgspec.to_builtins(lines),
+            "all": whole,
+            "problem": problem,
+        }
         click.echo(json.dumps(report, indent=2))
         return
     click.echo(
         style("Locked.", "red", bold=True) + " Nothing is done through yourcall. Agents ask at their desks."
     )
-    click.echo(_in_words(told))
+    click.echo(_in_words(payload))
     if problem:
         click.echo(f"What happened cannot be read: {safe(problem)}")
     elif lines:

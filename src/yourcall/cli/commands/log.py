@@ -85,12 +85,10 @@ def verify(place: Instance, head: str, heads: str | None, as_json: bool) -> None
         click.echo(json.dumps(msgspec.to_builtins(found), indent=2))
     else:
         forgotten = f", {found.forgotten:,} forgotten since, as the settings say" if found.forgotten else ""
-        words = f"{found.facts:,} facts{forgotten}." + (
-            f"\nHead: {found.links}:{found.head}" if found.head else ""
-        )
+        text = f"{found.facts:,} facts{forgotten}." + (f"\nHead: {found.links}:{found.head}" if found.head else "")
         good = style("Whole and unchanged: ", "green")
         bad = style("NOT whole: ", "red") + safe("; ".join(found.problems[:20])) + ".\n"
-        click.echo((bad if found.problems else good) + words)
+        click.echo((bad if found.problems else good) + text)
     if found.problems:
         raise click.exceptions.Exit(1)
 

@@ -111,9 +111,9 @@ class Server:
         if not isinstance(message, dict):
             self._error(None, INVALID, "This is not a message.")
             return None
-        told = cast("dict[str, Any]", message)
-        method, id = told.get("method"), told.get("id")
-        params: dict[str, Any] = told["params"] if isinstance(told.get("params"), dict) else {}
+        payload = cast("dict[str, Any]", message)
+        method, id = payload.get("method"), payload.get("id")
+        params: dict[str, Any] = payload["params"] if isinstance(payload.get("params"), dict) else {}
         if method is None:
             return None  # a reply to something: we ask nothing
         if id is None:
@@ -167,14 +167,14 @@ class Server:
     def _answered(self, asked: Arguments, token: Any, call: Call) -> Answered | None:
         """The answer; None if it is no longer wanted."""
         text = asked.allow_text or not asked.options
-        wish = self._client.raise_hand(
+        request = self._client.raise_hand(
             asked.question, asked.options, text=text, body=asked.details, name=self._name
         )
         began, count = time.monotonic(), 0
         while not call.cancelled.is_set():
             try:
                 # Short: this is also how soon a cancelled call is seen.
-                state = self._client.look(wish, 1.0)
+                state = self._client.look(request, 1.0)
             except (NotRunning, Interrupted):
                 time.sleep(AGAIN)
                 continue
@@ -184,11 +184,11 @@ class Server:
                 count += 1
                 told = {"progressToken": token, "progress": count, "message": "waiting for the person"}
                 self._send(jsonrpc.notification("notifications/progress", told))
-        self._client.withdraw(str(wish["id"]))
+        self._client.withdraw(str(request["id"]))
         return None
 
-    def _say(self, id: Any, words: str, *, wrong: bool = False) -> None:
-        self._result(id, {"content": [{"type": "text", "text": words}], "isError": wrong})
+    def _say(self, id: Any, text: str, *, wrong: bool = False) -> None:
+        self._result(id, {"content": [{"type": "text", "text": text}], "isError": wrong})
 
     def _result(self, id: Any, result: object) -> None:
         self._send(jsonrpc.reply(id, result))

@@ -53,8 +53,8 @@ def command(ctx: click.Context, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(data, indent=2))
         return
-    found = read(data, list[Passkey])
-    if not found:
+    passkeys = read(data, list[Passkey])
+    if not passkeys:
         click.echo(
             f"No passkey is registered, so nothing takes one. Add one with: {place.command('passkeys add')}"
         )
@@ -67,7 +67,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
             clock(key.created_at),
             f"{span(time.time() - key.used_at)} ago" if key.used_at else "never",
         ]
-        for key in found
+        for key in passkeys
     ]
     click.echo(table(["ID", "NAME", "FOR", "SINCE", "USED"], rows, ["cyan"]))
 
@@ -96,14 +96,14 @@ def add(place: Instance, as_json: bool) -> None:
 @pass_place
 def revoke(place: Instance, passkey_id: str) -> None:
     """Take a passkey away, at once; ID may be its first letters. With the last one, nothing takes one any more."""
-    found = [
+    passkeys = [
         each for each in read(get(place.home, "/api/passkeys"), list[Passkey]) if each.id.startswith(passkey_id)
     ]
-    if len(found) != 1 or not passkey_id:
+    if len(passkeys) != 1 or not passkey_id:
         raise Problem(
-            f"{len(found)} passkeys match {passkey_id!r}. They are listed by: {place.command('passkeys')}", 2
+            f"{len(passkeys)} passkeys match {passkey_id!r}. They are listed by: {place.command('passkeys')}", 2
         )
-    reply = call(place.home, "DELETE", f"/api/passkeys/{quote(found[0].id, safe='')}")
+    reply = call(place.home, "DELETE", f"/api/passkeys/{quote(passkeys[0].id, safe='')}")
     if reply.status != 200:
         raise refusal(reply)
-    click.echo(f"Revoked {found[0].name!r} ({found[0].id}); it confirms nothing any more.")
+    click.echo(f"Revoked {passkeys[0].name!r} ({passkeys[0].id}); it confirms nothing any more.")

@@ -90,19 +90,19 @@ def add(place: Instance, name: str, may: list[str], projects: tuple[str, ...], m
 @pass_place
 def give(place: Instance, device_id: str, name: str) -> None:
     """Say whose device it is; DEVICE is its id or its first letters. `-` for NAME: the owner's of the machine."""
-    found = [each for each in get(place.home, "/api/devices") if not each["revoked_at"]]
-    found = [
-        each for each in found if device_id and (each["id"].startswith(device_id) or each["name"] == device_id)
+    items = [each for each in get(place.home, "/api/devices") if not each["revoked_at"]]
+    items = [
+        each for each in items if device_id and (each["id"].startswith(device_id) or each["name"] == device_id)
     ]
-    if len(found) != 1:
+    if len(items) != 1:
         raise Problem(
-            f"{len(found)} devices match {device_id!r}. They are listed by: {place.command('devices')}", 2
+            f"{len(items)} devices match {device_id!r}. They are listed by: {place.command('devices')}", 2
         )
     body = json.dumps({"person": "" if name == "-" else name})
-    reply = act(place.home, "POST", f"/api/devices/{quote(found[0]['id'], safe='')}/person", body=body)
+    reply = act(place.home, "POST", f"/api/devices/{quote(items[0]['id'], safe='')}/person", body=body)
     if reply.status != 200:
         raise refusal(reply)
-    click.echo(f"{found[0]['name']!r} is {'the owner' if name == '-' else name}'s.")
+    click.echo(f"{items[0]['name']!r} is {'the owner' if name == '-' else name}'s.")
 
 
 @command.command("remove")

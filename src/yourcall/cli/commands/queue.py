@@ -155,22 +155,22 @@ def resume(place: Instance, as_json: bool) -> None:
     _show(_send(place, "POST", "/hold", {"held": False}), as_json)
 
 
-def moment(said: str, now: float) -> float:
+def moment(text: str, now: float) -> float:
     """A time as people write it: the next 18:00, a date with a time, or so long from now."""
-    if relative := re.fullmatch(r"\+(\d{1,6})([smhd])", said):
+    if relative := re.fullmatch(r"\+(\d{1,6})([smhd])", text):
         return now + int(relative[1]) * _UNITS[relative[2]]
-    if clock := re.fullmatch(r"(\d{1,2}):(\d{2})", said):
+    if clock := re.fullmatch(r"(\d{1,2}):(\d{2})", text):
         try:
             at = datetime.fromtimestamp(now).replace(
                 hour=int(clock[1]), minute=int(clock[2]), second=0, microsecond=0
             )
         except ValueError:
-            raise click.UsageError(f"{said!r} is no time of the day.") from None
+            raise click.UsageError(f"{text!r} is no time of the day.") from None
         return at.timestamp() if at.timestamp() > now else at.timestamp() + 86_400
     try:
-        return datetime.fromisoformat(said).timestamp()
+        return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError):
-        raise click.UsageError(f"{said!r} is no time: give 18:00, 2026-11-20T09:00 or +30m.") from None
+        raise click.UsageError(f"{text!r} is no time: give 18:00, 2026-11-20T09:00 or +30m.") from None
 
 
 def _asked() -> Asked:

@@ -114,11 +114,11 @@ def command(
     else:
         may(place.home, "reach")
         daemon_port = _daemon_port(place)
-        wish = Wish(
+        request = Wish(
             place.home, daemon_port, target, name, port, funnel, site, site_file, certificate, key,
             _invitation(place, as_json) if chosen == "relay" and target is None else None, acme, acme_ca, email,
         )  # fmt: skip
-        _set_up(place, ctx, chosen, wish, yes=yes, as_json=as_json)
+        _set_up(place, ctx, chosen, request, yes=yes, as_json=as_json)
 
 
 def _invitation(place: Instance, as_json: bool) -> str:
@@ -151,7 +151,7 @@ def _daemon_port(place: Instance) -> int:
     raise Problem("No port is free on this machine.")
 
 
-def _set_up(place: Instance, ctx: click.Context, chosen: str, wish: Wish, *, yes: bool, as_json: bool) -> None:
+def _set_up(place: Instance, ctx: click.Context, chosen: str, request: Wish, *, yes: bool, as_json: bool) -> None:
     current = way.read(place.home)
     if current is not None and current.way != chosen:
         raise Problem(
@@ -159,7 +159,7 @@ def _set_up(place: Instance, ctx: click.Context, chosen: str, wish: Wish, *, yes
             f" {place.command('reach --undo')}"
         )
     try:
-        plan = plans.make(chosen, wish)
+        plan = plans.make(chosen, request)
     except CannotReach as reason:
         raise Problem(str(reason)) from reason
     click.echo(safe(plan.text, lines=True), err=as_json)

@@ -109,22 +109,22 @@ def list_command(place: Instance, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(data, indent=2))
         return
-    found = read(data, Rules)
-    if found.paused:
-        by = f" by {safe(found.paused_by)}" if found.paused_by else ""
-        click.echo(style(f"Paused{by} since {clock(found.paused_at)}: everything waits for a person.", "yellow"))
-    for problem in found.problems:
+    rules = read(data, Rules)
+    if rules.paused:
+        by = f" by {safe(rules.paused_by)}" if rules.paused_by else ""
+        click.echo(style(f"Paused{by} since {clock(rules.paused_at)}: everything waits for a person.", "yellow"))
+    for problem in rules.problems:
         click.echo(style("Not used as it is: ", "red") + safe(problem), err=True)
-    if found.problems:
+    if rules.problems:
         click.echo("Until you fix this, no rule allows anything; denies still count.", err=True)
-    elif not found.rules:
-        click.echo(f"There are no rules; everything is asked. They would stand in {safe(found.path)}")
-    for rule in found.rules:
+    elif not rules.rules:
+        click.echo(f"There are no rules; everything is asked. They would stand in {safe(rules.path)}")
+    for rule in rules.rules:
         times = "never used" if not rule.used else f"used {rule.used} time{'s' if rule.used > 1 else ''}"
         of = ", of this project" if rule.project else ""
         click.echo(f"{style(safe(rule.name), 'cyan')}  {style(rule.do, COLOURS.get(rule.do, ''))}  ({times}{of})")
         click.echo(f"  {safe(rule.words)}")
-    if found.problems:
+    if rules.problems:
         raise click.exceptions.Exit(1)
 
 
@@ -194,12 +194,12 @@ def _here() -> str:
 
 def _besides(place: Instance) -> None:
     """What else decides now: a mistake in the file, the brake."""
-    found = read(get(place.home, "/api/rules", query={"cwd": _here()}), Rules)
-    for problem in found.problems:
+    rules = read(get(place.home, "/api/rules", query={"cwd": _here()}), Rules)
+    for problem in rules.problems:
         click.echo(style("No rule allows anything: ", "red") + safe(problem), err=True)
-    if found.paused:
-        words = f"Rules are paused: everything waits. To let them decide: {place.command('resume')}"
-        click.echo(style(words, "yellow"), err=True)
+    if rules.paused:
+        text = f"Rules are paused: everything waits. To let them decide: {place.command('resume')}"
+        click.echo(style(text, "yellow"), err=True)
 
 
 def _say(place: Instance, data: Any, as_json: bool) -> None:
@@ -273,18 +273,21 @@ def add_command(
     body |= {"uses": uses} if uses else {}
     body |= {"until": time.time() + days * DAY_S} if days else {}
     if prompt_id:
-        told = read(
+        proposal = read(
             _sent(place, "GET", f"/api/prompts/{quote(prompt_id, safe='')}/rule", query={"do": do}), Proposal
         )
         if not as_json:
-            click.echo(f"{safe(told.rule.words)}\n{past(told.tried, 'It')}\n\n{safe(told.rule.text, lines=True)}")
+            click.echo(
+                f"{safe(proposal.rule.words)}\n{past(proposal.tried, 'It')}\n\n"
+                f"{safe(proposal.rule.text, lines=True)}"
+            )
     body |= {"prompt": prompt_id} if prompt_id else {"text": text}
     if not yes and not click.confirm("Make this rule?", default=False):
         raise Problem("Nothing was changed.")
     data = _sent(place, "POST", "/api/rules", body, created=True)
     made = read(data, Rule)
-    words = f"Made: {made.name}. To take it back: {place.command(f'rules remove {made.name}')}"
-    click.echo(json.dumps(data, indent=2) if as_json else words)
+    wording = f"Made: {made.name}. To take it back: {place.command(f'rules remove {made.name}')}"
+    click.echo(json.dumps(data, indent=2) if as_json else wording)
 
 
 @command.command("remove")
@@ -312,8 +315,8 @@ def _sent(
     query: Mapping[str, object] | None = None,
     created: bool = False,
 ) -> Any:
-    said = None if body is None else json.dumps(body)
-    reply = act(place.home, method, path, body=said, query=query, timeout=PATIENCE)
+    text = None if body is None else json.dumps(body)
+    reply = act(place.home, method, path, body=text, query=query, timeout=PATIENCE)
     if reply.status != (201 if created else 200):
         raise refusal(reply)
     return reply.data

@@ -173,8 +173,8 @@ def _running(place: Instance) -> bool:
 
 
 def _instruction(words: tuple[str, ...]) -> str:
-    said = " ".join(words)
-    return sys.stdin.read() if said == "-" else said
+    text = " ".join(words)
+    return sys.stdin.read() if text == "-" else text
 
 
 def _environment(place: Instance, program: str) -> dict[str, str]:
@@ -206,8 +206,8 @@ def over_acp(words: tuple[str, ...], say: str) -> dict[str, Any]:
     return {"prompt": say, "agent": table.of_program(program).name, "command": [program, *words[1:]]}
 
 
-def _headless(place: Instance, wish: dict[str, Any], as_json: bool) -> None:
-    reply = call(place.home, "POST", "/api/sessions", body=json.dumps(wish), timeout=BEGINS_S)
+def _headless(place: Instance, request: dict[str, Any], as_json: bool) -> None:
+    reply = call(place.home, "POST", "/api/sessions", body=json.dumps(request), timeout=BEGINS_S)
     if reply.status != 201:
         raise declined(reply)
     if as_json:

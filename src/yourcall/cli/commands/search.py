@@ -35,22 +35,22 @@ def command(place: Instance, words: tuple[str, ...], limit: int, only_messages: 
     do. Conversations are read in the background; if not all of them are yet, that is said."""
     query = urlencode({"words": " ".join(words), "limit": limit})
     data: Any = [] if only_messages else get(place.home, f"/api/search?{query}")
-    said = None if as_json and not only_messages else get(place.home, f"/api/search/conversations?{query}")
+    payload = None if as_json and not only_messages else get(place.home, f"/api/search/conversations?{query}")
     if as_json:
-        click.echo(json.dumps(said if only_messages else data, indent=2))
+        click.echo(json.dumps(payload if only_messages else data, indent=2))
         return
-    found = read(said, MessageHits)
+    message_hits = read(payload, MessageHits)
     if data:
         click.echo(_prompts(read(data, list[SearchHit])))
-    if found.messages:
-        click.echo(("\n" if data else "") + _messages(found))
-    if not data and not found.messages:
+    if message_hits.messages:
+        click.echo(("\n" if data else "") + _messages(message_hits))
+    if not data and not message_hits.messages:
         click.echo("Nothing found.")
-    if not found.complete:
+    if not message_hits.complete:
         click.echo("Not all conversations have been read yet; look again in a while.")
 
 
-def _messages(found: MessageHits) -> str:
+def _messages(message_hits: MessageHits) -> str:
     now = time.time()
     rows = [
         [
@@ -60,7 +60,7 @@ def _messages(found: MessageHits) -> str:
             short(hit.cwd),
             safe(" ".join(hit.excerpt.split()))[:100],
         ]
-        for hit in found.messages
+        for hit in message_hits.messages
     ]
     return table(["SESSION", "AGENT", "SAID", "FOLDER", "WHERE"], rows, ["cyan"])
 

@@ -94,18 +94,18 @@ def interrupt(place: Instance, session: str, as_json: bool) -> None:
 
 
 def _speak(place: Instance, session: str, verb: str, body: dict[str, Any] | None, as_json: bool) -> NoReturn:
-    said = _post(place.home, session_path(place, session, verb), body)
+    payload = _post(place.home, session_path(place, session, verb), body)
     try:
-        result = read(said, Result)
+        result = read(payload, Result)
     except Problem as error:
         raise _unsure("what yourcall said is not understood") from error
     code = EXIT_CODES.get(result.result, 5)
     detail = safe(result.detail).strip()
-    words = f"{result.result.capitalize()}{f': {detail}' if detail else ''}"
+    text = f"{result.result.capitalize()}{f': {detail}' if detail else ''}"
     if as_json:
-        click.echo(json.dumps(said, indent=2))
+        click.echo(json.dumps(payload, indent=2))
     else:
-        click.echo(style(words, "green") if result.result == "confirmed" else words, err=code != 0)
+        click.echo(style(text, "green") if result.result == "confirmed" else text, err=code != 0)
     raise click.exceptions.Exit(code)
 
 
@@ -119,10 +119,10 @@ def _post(home: Path, path: str, body: dict[str, Any] | None) -> Any:
     if reply.status >= 500:
         raise _unsure("yourcall hit an internal error")
     data: Any = reply.data
-    told = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
-    if "result" not in told:
+    payload = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
+    if "result" not in payload:
         raise refusal(reply)
-    return told
+    return payload
 
 
 def _unsure(why: str, code: int = 5) -> Problem:

@@ -67,7 +67,7 @@ def command(place: Instance, everything: bool, as_json: bool) -> None:
         if agent in AGENTS and ungraded(place.home, agent, version) and mention(place.home, agent, version):
             live = place.command(f"doctor --live {agent}")
             click.echo(f"\nNobody has tested {safe(AGENTS[agent].title)} {safe(version)} yet. To find out: {live}")
-    for mode, words in UNASKED.items():
+    for mode, text in UNASKED.items():
         found = [s for s in sessions if s.permission_mode == mode and s.state != "ended"]
         if found:
-            click.echo(f"\n{words}: {', '.join(safe(s.id[:8]) for s in found)}.")
+            click.echo(f"\n{text}: {', '.join(safe(s.id[:8]) for s in found)}.")

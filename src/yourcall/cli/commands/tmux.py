@@ -226,7 +226,7 @@ def without(text: str) -> str:
 def _around(text: str) -> tuple[str, str, str]:
     """What stands before our block, the block's first line, and what stands behind it."""
     head, _, rest = text.partition(BEGIN)
-    inside, found, tail = rest.partition(END + "\n")
-    if not found:
+    inside, value, tail = rest.partition(END + "\n")
+    if not value:
         raise Problem("The end of our block is missing in tmux.conf; take the block out by hand first.")
     return head, BEGIN + inside.partition("\n")[0], tail

@@ -215,10 +215,10 @@ def _names(path: Path, home: Path) -> bool:
 
 
 def _calls(path: Path, launcher: Path) -> bool:
-    found = read(path)
-    if isinstance(found, Refused) or not found.text:
+    file = read(path)
+    if isinstance(file, Refused) or not file.text:
         return False
-    plain = hook_settings.uncommented(found.text)
+    plain = hook_settings.uncommented(file.text)
     root = hook_settings.parse(plain)
     if isinstance(root, Refused):
         return False

@@ -102,16 +102,16 @@ def _long(option: Option, room: Room) -> int:
 
 def _filled(question: Question, draft: Draft) -> str:
     picked = [safe(o.label) for o in question.options if o.id in draft.picks.get(question.id, [])]
-    said = draft.texts.get(question.id, "").strip()
-    words = ", ".join([*picked, *([f"“{clip(safe(said), 40)}”"] if said else [])])
-    return f"  {words}" if words else ""
+    text = draft.texts.get(question.id, "").strip()
+    wording = ", ".join([*picked, *([f"“{clip(safe(text), 40)}”"] if text else [])])
+    return f"  {wording}" if wording else ""
 
 
 def _hint(prompt: Prompt, question: Question, draft: Draft, room: Room) -> Text:
     out = Text()
-    said = draft.texts.get(question.id, "").strip()
-    if said:
-        out.append("\n" + wrapped(f"“{said}”", 6, room.columns), "cyan")
+    text = draft.texts.get(question.id, "").strip()
+    if text:
+        out.append("\n" + wrapped(f"“{text}”", 6, room.columns), "cyan")
     no = refusal(prompt)
     writes = ""
     if no is not None and question == no[0]:

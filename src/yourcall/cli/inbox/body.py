@@ -111,8 +111,8 @@ def _changes(fields: dict[str, Any]) -> RenderableType | None:
         text.append(_lines([f"+{line}" for line in str(content).split("\n")]))
     for old, new in pairs:
         text.append("\n")
-        found = line_diff.unified(old.split("\n"), new.split("\n"))[2:]
-        kept = [line for line in found if not line.startswith("@@")]
+        names = line_diff.unified(old.split("\n"), new.split("\n"))[2:]
+        kept = [line for line in names if not line.startswith("@@")]
         text.append(_lines(kept or [f" {line}" for line in old.split("\n")]))
     known = ("file_path", "notebook_path", "path", "edits", "content", "new_source", "replace_all")
     rest = {k: v for k, v in fields.items() if k not in known and not re.match(r"(?:old|new)_str", k)}
@@ -142,8 +142,8 @@ def _lines(lines: list[str]) -> Text:
 def _pairs(fields: dict[str, Any]) -> Text:
     out = Text()
     for number, (key, value) in enumerate(fields.items()):
-        said = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+        text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
         out.append(("\n" if number else "") + safe(key) + ":", "dim")
-        shown = safe(said, lines=True)
+        shown = safe(text, lines=True)
         out.append(("\n  " + shown.replace("\n", "\n  ")) if "\n" in shown else f" {shown}")
     return out

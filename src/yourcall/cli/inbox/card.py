@@ -151,17 +151,17 @@ def _stands(prompt: Prompt, mine: bool) -> Text:
             reached = ("answering", "sent", "accepted", "confirmed").index(prompt.state)
             out.append(_progress(reached))
             first = "" if mine or reached == 3 else f"Answered by {by or 'somebody'}. "
-            said = {
+            text = {
                 "answering": "On its way to the agent…",
                 "sent": "Waiting for a sign of the agent…",
                 "accepted": "The agent goes on; its record does not say how yet.",
             }.get(prompt.state, f"{how or 'Answered'}{'' if mine else f' by {by}'}. The agent moved on.")
-            out.append(f"\n{first}{said}", "green" if reached == 3 else "")
+            out.append(f"\n{first}{text}", "green" if reached == 3 else "")
         case "desk":
             when = f" at {clock(prompt.closed_at)}" if prompt.closed_at else ""
             verb = desk_word(prompt.outcome)
-            told = f": {how.lower()}" if how and verb == "answered" else ""
-            out.append(f"{verb.capitalize()} at the desk{when}{told}.", "green")
+            line = f": {how.lower()}" if how and verb == "answered" else ""
+            out.append(f"{verb.capitalize()} at the desk{when}{line}.", "green")
         case "ended":
             out.append("Nobody answered: the agent no longer asks, or its session is over.", "dim")
         case "unsure":

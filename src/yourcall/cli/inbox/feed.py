@@ -173,8 +173,8 @@ class FeedReader:
                 shown = ("", "")
                 continue
             try:
-                told: Any = get(self._home, f"/api/sessions/{quote(at, safe='')}/screen")
-                seen, problem = str(told["screen"]), ""
+                payload: Any = get(self._home, f"/api/sessions/{quote(at, safe='')}/screen")
+                seen, problem = str(payload["screen"]), ""
             except Problem as error:
                 seen, problem = "", error.message
             if (at, seen or problem) != shown:

@@ -81,19 +81,19 @@ def decide(prompt: Prompt, draft: Draft, question: Question, option: Option) -> 
         if not _whole(prompt, draft, others):
             return None
         choices, texts = _filled(others, draft)
-    said = draft.texts.get(question.id, "")
-    if said.strip() and option.effect not in ALLOWS:
-        texts[question.id] = said
+    text = draft.texts.get(question.id, "")
+    if text.strip() and option.effect not in ALLOWS:
+        texts[question.id] = text
     choices[question.id] = [option.id]
     return Ready(option.label, _fields(choices, texts), twice(option, prompt.warning))
 
 
 def edited(prompt: Prompt, command: str, judged: Judged) -> Ready | None:
     """Another command than the one that was asked for, allowed once. `judged`: what the daemon says of it."""
-    found = edits(prompt)
-    if found is None or not command.strip():
+    match = edits(prompt)
+    if match is None or not command.strip():
         return None
-    question, option = found
+    question, option = match
     given = {
         "choices": json.dumps({question.id: [option.id]}),
         "input": json.dumps(prompt.with_command(command)),

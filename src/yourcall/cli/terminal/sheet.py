@@ -167,8 +167,8 @@ def _question(question: Question, *, several: bool) -> str:
         name = safe(option.id)
         painted = style(name, EFFECT_COLOURS.get(option.effect, "")) + " " * (room - width(name))
         does = option.description or EFFECTS.get(option.effect, "")
-        words = option.label + (f": {does}" if does else "")
-        lines.append(f"    {painted}  {wrapped(words, room + 6).lstrip()}")
+        text = option.label + (f": {does}" if does else "")
+        lines.append(f"    {painted}  {wrapped(text, room + 6).lstrip()}")
         lines += [style(wrapped(option.preview, room + 8), dim=True)] if option.preview else []
     notes = [word for on, word in ((question.multi_select, "choose one or more, with commas between them"),) if on]
     notes += ["free text with --text"] if question.free_text and not several else []
@@ -184,9 +184,9 @@ def _history(prompt: Prompt) -> str:
     for moment in prompt.history:
         delay = "" if before is None else f"+{span(moment.at - before.at)}"
         state = style(f"{safe(moment.state):<9}", STATE_COLOURS.get(moment.state, ""))
-        words = ", ".join(w for w in (f"by {moment.by}" if moment.by else "", moment.detail) if w)
+        text = ", ".join(w for w in (f"by {moment.by}" if moment.by else "", moment.detail) if w)
         lead = f"    {clock(moment.at, precise=True)}  {delay:>8}  "
-        lines.append(f"{lead}{state}  {wrapped(words, len(lead) + 11).lstrip()}".rstrip())
+        lines.append(f"{lead}{state}  {wrapped(text, len(lead) + 11).lstrip()}".rstrip())
         before = moment
     return "\n".join(lines)
 

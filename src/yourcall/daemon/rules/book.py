@@ -158,10 +158,10 @@ class Rulebook:
 
     def effects(self, prompt: Prompt) -> frozenset[str] | None:
         """All that it would do; None if it cannot be taken apart."""
-        said = self.explain(prompt)
-        if isinstance(said, Refused) or said.unread or not said.parts:
+        ruling = self.explain(prompt)
+        if isinstance(ruling, Refused) or ruling.unread or not ruling.parts:
             return None
-        return frozenset(effect for each in said.parts for effect in each.part.effects)
+        return frozenset(effect for each in ruling.parts for effect in each.part.effects)
 
     def test(self, command: str, cwd: str, agent: str) -> Ruling:
         """What the rules would say to a command in a folder."""
@@ -210,13 +210,13 @@ class Rulebook:
 
     def _ground(self, prompt: Prompt) -> tuple[str, str]:
         """Where its session was started, and the project there."""
-        found = self._roots.get(prompt.session_id)
-        if found is None:
+        match = self._roots.get(prompt.session_id)
+        if match is None:
             if len(self._roots) > 5_000:
                 self._roots.clear()
             folder = self._folder(prompt.session_id) or prompt.cwd
-            found = self._roots[prompt.session_id] = (folder, project_of(folder, self._user))
-        return found
+            match = self._roots[prompt.session_id] = (folder, project_of(folder, self._user))
+        return match
 
     def _uses(self, rules: tuple[Rule, ...]) -> dict[str, int]:
         """How often the rules that count were used; the first time, the record is asked."""
@@ -239,8 +239,8 @@ class Rulebook:
         kept = self.files.used()
         if kept is None:
             return rule.uses or 0
-        found = kept.get(rule.name, Used())
-        return found.times if found.since == rule.since else 0
+        used = kept.get(rule.name, Used())
+        return used.times if used.since == rule.since else 0
 
     def _keep(self, names: tuple[str, ...]) -> None:
         """Before the answer goes out. If it cannot be written, it does not, and a person is asked."""
@@ -290,9 +290,9 @@ class Rulebook:
             if ruling.do not in ("allow", "deny"):
                 continue
             decided += 1
-            said = _said(prompt)
-            same += said == ruling.do
-            other += said not in ("", ruling.do)
+            text = _said(prompt)
+            same += text == ruling.do
+            other += text not in ("", ruling.do)
             if prompt.title not in examples and len(examples) < 5:
                 examples.append(prompt.title)
         return Tried(looked, decided, same, other, tuple(examples))

@@ -145,18 +145,18 @@ class Files:
 
     def _as_it_stands(self, path: Path, root: str) -> RuleFile:
         try:
-            found = path.stat()
+            status = path.stat()
         except (FileNotFoundError, NotADirectoryError):
             self._known.pop(path, None)
             return _EMPTY
         except OSError as error:  # it is there, and may restrict
             return RuleFile(problems=(f"{path} cannot be read: {error}.",))
-        mark = (found.st_mtime_ns, found.st_size, found.st_ino)
+        mark = (status.st_mtime_ns, status.st_size, status.st_ino)
         known = self._known.get(path)
         if known is not None and known[0] == mark:
             return known[1]
         try:
-            if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
+            if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
                 raise ValueError("it is not a file, or too large")
             book = read(path.read_text(encoding="utf-8"), str(path), root)
         except (OSError, ValueError) as error:

@@ -68,16 +68,16 @@ class SignedRules:
             return broken(f"The organisation's rules in {folder} cannot be read: {error}.")
         if not signed_by(key, text, signature):
             return broken(f"{folder / FILE} is not signed by the key in {folder / KEY}.")
-        found = read(text.decode("utf-8", "replace"), str(folder / FILE))
+        organisation = read(text.decode("utf-8", "replace"), str(folder / FILE))
         before = self._seen()
-        if found.serial < before:
-            return broken(f"{folder / FILE} has the serial {found.serial}; {before} was seen before.")
-        if found.serial > before and not found.rules.problems:
+        if organisation.serial < before:
+            return broken(f"{folder / FILE} has the serial {organisation.serial}; {before} was seen before.")
+        if organisation.serial > before and not organisation.rules.problems:
             try:
-                private_files.write(self._home / SEEN, str(found.serial).encode())
+                private_files.write(self._home / SEEN, str(organisation.serial).encode())
             except OSError as error:
                 return broken(f"Which version was seen cannot be kept: {error}.")
-        return found
+        return organisation
 
     def _seen(self) -> int:
         try:
@@ -90,10 +90,10 @@ class SignedRules:
 
 def _mark(path: Path) -> tuple[int, int, int]:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return (0, 0, 0)
-    return (found.st_mtime_ns, found.st_size, found.st_ino)
+    return (status.st_mtime_ns, status.st_size, status.st_ino)
 
 
 def signed_by(key: str, text: bytes, signature: str) -> bool:

@@ -48,14 +48,14 @@ def project_of(cwd: str, home: str) -> str:
     if not cwd.startswith("/") or "\0" in cwd:
         return ""
     here = os.path.realpath(cwd)
-    found = here
+    value = here
     for folder in (here, *map(str, Path(here).parents)):
         if _around(folder, home):
             break
         if any(os.path.lexists(os.path.join(folder, mark)) for mark in MARKS):
-            found = folder
+            value = folder
             break
-    return "" if _around(found, home) else found
+    return "" if _around(value, home) else value
 
 
 @lru_cache(maxsize=256)
@@ -102,8 +102,8 @@ _HOOKS = re.compile(r'^\s*hooksPath\s*=\s*"?([^"#;\n]+?)"?\s*$', re.IGNORECASE |
 def hooks_of(root: str) -> str:
     """The folder that git runs this project's hooks from, where its own settings name one; what is written there,
     a commit runs."""
-    said = _HOOKS.findall(text_of(os.path.join(root, ".git/config"), MOST_READ // 10) or "")
-    return os.path.realpath(os.path.join(root, os.path.expanduser(said[-1]))) if said else ""
+    items = _HOOKS.findall(text_of(os.path.join(root, ".git/config"), MOST_READ // 10) or "")
+    return os.path.realpath(os.path.join(root, os.path.expanduser(items[-1]))) if items else ""
 
 
 def _made(folder: str, made: list[str]) -> bool:
@@ -158,11 +158,11 @@ def _followed(ref: Ref, cwd: str, home: str, looks: Looks) -> tuple[str, ...]:
         if ref.use == "tools" and any(_chooses(end, ref.names, home) for end in ends):
             return ()
         if ref.glob and ref.use in ("search", "found"):
-            found = matching(path, cwd, looks)
-            if found is None:
+            names = matching(path, cwd, looks)
+            if names is None:
                 return ()
             # A shell that leaves out what finds nothing has the folder itself searched.
-            ends = [os.path.realpath(each) for each in found]
+            ends = [os.path.realpath(each) for each in names]
             ends += [] if surely_finds(path, cwd) else [os.path.realpath(cwd)]
         if ref.use == "search":
             ends = [repository_of(each) for each in ends] if FROM_TOP in ref.names else ends
@@ -173,13 +173,13 @@ def _followed(ref: Ref, cwd: str, home: str, looks: Looks) -> tuple[str, ...]:
             known = [each for each in below if each is not None] if len(ends) == 1 or ref.glob else []
             return (*ends, *(path for each in known for path in each)) if len(known) == len(ends) else ()
         if ref.glob:
-            found = matching(path, cwd, looks)
+            names = matching(path, cwd, looks)
             # A file named like an option is one to the command that gets it (`*/x`: `-o/x`); `./*` is none.
-            if found is None or (not _ANCHORED.match(path) and any("/-" in each[len(cwd) :] for each in found)):
+            if names is None or (not _ANCHORED.match(path) and any("/-" in each[len(cwd) :] for each in names)):
                 return ()
-            ends += [os.path.realpath(each) for each in found]
+            ends += [os.path.realpath(each) for each in names]
             if ref.use == "write":  # a link is copied under its own name
-                pairs = [os.path.split(each) for each in found]
+                pairs = [os.path.split(each) for each in names]
                 ends += [os.path.join(os.path.realpath(folder), name) for folder, name in pairs]
         if ref.use == "merge" and any(_holds(end, lambda entry: entry.is_symlink(), looks) for end in ends):
             return ()
@@ -195,8 +195,8 @@ def _holds(folder: str, such: Callable[[os.DirEntry[str]], bool], looks: Looks) 
     todo = [folder]
     while todo:
         try:
-            with os.scandir(todo.pop()) as found:
-                for entry in found:
+            with os.scandir(todo.pop()) as entries:
+                for entry in entries:
                     looks.left -= 1
                     if looks.left < 0 or such(entry):
                         return True
@@ -213,7 +213,7 @@ def _files_below(folder: str, ref: Ref, looks: Looks) -> tuple[str, ...] | None:
     called = [name_pattern(each) for each in ref.names]
     plain = ref.use == "split"
     itself = {".", os.path.basename(folder), os.path.basename((ref.path or "").rstrip("/"))}
-    found: list[str] = []
+    names: list[str] = []
     # With each folder, whether everything in it counts, as it is handed on itself.
     todo = [(folder, ref.deep and all(any(map(each.fullmatch, itself)) for each in called))]
     if plain and _CUT.search(folder):
@@ -236,12 +236,12 @@ def _files_below(folder: str, ref: Ref, looks: Looks) -> tuple[str, ...] | None:
                 if not (whole or matches):
                     continue
                 if entry.is_symlink():  # one that is not handed on itself is not followed
-                    found += [os.path.realpath(entry.path)] if matches else []
+                    names += [os.path.realpath(entry.path)] if matches else []
                 elif secret(entry.name):
-                    found.append(entry.path)
-                if len(found) > MOST_PATHS:
+                    names.append(entry.path)
+                if len(names) > MOST_PATHS:
                     return None
-    return tuple(found)
+    return tuple(names)
 
 
 # `abc…  file`, `abc… *file`, `abc… file`; `SHA256 (file) = abc…`.
@@ -253,17 +253,17 @@ _SUM = re.compile(
 def files_summed(path: str) -> tuple[str, ...] | None:
     """The files that a list of check sums names; None if that is not sure."""
     text = text_of(path, MOST_READ // 10)
-    found: set[str] = set()
+    names: set[str] = set()
     for line in (text or "").split("\n"):
         if not line.strip() or line.startswith("#"):
             continue
-        said = _SUM.fullmatch(line)
-        if said is None or len(found) > MOST_PATHS:
+        match = _SUM.fullmatch(line)
+        if match is None or len(names) > MOST_PATHS:
             return None
-        name = said["a"] or said["b"]
+        name = match["a"] or match["b"]
         # With one blank the name begins there, with two behind them: both may be meant.
-        found |= {name, name[1:] if name[:1] in (" ", "*") else name, name.rstrip("\r")}
-    return None if text is None else tuple(sorted(found))
+        names |= {name, name[1:] if name[:1] in (" ", "*") else name, name.rstrip("\r")}
+    return None if text is None else tuple(sorted(names))
 
 
 def _chooses(folder: str, names: tuple[str, ...], home: str) -> bool:
@@ -316,8 +316,8 @@ def _git_folder(path: str) -> str | None:
             text = file.read(4096).decode(errors="replace")
     except OSError:
         return real
-    said = text.removeprefix("gitdir:").strip() if text.startswith("gitdir:") else ""
-    return os.path.realpath(os.path.join(os.path.dirname(real), said)) if said else None
+    wording = text.removeprefix("gitdir:").strip() if text.startswith("gitdir:") else ""
+    return os.path.realpath(os.path.join(os.path.dirname(real), wording)) if wording else None
 
 
 @cache
@@ -328,7 +328,7 @@ def machine() -> str:
 def called(patterns: Iterable[str], folders: tuple[str, ...], home: str) -> frozenset[str]:
     """Which of what rules write for a project means one of these folders by way of a link; looked up each time,
     for a link may lead elsewhere by now."""
-    found: set[str] = set()
+    names: set[str] = set()
     marks = {_mark(folder) for folder in folders} - {None} if patterns else set[object]()
     for pattern in patterns:
         written = home + pattern[1:] if pattern == "~" or pattern.startswith("~/") else pattern
@@ -343,8 +343,8 @@ def called(patterns: Iterable[str], folders: tuple[str, ...], home: str) -> froz
             led = exactly(os.path.realpath(folder)) + "/" + written[len(folder) :] if folder else written
             same = any(is_project(led, each) for each in folders)
         if same:
-            found.add(pattern)
-    return frozenset(found)
+            names.add(pattern)
+    return frozenset(names)
 
 
 def _mark(folder: str) -> tuple[int, int] | None:

@@ -37,22 +37,22 @@ def matching(path: str, start: str, looks: Looks) -> list[str] | None:
         more = matching(path[:cut], start, looks) if _SIGNS.search(path[:cut]) else [whole]
         rest = matching(path.replace("~", "*"), start, looks)
         return None if more is None or rest is None else [*more, *rest]
-    found = ["/"] if path.startswith("/") else [start]
+    results = ["/"] if path.startswith("/") else [start]
     for step in [each for each in path.split("/") if each not in ("", ".")]:
         if not _SIGNS.search(step):
-            found = [f"{folder.rstrip('/')}/{step}" for folder in found]
+            results = [f"{folder.rstrip('/')}/{step}" for folder in results]
             continue
         wanted = _like(step)
         names: list[str] = []
-        for folder in found:
+        for folder in results:
             entries = _entries(folder, looks) + ([".", ".."] if step.startswith((".", "[")) else [])
             if looks.left < 0:
                 return None
             names += [f"{folder.rstrip('/')}/{name}" for name in entries if wanted.fullmatch(name)]
             if len(names) > MOST_MATCHES:
                 return None
-        found = names
-    return [each for each in found if (os.path.isdir(each) if path.endswith("/") else os.path.lexists(each))]
+        results = names
+    return [each for each in results if (os.path.isdir(each) if path.endswith("/") else os.path.lexists(each))]
 
 
 def surely_finds(path: str, start: str) -> bool:
@@ -63,8 +63,8 @@ def surely_finds(path: str, start: str) -> bool:
 
 def _entries(folder: str, looks: Looks) -> list[str]:
     try:
-        with os.scandir(folder) as found:
-            names = [entry.name for _, entry in zip(range(looks.left + 1), found, strict=False)]
+        with os.scandir(folder) as entries:
+            names = [entry.name for _, entry in zip(range(looks.left + 1), entries, strict=False)]
     except OSError:
         names = []
     looks.left -= 1 + len(names)

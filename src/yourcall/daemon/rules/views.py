@@ -59,20 +59,20 @@ class RuleViews:
         )
 
     def explained(self, prompt: Prompt, /) -> RulingView | Refused:
-        said = self._book.explain(prompt)
-        return said if isinstance(said, Refused) else self._ruling(said, prompt.cwd)
+        ruling = self._book.explain(prompt)
+        return ruling if isinstance(ruling, Refused) else self._ruling(ruling, prompt.cwd)
 
     def tested(self, command: str, cwd: str, agent: str, /) -> RulingView:
         return self._ruling(self._book.test(command, cwd, agent), cwd)
 
     async def proposed(self, prompt: Prompt, do: Do = "allow", /) -> ProposalView | Refused:
-        found = await self._book.propose(prompt, do)
+        proposal = await self._book.propose(prompt, do)
         now = self._book.explain(prompt)
-        if isinstance(found, Refused):
-            return found
+        if isinstance(proposal, Refused):
+            return proposal
         if isinstance(now, Refused):
             return now
-        return ProposalView(_view(found.rule), _tried(found.tried), self._ruling(now, prompt.cwd))
+        return ProposalView(_view(proposal.rule), _tried(proposal.tried), self._ruling(now, prompt.cwd))
 
     async def tried(self) -> TriedView:
         return _tried(await self._book.tried(None))
@@ -193,9 +193,9 @@ def _written(text: str) -> Rule | Refused:
 
 
 def _view(rule: Rule, used: int = 0) -> RuleView:
-    words, text = in_words(rule), section(rule)
+    wording, text = in_words(rule), section(rule)
     return RuleView(
-        rule.name, rule.do, words, text, rule.of_project, used, rule.uses, rule.until, rule.since, rule.by
+        rule.name, rule.do, wording, text, rule.of_project, used, rule.uses, rule.until, rule.since, rule.by
     )
 
 

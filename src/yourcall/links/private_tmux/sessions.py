@@ -49,16 +49,16 @@ class PrivateSessions:
         able = known is not None and known.headless is not None and known.headless.in_terminal is not None
         return able and self._home is not None and shutil.which("tmux") is not None
 
-    async def start(self, agent: str, wish: StartOptions, *, remote: bool) -> str | Refused:
+    async def start(self, agent: str, options: StartOptions, *, remote: bool) -> str | Refused:
         """Start a session; its id. One that asks something before it tells its own has one of ours until then.
 
         To its end, even if whoever asked hangs up: it would run, and nobody would see what it asks.
         """
-        if wish.resume in self._resuming:
+        if options.resume in self._resuming:
             return RUNS_ALREADY
-        resumes = {wish.resume} if wish.resume else set[str]()
+        resumes = {options.resume} if options.resume else set[str]()
         self._resuming |= resumes
-        task = asyncio.create_task(self._start(agent, wish, remote))
+        task = asyncio.create_task(self._start(agent, options, remote))
         self._begun.add(task)
         task.add_done_callback(self._begun.discard)
         task.add_done_callback(lambda _: self._resuming.difference_update(resumes))

@@ -159,12 +159,12 @@ def distrusted(socket: str) -> str:
     if not path.is_absolute() or "\0" in socket or len(socket) > 4096:
         return "that is no socket of a tmux server"
     try:
-        found, folder = path.stat(), path.parent.stat()
+        status, folder = path.stat(), path.parent.stat()
     except OSError:
         return "its tmux server is gone"
     mine = (os.getuid(), 0)
     movable = folder.st_mode & 0o022 and not folder.st_mode & stat.S_ISVTX
-    if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.getuid() or folder.st_uid not in mine or movable:
+    if not stat.S_ISSOCK(status.st_mode) or status.st_uid != os.getuid() or folder.st_uid not in mine or movable:
         return "its tmux socket does not belong to you alone"
     return ""
 

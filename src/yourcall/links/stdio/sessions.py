@@ -87,9 +87,9 @@ class Running:
     """One session: its program, its talk, and what is under way between the two."""
 
     def __init__(
-        self, piped: PipedProcess | KeptProcess, talk: LiveSession, resumes: str = "", secret: str = ""
+        self, piped: PipedProcess | KeptProcess, live: LiveSession, resumes: str = "", secret: str = ""
     ) -> None:
-        self.piped, self.talk, self.resumes, self.secret = piped, talk, resumes, secret
+        self.piped, self.talk, self.resumes, self.secret = piped, live, resumes, secret
         self.turn = asyncio.Lock()
         self.known: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.over = asyncio.Event()
@@ -138,7 +138,7 @@ class StdioSessions:
         """What a command of the person's runs in: that of a new terminal, with nothing of an agent's."""
         return launch.prepared(await self._shell.environment(), api_billing=self._policy.api_billing)
 
-    async def start(self, agent: str, wish: StartOptions, *, remote: bool) -> str | Refused:
+    async def start(self, agent: str, options: StartOptions, *, remote: bool) -> str | Refused:
         """Start a session; its id, once it has one. `remote`: asked for by a device, not at this machine."""
         known = self._agents.get(agent)
         if known is None or known.headless is None:
@@ -147,7 +147,7 @@ class StdioSessions:
                 f"{', '.join(await self.offers()) or 'none, for no agent is on the PATH of your login shell'}."
             )
         secret = secrets.token_hex(16)
-        ready = await self.prepared(agent, known.headless, wish, remote=remote, owned=secret)
+        ready = await self.prepared(agent, known.headless, options, remote=remote, owned=secret)
         if isinstance(ready, Refused):
             return ready
         if self._closing:
@@ -156,21 +156,23 @@ class StdioSessions:
         return await asyncio.shield(self._spawn(self._begin(agent, known.headless, *ready, secret)))
 
     async def _begin(
-        self, agent: str, headless: Headless, program: str, env: dict[str, str], wish: StartOptions, secret: str
+        self, agent: str, headless: Headless, program: str, env: dict[str, str], options: StartOptions, secret: str
     ) -> str | Refused:
-        if wish.resume and any(wish.resume == (each.talk.session_id or each.resumes) for each in self._running):
+        if options.resume and any(
+            options.resume == (each.talk.session_id or each.resumes) for each in self._running
+        ):
             return RUNS_ALREADY  # begun by somebody else while our own start was prepared
-        name, *arguments = wish.command or (headless.program, *headless.arguments(wish))
-        about = About(agent, wish, secret, self._records is not None and self._records.has(wish.resume))
+        name, *arguments = options.command or (headless.program, *headless.arguments(options))
+        about = About(agent, options, secret, self._records is not None and self._records.has(options.resume))
         try:
             piped = await self._started(headless, about, [program, *arguments], env)
         except OSError as error:
             return Refused(f"{name} could not be started: {error.strerror}.")
-        talk = headless.session(wish, self._child(piped, about))
-        running = Running(piped, talk, wish.resume, secret)
+        live = headless.session(options, self._child(piped, about))
+        running = Running(piped, live, options.resume, secret)
         self._running.add(running)
-        for line in talk.open():
-            piped.send(line, state=talk.state())
+        for line in live.open():
+            piped.send(line, state=live.state())
         self._spawn(self._follow(running))
         return await self._begun(running, program)
 
@@ -192,19 +194,19 @@ class StdioSessions:
         return Child(piped.pid, piped.started, about.options.cwd, records, about.recorded)
 
     async def prepared(
-        self, agent: str, headless: Headless, wish: StartOptions, *, remote: bool, owned: str = ""
+        self, agent: str, headless: Headless, options: StartOptions, *, remote: bool, owned: str = ""
     ) -> tuple[str, dict[str, str], StartOptions] | Refused:
         """The program, its environment and the whole wish, if it may be started. `owned`: the secret of a session
         that we speak with."""
-        wish = self._completed(wish, self._others.get(agent, self._policy))
-        wrong = self.barred() or self._objection(agent, headless, wish, remote)
+        options = self._completed(options, self._others.get(agent, self._policy))
+        wrong = self.barred() or self._objection(agent, headless, options, remote)
         if wrong is not None:
             return wrong
         env = launch.prepared(await self._shell.environment(), api_billing=self._policy.api_billing, owned=owned)
-        found = launch.find(wish.command[0] if wish.command else headless.program, env)
-        if isinstance(found, Refused):
-            return Refused(f"{found.reason} {headless.missing}".strip())
-        return found, env, wish
+        value = launch.find(options.command[0] if options.command else headless.program, env)
+        if isinstance(value, Refused):
+            return Refused(f"{value.reason} {headless.missing}".strip())
+        return value, env, options
 
     async def _begun(self, running: Running, program: str) -> str | Refused:
         try:
@@ -215,21 +217,21 @@ class StdioSessions:
             return Refused(f"{program} did not begin a session within {BEGINS_S:.0f} s; it was ended.")
         if session_id:
             return session_id
-        said = running.gave_up or running.piped.last_words or "it gave no reason"
-        return Refused(f"{program} ended at once: {said}")
+        text = running.gave_up or running.piped.last_words or "it gave no reason"
+        return Refused(f"{program} ended at once: {text}")
 
     async def _follow(self, running: Running) -> None:
         """Read it to its end. Whatever it says, the pipe is read on."""
-        talk, piped = running.talk, running.piped
+        live, piped = running.talk, running.piped
         try:
             async for line in piped.lines():
-                if running.gave_up and not talk.session_id:
+                if running.gave_up and not live.session_id:
                     continue
                 async with running.turn:
                     await self._heard(running, line)
         except Exception:
             # A mistake of ours, or a full disk: with nobody to read it, the session must not go on.
-            log.exception("session %s is ended", talk.session_id or piped.pid)
+            log.exception("session %s is ended", live.session_id or piped.pid)
             await piped.stop()
             raise
         finally:
@@ -239,42 +241,42 @@ class StdioSessions:
                 running.known.set_result("")
             for waiting in running.asked.values():
                 waiting.cancel()
-            if talk.session_id:
+            if live.session_id:
                 why = "" if code == 0 else piped.last_words or f"its process ended ({code})"
                 why = running.gave_up or why
-                await self._teller.post(SessionEnded(time.time(), talk.session_id, why[:200]))
+                await self._teller.post(SessionEnded(time.time(), live.session_id, why[:200]))
             running.over.set()
 
     async def _heard(self, running: Running, line: bytes) -> None:
         """One line, and all that follows from it."""
-        talk, piped = running.talk, running.piped
-        before = talk.session_id
-        spoke = talk.hear(line, time.time())
-        if before and talk.session_id != before:
+        live, piped = running.talk, running.piped
+        before = live.session_id
+        output = live.hear(line, time.time())
+        if before and live.session_id != before:
             running.former.add(before)
         if not running.known.done() and self._taken(running):
-            running.gave_up = f"it calls its session {talk.session_id}, and another one that runs has this name"
-            talk.session_id = ""  # which is the other one's: nothing of this one is told
+            running.gave_up = f"it calls its session {live.session_id}, and another one that runs has this name"
+            live.session_id = ""  # which is the other one's: nothing of this one is told
             self._spawn(piped.stop())
             return
         for listener in tuple(self.listeners):
-            listener(talk.session_id, line)
-        waiting = running.asked.pop(spoke.done.request_id, None) if spoke.done is not None else None
-        if spoke.done is not None and waiting is not None and not waiting.done():
-            waiting.set_result(spoke.done)  # unless who asked has left this very moment
-        if spoke.record and self._records is not None:
-            self._records.append(talk.session_id, spoke.record)
-        for event in spoke.events:
-            await self._tell(running, event, spoke.bodies)
+            listener(live.session_id, line)
+        waiting = running.asked.pop(output.done.request_id, None) if output.done is not None else None
+        if output.done is not None and waiting is not None and not waiting.done():
+            waiting.set_result(output.done)  # unless who asked has left this very moment
+        if output.record and self._records is not None:
+            self._records.append(live.session_id, output.record)
+        for event in output.events:
+            await self._tell(running, event, output.bodies)
         # Now that it is on record it need not be heard again, by the next daemon either.
-        piped.dealt_with(talk.state(), news=bool(spoke.events or spoke.lines))
-        for reply in spoke.lines:
-            piped.send(reply, state=talk.state())
-        if spoke.gives_up and not running.gave_up:
-            running.gave_up = spoke.gives_up
+        piped.dealt_with(live.state(), news=bool(output.events or output.lines))
+        for reply in output.lines:
+            piped.send(reply, state=live.state())
+        if output.gives_up and not running.gave_up:
+            running.gave_up = output.gives_up
             self._spawn(piped.stop())
-        if talk.session_id and not running.known.done():
-            running.known.set_result(talk.session_id)
+        if live.session_id and not running.known.done():
+            running.known.set_result(live.session_id)
 
     async def _tell(self, running: Running, event: AnyEvent, bodies: Mapping[str, bytes]) -> None:
         match event:
@@ -487,35 +489,35 @@ class StdioSessions:
 
     # --- what may be started --------------------------------------------------------------------------------
 
-    def _completed(self, wish: StartOptions, policy: Policy) -> StartOptions:
+    def _completed(self, options: StartOptions, policy: Policy) -> StartOptions:
         """What was not said is as the config, or the session that is resumed, has it. One that only reads has
         none of what the config allows."""
-        if wish.read_only:
-            return replace(wish, permission_mode="", model=wish.model or policy.model)
+        if options.read_only:
+            return replace(options, permission_mode="", model=options.model or policy.model)
         return replace(
-            wish,
-            permission_mode=wish.permission_mode or policy.permission_mode,
-            model=wish.model or policy.model,
+            options,
+            permission_mode=options.permission_mode or policy.permission_mode,
+            model=options.model or policy.model,
             allowed_tools=policy.allowed_tools,
             skip_permissions=policy.skip_permissions,
         )
 
-    def _objection(self, agent: str, headless: Headless, wish: StartOptions, remote: bool) -> Refused | None:
+    def _objection(self, agent: str, headless: Headless, options: StartOptions, remote: bool) -> Refused | None:
         if len(self._running) >= MOST:
             return Refused(f"{MOST} sessions that yourcall started are running; stop one first.")
-        if wish.read_only and not headless.read_only:
+        if options.read_only and not headless.read_only:
             return Refused(f"{agent} has no mode in which it only reads.")
-        if wish.command and (remote or not headless.idles):
+        if options.command and (remote or not headless.idles):
             return Refused("A command of your own can be started at the machine itself only: yourcall run --acp.")
-        if not wish.prompt.strip() and not headless.idles:
+        if not options.prompt.strip() and not headless.idles:
             return Refused("Write what the session shall do.")
-        if "\0" in wish.cwd or not Path(wish.cwd).is_absolute() or not os.path.isdir(wish.cwd):
-            return Refused(f"{wish.cwd[:200]!r} is not a folder here; give its whole path.")
-        if wish.model.startswith("-") or wish.resume.startswith(("-", ".")) or "/" in wish.resume:
+        if "\0" in options.cwd or not Path(options.cwd).is_absolute() or not os.path.isdir(options.cwd):
+            return Refused(f"{options.cwd[:200]!r} is not a folder here; give its whole path.")
+        if options.model.startswith("-") or options.resume.startswith(("-", ".")) or "/" in options.resume:
             return Refused("A model does not begin with a dash, and a session id is one word.")
-        if wish.resume in self._teller.state.sessions:
+        if options.resume in self._teller.state.sessions:
             return RUNS_ALREADY
-        return self._objection_to_mode(agent, wish.permission_mode, remote) if wish.permission_mode else None
+        return self._objection_to_mode(agent, options.permission_mode, remote) if options.permission_mode else None
 
     def _objection_to_mode(self, agent: str, mode: str, remote: bool) -> Refused | None:
         """What the config allows one agent, it allows no other."""

@@ -58,12 +58,16 @@ class _Exchange(Exchange):
             if block.kind == "error":
                 return self.reply(block.body["status"], {"error": {"message": block.body["message"]}})
         calls = [self._call(n, b) for n, b in enumerate(b for b in blocks if b.kind == "tool_use")]
-        said = "".join(b.body["text"] for b in blocks if b.kind == "text")
+        sentence = "".join(b.body["text"] for b in blocks if b.kind == "text")
         base = {"id": f"c{next(self.server.model.numbers)}", "created": 1, "model": body.get("model")}
         why = "tool_calls" if calls else "stop"
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
         if not body.get("stream"):
-            message = {"role": "assistant", "content": said or None, **({"tool_calls": calls} if calls else {})}
+            message = {
+                "role": "assistant",
+                "content": sentence or None,
+                **({"tool_calls": calls} if calls else {}),
+            }
             choice = {"index": 0, "message": message, "finish_reason": why}
             return self.reply(200, {**base, "object": "chat.completion", "choices": [choice], "usage": usage})
         return self._stream({**base, "object": "chat.completion.chunk"}, blocks, calls, why, usage)

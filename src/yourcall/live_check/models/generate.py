@@ -45,8 +45,8 @@ class GenerateServer(Scripted[Block]):
         contents = body.get("contents", [])
         name, at = "", -1
         for number, content in enumerate(contents):
-            said = " ".join(part.get("text") or "" for part in content.get("parts", []))
-            if content.get("role") == "user" and (picked := PICK.findall(said)):
+            sentence = " ".join(part.get("text") or "" for part in content.get("parts", []))
+            if content.get("role") == "user" and (picked := PICK.findall(sentence)):
                 name, at = picked[-1], number
         if not name:
             return [text("I heard you.")]

@@ -96,8 +96,8 @@ class ModelServer(Scripted[Block]):
         for request in list(self.requests):
             for block in _blocks(request.messages, "user", "tool_result"):
                 use = uses.get(block["tool_use_id"], ToolUse(block["tool_use_id"], "?", {}))
-                said = _plain(block.get("content"))
-                result = ToolResult(use.id, use.name, use.input, said, bool(block.get("is_error")), block)
+                wording = _plain(block.get("content"))
+                result = ToolResult(use.id, use.name, use.input, wording, bool(block.get("is_error")), block)
                 results.setdefault(use.id, result)
         return list(results.values())
 
@@ -105,8 +105,8 @@ class ModelServer(Scripted[Block]):
         """What the person was heard to say in the newest conversation, without the CLI's reminders."""
         asked = [r for r in self.requests if r.path.endswith("/messages") and not r.auxiliary]
         messages = asked[-1].messages if asked else []
-        heard = [REMINDER.sub("", _plain(m["content"])).strip() for m in messages if m["role"] == "user"]
-        return [words for words in heard if words]
+        lines = [REMINDER.sub("", _plain(m["content"])).strip() for m in messages if m["role"] == "user"]
+        return [words for words in lines if words]
 
     # What the connections' threads call.
 
@@ -127,14 +127,14 @@ class ModelServer(Scripted[Block]):
                 rounds += bool(list(_blocks([message], "assistant", "tool_use")))
             if message["role"] != "user":  # Claude Code also sends `system` messages in between
                 continue
-            said = REMINDER.sub("", _plain(message["content"])).strip()
-            if picked := PICK.findall(said):
+            wording = REMINDER.sub("", _plain(message["content"])).strip()
+            if picked := PICK.findall(wording):
                 name = picked[-1]
                 turns = self._scripts.get(name, ([text(f"(there is no script {name})")],))
                 blocks = turns[rounds] if rounds < len(turns) else [text("All done.")]
                 return Request(request.at, request.path, request.headers, request.body, name, rounds), blocks
-            if said and not list(_blocks([message], "user", "tool_result")):
-                return request, [text(f"You said: {said[:200]}")]
+            if wording and not list(_blocks([message], "user", "tool_result")):
+                return request, [text(f"You said: {wording[:200]}")]
         return request, [text("OK.")]
 
     def fails_now(self, request: Request, block: Block) -> bool:

@@ -19,8 +19,8 @@ Step = dict[str, Any] | Block
 TITLE = "Generate a concise, single-line task title"
 
 
-def say(words: str) -> dict[str, Any]:
-    return {"say": words}
+def say(text: str) -> dict[str, Any]:
+    return {"say": text}
 
 
 def call(name: str, /, namespace: str = "", **arguments: Any) -> dict[str, Any]:
@@ -100,13 +100,13 @@ class ResponsesServer(Scripted[Step]):
         users = [(number, _said(item)) for number, item in enumerate(items) if _is_user(item)]
         if users and TITLE in users[-1][1]:
             return [say(json.dumps({"title": "A scripted task"}))]
-        for number, words in reversed(users):
-            if picked := PICK.findall(words):
+        for number, text in reversed(users):
+            if picked := PICK.findall(text):
                 turns = self._scripts.get(picked[-1], ([say(f"(there is no script {picked[-1]})")],))
                 rounds = sum(1 for item in items[number:] if item.get("type", "").endswith("_output"))
                 return turns[rounds] if rounds < len(turns) else [say("All done.")]
-            if words and not words.startswith(("<", "# AGENTS.md")):
-                return [say(f"You said: {words[:200]}")]
+            if text and not text.startswith(("<", "# AGENTS.md")):
+                return [say(f"You said: {text[:200]}")]
         return [say("OK.")]
 
 

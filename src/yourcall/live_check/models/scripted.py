@@ -152,8 +152,8 @@ class Exchange(BaseHTTPRequestHandler):
     def reply(self, status: int, value: object, headers: Mapping[str, str] | None = None) -> None:
         data = json.dumps(value).encode()
         self.send_response(status)
-        for name, said in (headers or {}).items():
-            self.send_header(name, said)
+        for name, text in (headers or {}).items():
+            self.send_header(name, text)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(data)))
         self.end_headers()

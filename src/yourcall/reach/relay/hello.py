@@ -142,10 +142,10 @@ def _read_body(body: _Bytes) -> Hello | Malformed:
         seen.add(kind)
         content = extensions.vector(2, 0, 0xFFFF)
         if kind == _SERVER_NAME:
-            found = _server_name(content)
-            if found is None:
+            value = _server_name(content)
+            if value is None:
                 return Malformed("the name is none of a host")
-            name = found
+            name = value
         elif kind == _PROTOCOLS:
             protocols = _protocols(content)
     return Hello(name, protocols)

@@ -104,10 +104,10 @@ def signature(key: Ed25519PrivateKey, pin: bytes, challenge: bytes, name: str, *
     return key.sign(_signed(pin, challenge, name, leave))
 
 
-def is_signed(wish: Register, pin: bytes, challenge: bytes) -> bool:
+def is_signed(register: Register, pin: bytes, challenge: bytes) -> bool:
     try:
-        key = Ed25519PublicKey.from_public_bytes(wish.key)
-        key.verify(wish.signature, _signed(pin, challenge, wish.name, wish.leave))
+        key = Ed25519PublicKey.from_public_bytes(register.key)
+        key.verify(register.signature, _signed(pin, challenge, register.name, register.leave))
     except (ValueError, InvalidSignature):
         return False
     return True

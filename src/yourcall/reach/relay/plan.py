@@ -26,12 +26,12 @@ from yourcall.reach.way import Relay, Undo, Way, read
 ORDERED_S = 120.0  # for the daemon to come back, dial out and get a certificate
 
 
-def plan(wish: Wish) -> Plan:
-    before = read(wish.home)
-    invitation = read_invitation(wish.invitation) if wish.invitation else None
+def plan(request: Wish) -> Plan:
+    before = read(request.home)
+    invitation = read_invitation(request.invitation) if request.invitation else None
     if invitation is not None:
         relay, name = Relay(invitation.host, invitation.port, invitation.pin), invitation.name
-    elif wish.invitation:
+    elif request.invitation:
         raise CannotReach(
             "That is no invitation, or not all of it. The relay prints one: yourcall relay invite NAME"
         )
@@ -39,17 +39,17 @@ def plan(wish: Wish) -> Plan:
         relay, name = before.relay, before.names[0]
     else:
         raise CannotReach("A relay needs an invitation. The relay prints one: yourcall relay invite NAME")
-    relay = _with_certificate(relay, name, wish)
+    relay = _with_certificate(relay, name, request)
     url = f"https://{name}" if relay.port == 443 else f"https://{name}:{relay.port}"
     undo = Undo((), f"at the relay: yourcall relay revoke {name}")
     way = Way("relay", url, undo=(undo,), names=(name,), relay=relay)
 
     def apply() -> None:
-        _enter(wish.home, relay, name, invitation)
+        _enter(request.home, relay, name, invitation)
         if before is not None and before.relay is not None and before.names != way.names:
-            leave(wish.home, before)
+            leave(request.home, before)
 
-    return Plan(_text(wish.home, way, relay), way, apply, patience_s=ORDERED_S)
+    return Plan(_text(request.home, way, relay), way, apply, patience_s=ORDERED_S)
 
 
 def leave(home: Path, way: Way) -> bool:
@@ -90,31 +90,31 @@ def shown_certificate(home: Path, relay: Relay) -> bytes | None:
     return None if leaf is None else certificate.der(leaf)
 
 
-def _with_certificate(relay: Relay, name: str, wish: Wish) -> Relay:
+def _with_certificate(relay: Relay, name: str, request: Wish) -> Relay:
     """Where the certificate comes from: as said now, or before, or from Let's Encrypt."""
-    if (wish.certificate is None) != (wish.key is None):
+    if (request.certificate is None) != (request.key is None):
         raise CannotReach("A certificate needs its key: --certificate FILE --key FILE")
-    if wish.certificate and wish.key:
-        if wish.acme or wish.acme_ca or wish.email:
+    if request.certificate and request.key:
+        if request.acme or request.acme_ca or request.email:
             raise CannotReach("Either a certificate of yours, or one by ACME.")
-        own = Path(wish.certificate).expanduser().absolute(), Path(wish.key).expanduser().absolute()
+        own = Path(request.certificate).expanduser().absolute(), Path(request.key).expanduser().absolute()
         mine = replace(relay, certificate=str(own[0]), key=str(own[1]), directory="", authority="", email="")
-        _check_own(wish.home, mine, name)
+        _check_own(request.home, mine, name)
         return mine
-    if relay.certificate and not wish.acme:
+    if relay.certificate and not request.acme:
         return relay
     if importlib.util.find_spec("acme") is None:
         raise CannotReach(
             "To get a certificate, yourcall needs its extra: install 'yourcall[relay]' in place of yourcall, as by"
             " uv tool install 'yourcall[relay]'. Or name a certificate of yours: --certificate FILE --key FILE"
         )
-    authority = str(Path(wish.acme_ca).expanduser().absolute()) if wish.acme_ca else relay.authority
+    authority = str(Path(request.acme_ca).expanduser().absolute()) if request.acme_ca else relay.authority
     if authority and not Path(authority).is_file():
         raise CannotReach(f"There is no file {authority}.")
-    directory = wish.acme or relay.directory or certificate.DIRECTORY
+    directory = request.acme or relay.directory or certificate.DIRECTORY
     if not directory.startswith("https://"):
         raise CannotReach(f"{directory!r} is no address of a certificate authority: it begins with https://")
-    email = wish.email or relay.email
+    email = request.email or relay.email
     return replace(relay, directory=directory, authority=authority, email=email, certificate="", key="")
 
 
@@ -160,8 +160,8 @@ def _key(home: Path) -> Ed25519PrivateKey:
         raise CannotReach(f"This machine's key can't be read ({error}).") from error
 
 
-def _talk(talk: Coroutine[Any, Any, None]) -> None:
+def _talk(coroutine: Coroutine[Any, Any, None]) -> None:
     try:
-        asyncio.run(talk)
+        asyncio.run(coroutine)
     except (OSError, TimeoutError, machine.NotAccepted, msgspec.MsgspecError) as error:
         raise CannotReach(machine.reason_of(error)) from error

@@ -200,18 +200,20 @@ class Relay:
                 del self._machines[wish.name]
                 log.info("%s is gone", wish.name)
 
-    async def _refusal(self, wish: messages.Register, challenge: bytes) -> str:
+    async def _refusal(self, register: messages.Register, challenge: bytes) -> str:
         """Why not; empty if the name is this machine's, or if it has left."""
-        if not messages.is_signed(wish, self._pin, challenge):
+        if not messages.is_signed(register, self._pin, challenge):
             return "the signature is wrong"
         self._read_book()
-        owner = self._book.machines.get(wish.name)
-        if owner is not None and owner.key != wish.key:
+        owner = self._book.machines.get(register.name)
+        if owner is not None and owner.key != register.key:
             return "the name belongs to another machine"
-        if wish.leave:
-            await asyncio.to_thread(book.revoke, self._home, wish.name, wish.key)
-        elif owner is None and wish.invitation:
-            refused = await asyncio.to_thread(book.redeem, self._home, wish.name, wish.key, wish.invitation)
+        if register.leave:
+            await asyncio.to_thread(book.revoke, self._home, register.name, register.key)
+        elif owner is None and register.invitation:
+            refused = await asyncio.to_thread(
+                book.redeem, self._home, register.name, register.key, register.invitation
+            )
             if refused:
                 return refused.reason
         elif owner is None:

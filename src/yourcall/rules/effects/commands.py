@@ -527,8 +527,8 @@ def _behind_script(name: str, args: list[Word]) -> bool:
     known = options.of(name) or _SCRIPT_OPTIONS
     before = (args[first - 1].value or "") if first else ""
     valued = (before.startswith("-") and before[-1:] in known.valued) or known.words.get(before) == "="
-    plain, given, said = piping.operands(known, args[:first])
-    return not valued and (bool(plain) or (name == "sed" and (given or "--expression" in said)))
+    plain, given, texts = piping.operands(known, args[:first])
+    return not valued and (bool(plain) or (name == "sed" and (given or "--expression" in texts)))
 
 
 # Of sed and awk: the options before a script, and those that take a value.

@@ -46,11 +46,11 @@ _ELSEWHERE = ("--output", "--unsafe-paths", "--separate-git-dir")
 _RUNNING = {"grep": "O", "clone": "cu", "merge": "s", "pull": "s", "rebase": "s", "commit": "n"}
 
 
-def effects_of(said: list[str]) -> Effects:
+def effects_of(texts: list[str]) -> Effects:
     """Of the words behind `git`, global options already taken off."""
-    if not said:
+    if not texts:
         return frozenset({"read"})
-    name, *rest = said
+    name, *rest = texts
     found = set(_of(name, rest))
     long = [word.split("=", 1)[0] for word in rest if word.startswith("--") and len(word) > 2]
     if name in _READ:

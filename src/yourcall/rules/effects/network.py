@@ -55,8 +55,8 @@ def asks(
         effects.add("unknown")
     if name == "dig" and any(re.match(r"-\w*[fk]", word.value or "") for word in rest):
         refs += refs_of(rest, "read", places)  # every line of the file is asked for
-    plain, _, said = operands(known, rest)
-    if said & {"x", "q", "h"}:
+    plain, _, texts = operands(known, rest)
+    if texts & {"x", "q", "h"}:
         plain = [word for word in rest if not (word.value or "").startswith("-")]
         plain += [
             Word(tail[1], tail[1]) for word in rest if (tail := re.match(r"-[46uv]*[xqh](.+)", word.value or ""))
@@ -69,7 +69,7 @@ def asks(
             hosts.append(value.rstrip(".").lower())
         elif word.value is not None:
             effects.add("unknown")
-    if name == "whois" and "h" not in said:
+    if name == "whois" and "h" not in texts:
         hosts.append("whois.iana.org")  # who asks nobody by name begins there
     if not hosts:
         effects.add("unknown")

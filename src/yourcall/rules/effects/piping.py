@@ -63,13 +63,13 @@ def search(args: list[Word]) -> Search:
     writes: list[Word] = []
     compared: list[Word] = []
     names: list[str] = []
-    said = {w.value or "" for w in before}
+    texts = {w.value or "" for w in before}
     stars = [w for w in args[:first] if w.glob]
     known, at = True, first
     while at < len(args):
         word = args[at]
         value = word.value or ""
-        said.add(value)
+        texts.add(value)
         at += 1
         if word.value is None or (word.glob and value.startswith("-")):
             known = False
@@ -92,7 +92,7 @@ def search(args: list[Word]) -> Search:
             compared += given if value in _COMPARES else []
             # Unquoted, a pattern becomes whatever files are called so: with a dot in it, hardly a test of find's.
             known = known and not any(w.glob and "." not in (w.value or "") for w in given)
-            if value == "-name" and not said & _ACTS:
+            if value == "-name" and not texts & _ACTS:
                 names += [w.value or "" for w in given if not w.glob and w.value]
             known = known and all(w.value is not None for w in given)
             # Where a pattern in front of it finds nothing, it may be a test of its own (`-name -delete`).
@@ -100,14 +100,14 @@ def search(args: list[Word]) -> Search:
             at += takes
         else:
             known = False
-    every = not (said & _LOGIC)
+    every = not (texts & _LOGIC)
     return Search(
         tuple(starts),
         tuple(runs),
         tuple(writes),
         tuple(compared),
         tuple(names) if every else (),
-        frozenset(said),
+        frozenset(texts),
         tuple(stars),
         known,
     )

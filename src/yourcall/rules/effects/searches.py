@@ -67,23 +67,23 @@ def searched(name: str, args: list[Word], places: Places, fed: bool = False) -> 
     if known is None or (name not in _GREPS and name not in ("rg", "ag")):
         return []
     taken = walked(known, args)
-    plain, said = taken.plain, taken.said
+    plain, texts = taken.plain, taken.said
     wanted: list[str] = []
     skipped: list[str] = []
     if name == "ag":
-        skipped = [] if said & _AG_UNFILTERED else [HIDDEN_OUT, IGNORED_OUT]
+        skipped = [] if texts & _AG_UNFILTERED else [HIDDEN_OUT, IGNORED_OUT]
     elif name == "rg":
-        if "--files" in said or "--type-list" in said:
+        if "--files" in texts or "--type-list" in texts:
             return []  # it prints names only
         wanted, skipped = _filtered(taken)
     else:
-        if not said & _RECURSIVE:
+        if not texts & _RECURSIVE:
             return []
         wanted = taken.given("--include")
         skipped = [SKIPPED_FOLDER + each.rstrip("/") for each in taken.given("--exclude-dir")]
         if not wanted:  # of an include and an exclude, the last one counts
             skipped += [SKIPPED_FILE + each for each in taken.given("--exclude")]
-    given = bool(said & {"e", "f", "--file", "--regexp"})
+    given = bool(texts & {"e", "f", "--file", "--regexp"})
     starts = plain if given else plain[1:]
     if not given and plain and plain[0].glob:
         starts = plain  # of several files that it finds, the first one is the pattern
@@ -98,16 +98,16 @@ def searched(name: str, args: list[Word], places: Places, fed: bool = False) -> 
 
 def _filtered(taken: Walked) -> tuple[list[str], list[str]]:
     """The names that rg's options limit it to, and what it leaves out."""
-    said = taken.said
+    texts = taken.said
     globs = [word for name, word in taken.values if name in _GLOBS]
     wanted = [word.value or "" for word in globs if not (word.value or "").startswith("!")]
     if wanted:
         return wanted, []  # of these it opens hidden and ignored ones too
     skipped = _dropped([(word.value or "")[1:] for word in globs if not word.glob])
-    if "--type-add" in said:
+    if "--type-add" in texts:
         return [], skipped
     wanted, typed = _of_types(taken.given("t", "--type"))
-    lifted = said & _UNFILTERED or any(each.startswith(_LIFTS) for each in said)
+    lifted = texts & _UNFILTERED or any(each.startswith(_LIFTS) for each in texts)
     return wanted, [*skipped, *([] if lifted else typed)]
 
 

@@ -70,9 +70,9 @@ def ansi_quoted(text: str) -> Word:
     """`$'…'`; what cannot be told for sure is not told."""
     unknown = False
 
-    def one(found: re.Match[str]) -> str:
+    def one(match: re.Match[str]) -> str:
         nonlocal unknown
-        code = found[1]
+        code = match[1]
         if code[0] in "xuU" and len(code) > 1:
             number = int(code[1:], 16)
         elif code[0] in "01234567":

@@ -29,8 +29,8 @@ async def list_files(call: Call) -> Reply | Refusal:
         return session
     if call.changes is None:
         return Refusal(404, "Changes are not looked up here.")
-    found = await call.changes.files(session, against)
-    return Refusal(409, found.reason) if isinstance(found, Refused) else Reply(found)
+    changes = await call.changes.files(session, against)
+    return Refusal(409, changes.reason) if isinstance(changes, Refused) else Reply(changes)
 
 
 async def show_file(call: Call) -> Reply | Refusal:
@@ -42,8 +42,8 @@ async def show_file(call: Call) -> Reply | Refusal:
         return session
     if call.changes is None:
         return Refusal(404, "Changes are not looked up here.")
-    found = await call.changes.patch(session, against or "head", call.part("file"))
-    return Refusal(404, found.reason) if isinstance(found, Refused) else Reply(found)
+    patch = await call.changes.patch(session, against or "head", call.part("file"))
+    return Refusal(404, patch.reason) if isinstance(patch, Refused) else Reply(patch)
 
 
 async def ask_git(call: Call) -> Reply | Refusal:

@@ -69,5 +69,5 @@ async def give_device(call: Call) -> Reply | Refusal:
         return _NONE
     if not await call.devices.give(call.part("id"), person.id if person else "", call.caller.author):
         return Refusal(404, "There is no such device, or it is revoked. See: yourcall devices")
-    found: DeviceView = view(next(each for each in call.devices.all() if each.id == call.part("id")), call)
-    return Reply(found)
+    device: DeviceView = view(next(each for each in call.devices.all() if each.id == call.part("id")), call)
+    return Reply(device)

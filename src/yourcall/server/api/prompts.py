@@ -50,8 +50,8 @@ async def list_prompts(call: Call) -> Reply | Refusal:
         return limit
     if isinstance(before, Refusal):
         return before
-    found = shelf.prompts(open_only=False, limit=limit, before=before)
-    return await _listed(found, shelf)
+    prompts = shelf.prompts(open_only=False, limit=limit, before=before)
+    return await _listed(prompts, shelf)
 
 
 async def _listed(prompts: list[Prompt], shelf: StoredRows) -> Reply:
@@ -161,12 +161,12 @@ def _takes_passkey(call: Call, step_up: StepUp, prompt: Prompt, answer: Answer, 
     """What is to be signed is made from the prompt as it stands here, not from what the client says of it."""
     if answer.seen == "" and call.caller.device_id:
         return _verdict(call, Verdict("refused", f"{verdict.detail} Say which version was seen: `seen`."), prompt)
-    said = ", ".join(option.label for option in chosen(prompt, answer)) or "an answer"
+    text = ", ".join(option.label for option in chosen(prompt, answer)) or "an answer"
     if answer.input is not None:
-        said += f", edited: {answer.input}"
-    words = f"{said}: {prompt.title}" + (f" ({prompt.cwd})" if prompt.cwd else "")
+        text += f", edited: {answer.input}"
+    wording = f"{text}: {prompt.title}" + (f" ({prompt.cwd})" if prompt.cwd else "")
     act = act_of(prompt, answer)
-    return missing(step_up, call.request, act, call.caller, words[:LONGEST_WORDS], verdict.detail)
+    return missing(step_up, call.request, act, call.caller, wording[:LONGEST_WORDS], verdict.detail)
 
 
 async def dismiss_prompt(call: Call) -> Reply | Refusal:

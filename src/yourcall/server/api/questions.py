@@ -42,10 +42,10 @@ async def wait(call: Call) -> Reply | Refusal:
     asked = await body(call.request, WaitRequest)
     if isinstance(asked, Refusal):
         return asked
-    found = await _mine(call)
-    if isinstance(found, Refusal):
-        return found
-    asks, prompt = found
+    match = await _mine(call)
+    if isinstance(match, Refusal):
+        return match
+    asks, prompt = match
     waiting = asyncio.ensure_future(asks.wait(prompt.id, asked.wait))
     left = asyncio.ensure_future(_left(call.request))
     try:
@@ -62,10 +62,10 @@ async def taken(call: Call) -> Reply | Refusal:
     asked = await body(call.request, TakenRequest)
     if isinstance(asked, Refusal):
         return asked
-    found = await _mine(call)
-    if isinstance(found, Refusal):
-        return found
-    asks, prompt = found
+    match = await _mine(call)
+    if isinstance(match, Refusal):
+        return match
+    asks, prompt = match
     row = await asks.taken(prompt.id, asked.answer)
     if row is None or row.state != "confirmed":
         return Refusal(409, "The question was answered differently.")
@@ -73,10 +73,10 @@ async def taken(call: Call) -> Reply | Refusal:
 
 
 async def withdraw(call: Call) -> Reply | Refusal:
-    found = await _mine(call)
-    if isinstance(found, Refusal):
-        return found
-    asks, prompt = found
+    match = await _mine(call)
+    if isinstance(match, Refusal):
+        return match
+    asks, prompt = match
     return Reply(ask_view(await asks.withdraw(prompt.id) or prompt, call.desk.store))
 
 

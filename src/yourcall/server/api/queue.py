@@ -27,10 +27,10 @@ async def list_queues(call: Call) -> Reply | Refusal:
 
 
 async def show_queue(call: Call) -> Reply | Refusal:
-    found = _queue(call)
-    if isinstance(found, Refusal):
-        return found
-    orders, session = found
+    match = _queue(call)
+    if isinstance(match, Refusal):
+        return match
+    orders, session = match
     return Reply(queue_view(orders, orders.queue(session.id)))
 
 
@@ -38,10 +38,10 @@ async def add_order(call: Call) -> Reply | Refusal:
     asked = await body(call.request, NewOrder)
     if isinstance(asked, Refusal):
         return asked
-    found = _queue(call)
-    if isinstance(found, Refusal):
-        return found
-    orders, session = found
+    match = _queue(call)
+    if isinstance(match, Refusal):
+        return match
+    orders, session = match
     if session.state == "ended":
         return Refusal(422, "This session has ended. To see the ones that are running: yourcall sessions")
     if asked.command and (call.caller.device_id or call.caller.via != "socket"):
@@ -67,10 +67,10 @@ async def change_order(call: Call) -> Reply | Refusal:
     asked = await body(call.request, OrderChange)
     if isinstance(asked, Refusal):
         return asked
-    found = _queue(call)
-    if isinstance(found, Refusal):
-        return found
-    orders, session = found
+    match = _queue(call)
+    if isinstance(match, Refusal):
+        return match
+    orders, session = match
     if (asked.text is None) == (asked.place is None):
         return Refusal(400, "Give `text` or `place`, one of them.")
     if asked.text is not None:
@@ -79,10 +79,10 @@ async def change_order(call: Call) -> Reply | Refusal:
 
 
 async def remove_order(call: Call) -> Reply | Refusal:
-    found = _queue(call)
-    if isinstance(found, Refusal):
-        return found
-    orders, session = found
+    match = _queue(call)
+    if isinstance(match, Refusal):
+        return match
+    orders, session = match
     return _said(orders, await orders.remove(session.id, call.part("order")))
 
 
@@ -90,10 +90,10 @@ async def hold_queue(call: Call) -> Reply | Refusal:
     asked = await body(call.request, HoldRequest)
     if isinstance(asked, Refusal):
         return asked
-    found = _queue(call)
-    if isinstance(found, Refusal):
-        return found
-    orders, session = found
+    match = _queue(call)
+    if isinstance(match, Refusal):
+        return match
+    orders, session = match
     if asked.held:
         return _said(orders, await orders.hold(session.id, call.caller.by))
     return _said(orders, await orders.resume(session.id))

@@ -57,21 +57,21 @@ async def start_review(call: Call) -> Reply | Refusal:
 
 
 async def show_review(call: Call) -> Reply | Refusal:
-    found = _review(call)
-    return found if isinstance(found, Refusal) else Reply(await review_view(*found))
+    match = _review(call)
+    return match if isinstance(match, Refusal) else Reply(await review_view(*match))
 
 
 async def send_back(call: Call) -> Reply | Refusal:
     asked = await body(call.request, SendBackRequest)
     if isinstance(asked, Refusal):
         return asked
-    found = _review(call)
-    if isinstance(found, Refusal):
-        return found
+    match = _review(call)
+    if isinstance(match, Refusal):
+        return match
     author = await author_of(call.ties, call.caller, "steer sessions")
     if isinstance(author, Refused):
         return Refusal(403, author.reason)
-    reviews, review = found
+    reviews, review = match
     caller = call.caller
     session = call.desk.store.session(review.session_id)
     if session is not None and not call.devices.may_there(caller.device_id, session.cwd, "steer"):
@@ -84,10 +84,10 @@ async def send_back(call: Call) -> Reply | Refusal:
 
 
 async def end_review(call: Call) -> Reply | Refusal:
-    found = _review(call)
-    if isinstance(found, Refusal):
-        return found
-    reviews, review = found
+    match = _review(call)
+    if isinstance(match, Refusal):
+        return match
+    reviews, review = match
     return Reply(await review_view(reviews, await reviews.end(review)))
 
 

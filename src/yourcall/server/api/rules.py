@@ -86,27 +86,27 @@ async def dry_run_with(call: Call) -> Reply | Refusal:
         return asked
     if isinstance(desk, Refusal):
         return desk
-    said = await desk.tried_with(asked.organisation)
-    return Refusal(422, said.reason) if isinstance(said, Refused) else Reply(said)
+    view = await desk.tried_with(asked.organisation)
+    return Refusal(422, view.reason) if isinstance(view, Refused) else Reply(view)
 
 
 async def explain(call: Call) -> Reply | Refusal:
-    found = _prompt(call)
-    if isinstance(found, Refusal):
-        return found
-    said = found[0].explained(found[1])
-    return Refusal(422, said.reason) if isinstance(said, Refused) else Reply(said)
+    match = _prompt(call)
+    if isinstance(match, Refusal):
+        return match
+    view = match[0].explained(match[1])
+    return Refusal(422, view.reason) if isinstance(view, Refused) else Reply(view)
 
 
 async def propose(call: Call) -> Reply | Refusal:
-    found = _prompt(call)
-    if isinstance(found, Refusal):
-        return found
+    match = _prompt(call)
+    if isinstance(match, Refusal):
+        return match
     do = _WORDS.get(call.request.query_params.get("do", "allow"))
     if do is None:
         return Refusal(400, f"`do` must be one of: {', '.join(_WORDS)}.")
-    said = await found[0].proposed(found[1], do)
-    return Refusal(422, said.reason) if isinstance(said, Refused) else Reply(said)
+    view = await match[0].proposed(match[1], do)
+    return Refusal(422, view.reason) if isinstance(view, Refused) else Reply(view)
 
 
 async def pause(call: Call) -> Reply | Refusal:

@@ -11,11 +11,11 @@ _LONGEST = 400
 
 
 async def find(call: Call) -> Reply | Refusal:
-    limit, words = rows(call.request, _USUAL), _words(call)
+    limit, text = rows(call.request, _USUAL), _words(call)
     if isinstance(limit, Refusal):
         return limit
-    if isinstance(words, Refusal):
-        return words
+    if isinstance(text, Refusal):
+        return text
     if call.search is None:
         return Refusal(404, "There is no search here.")
     return Reply(
@@ -31,20 +31,20 @@ async def find(call: Call) -> Reply | Refusal:
                 hit.prompt.state,
                 hit.prompt.opened_at,
             )
-            for hit in await call.search.find(words, limit)
+            for hit in await call.search.find(text, limit)
         ]
     )
 
 
 async def find_messages(call: Call) -> Reply | Refusal:
-    limit, words = rows(call.request, _USUAL), _words(call)
+    limit, text = rows(call.request, _USUAL), _words(call)
     if isinstance(limit, Refusal):
         return limit
-    if isinstance(words, Refusal):
-        return words
+    if isinstance(text, Refusal):
+        return text
     if call.talk_search is None:
         return Refusal(404, "There is no search here.")
-    hits = await call.talk_search.find(words, limit)
+    hits = await call.talk_search.find(text, limit)
     return Reply(
         MessageHits(
             tuple(

@@ -24,10 +24,10 @@ async def send(call: Call) -> Reply | Refusal:
     asked = await body(call.request, SendRequest)
     if isinstance(asked, Refusal):
         return asked
-    found = _session(call)
-    if isinstance(found, Refusal):
-        return found
-    voice, session = found
+    match = _session(call)
+    if isinstance(match, Refusal):
+        return match
+    voice, session = match
     return said(await voice.send(session, asked.text, asked.as_command))
 
 
@@ -35,18 +35,18 @@ async def key(call: Call) -> Reply | Refusal:
     asked = await body(call.request, KeyRequest)
     if isinstance(asked, Refusal):
         return asked
-    found = _session(call)
-    if isinstance(found, Refusal):
-        return found
-    voice, session = found
+    match = _session(call)
+    if isinstance(match, Refusal):
+        return match
+    voice, session = match
     return said(await voice.press(session, asked.key))
 
 
 async def interrupt(call: Call) -> Reply | Refusal:
-    found = _session(call)
-    if isinstance(found, Refusal):
-        return found
-    voice, session = found
+    match = _session(call)
+    if isinstance(match, Refusal):
+        return match
+    voice, session = match
     return said(await voice.interrupt(session))
 
 

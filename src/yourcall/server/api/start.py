@@ -54,8 +54,10 @@ async def start_session(call: Call) -> Reply | Refusal:
         cwd = before.cwd if before else ""
     if not call.devices.may_there(call.caller.device_id, cwd, "steer"):
         return Refusal(403, f"You may not start sessions in {cwd}. An admin changes that: yourcall people")
-    wish = StartOptions(cwd, asked.prompt, asked.permission_mode, asked.model, asked.resume, command=asked.command)
-    begun = await call.starting.start(asked.agent, wish, remote=_remote(call))
+    options = StartOptions(
+        cwd, asked.prompt, asked.permission_mode, asked.model, asked.resume, command=asked.command
+    )
+    begun = await call.starting.start(asked.agent, options, remote=_remote(call))
     if isinstance(begun, Refused):
         return Reply(SpokenReply("refused", begun.reason), 422)
     await call.devices.note_wish(call.caller.device_id, begun)
@@ -125,10 +127,10 @@ async def set_model(call: Call) -> Reply | Refusal:
 
 
 async def _change(call: Call, what: Literal["mode", "model"], value: str) -> Reply | Refusal:
-    found = _session(call)
-    if isinstance(found, Refusal):
-        return found
-    starting, session = found
+    match = _session(call)
+    if isinstance(match, Refusal):
+        return match
+    starting, session = match
     return said(await starting.change(session, what, value, remote=_remote(call)))
 
 
@@ -140,10 +142,10 @@ async def stop_session(call: Call) -> Reply | Refusal:
 
 
 async def saying(call: Call) -> Reply | Refusal:
-    found = _session(call)
-    if isinstance(found, Refusal):
-        return found
-    now = found[0].speaking(found[1])
+    match = _session(call)
+    if isinstance(match, Refusal):
+        return match
+    now = match[0].speaking(match[1])
     if now is None:
         return said(Verdict("refused", "This session was not started by yourcall: see its conversation."))
     return Reply(SpeakingView(now.text, now.thinking))

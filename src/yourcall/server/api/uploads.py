@@ -60,11 +60,11 @@ class Uploads:
         left = 0
         for file in self.folder.iterdir():
             try:
-                told = file.lstat()
-                if now - told.st_mtime > KEPT_S:
+                status = file.lstat()
+                if now - status.st_mtime > KEPT_S:
                     file.unlink()
                 else:
-                    left += told.st_size
+                    left += status.st_size
             except OSError:  # somebody else was tidying up
                 continue
         return left

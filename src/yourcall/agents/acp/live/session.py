@@ -134,16 +134,16 @@ class AcpSession:
         self._stopping = self._stopping or ("stop" if self._turns else "")
         return line + self._cancel()
 
-    def ask(self, wish: str, value: str) -> tuple[str, bytes] | Refused:
-        if wish == "interrupt":
+    def ask(self, what: str, value: str) -> tuple[str, bytes] | Refused:
+        if what == "interrupt":
             if not self._turns:  # the wish would stay, and be taken for one about the next turn
                 return Refused("It rests: there is no turn to stop.")
             if self._stopping:
                 return Refused("It is being stopped already.")
             self._stopping = f"stop-{self._peer.count}"
             return self._stopping, self._cancel()
-        own = self._row.own(wish, value)
-        change = self._settings.change(self.session_id, wish, own)
+        own = self._row.own(what, value)
+        change = self._settings.change(self.session_id, what, own)
         if isinstance(change, Refused):
             return change
 
@@ -151,7 +151,7 @@ class AcpSession:
             number = str(message.id)
             if message.error is not None:
                 return Output(done=RequestDone(number, wording.reason(message.error) or "It was refused."))
-            self._settings.now(wish, own)
+            self._settings.now(what, own)
             return replace(self._spoke([self._session(at)], at), done=RequestDone(number))
 
         line = self._peer.call(*change, done)

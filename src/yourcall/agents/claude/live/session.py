@@ -72,32 +72,32 @@ WRITING = (
 )
 
 
-def arguments(wish: StartOptions) -> list[str]:
+def arguments(options: StartOptions) -> list[str]:
     """How `claude` is called for a session that is driven over pipes."""
     words = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
     # The echo of what we write is our proof that it was read.
     words += ["--replay-user-messages", "--include-partial-messages", "--permission-prompt-tool", "stdio"]
-    return words + _wished(wish)
+    return words + _wished(options)
 
 
-def in_terminal(wish: StartOptions) -> list[str]:
+def in_terminal(options: StartOptions) -> list[str]:
     """How it is called for one in a terminal, whose first instruction is given with it."""
-    return [*_wished(wish), "--", wish.prompt]
+    return [*_wished(options), "--", options.prompt]
 
 
-def _wished(wish: StartOptions) -> list[str]:
+def _wished(options: StartOptions) -> list[str]:
     words: list[str] = []
-    if wish.read_only:
+    if options.read_only:
         # What is disallowed is not even offered to the model; servers of the person's own may do anything.
         words += ["--permission-mode", "default", "--disallowedTools", WRITING, "--strict-mcp-config"]
-    elif wish.skip_permissions and not wish.permission_mode:
+    elif options.skip_permissions and not options.permission_mode:
         words += ["--dangerously-skip-permissions"]
     else:
         # `manual` is what new versions call it; all of them know `default`, and the new ones must be told.
-        words += ["--permission-mode", (wish.permission_mode or "default").replace("manual", "default")]
-    words += ["--model", wish.model] if wish.model else []
-    words += ["--resume", wish.resume] if wish.resume else []
-    words += ["--allowedTools", ",".join(wish.allowed_tools)] if wish.allowed_tools else []
+        words += ["--permission-mode", (options.permission_mode or "default").replace("manual", "default")]
+    words += ["--model", options.model] if options.model else []
+    words += ["--resume", options.resume] if options.resume else []
+    words += ["--allowedTools", ",".join(options.allowed_tools)] if options.allowed_tools else []
     return words
 
 
@@ -156,8 +156,8 @@ class ClaudeSession:
         return msgspec.json.encode(Standing(session_id=self.session_id, **fields))
 
     @classmethod
-    def restored(cls, wish: StartOptions, child: Child, state: bytes) -> ClaudeSession:
-        session = cls(wish, child)
+    def restored(cls, options: StartOptions, child: Child, state: bytes) -> ClaudeSession:
+        session = cls(options, child)
         standing = msgspec.json.decode(state, type=Standing)
         session.session_id = standing.session_id
         for name in Standing.__struct_fields__:
@@ -177,15 +177,15 @@ class ClaudeSession:
         # A command may have no echo, and no turn.
         return user_message(text, self._uuid()) if command else self._message(text)
 
-    def ask(self, wish: str, value: str) -> tuple[str, bytes]:
-        match wish:
+    def ask(self, what: str, value: str) -> tuple[str, bytes]:
+        match what:
             case "mode":
                 request = {"subtype": "set_permission_mode", "mode": plain(value).replace("manual", "default")}
             case "model":
                 request = {"subtype": "set_model", "model": plain(value)}
             case _:
                 request = {"subtype": "interrupt"}
-        request_id = self._new(wish)
+        request_id = self._new(what)
         return request_id, control_request(request_id, dict(request))
 
     def answer(self, prompt: Prompt, answer: Answer, request: bytes) -> bytes | Refused:
@@ -217,10 +217,10 @@ class ClaudeSession:
         self._unheard.add(uuid)
         return user_message(_inert(text), uuid)
 
-    def _new(self, wish: str) -> str:
+    def _new(self, what: str) -> str:
         self._count += 1
         request_id = f"yourcall-{self._count}"
-        self._wishes[request_id] = wish
+        self._wishes[request_id] = what
         return request_id
 
     def _uuid(self) -> str:
@@ -302,8 +302,8 @@ class ClaudeSession:
         return Output((raised,), bodies)
 
     def _cancelled(self, line: bytes, at: float) -> Output:
-        told = _as(Requested, line)
-        prompt_id = self._asked.pop(told.request_id, "") if told else ""
+        requested = _as(Requested, line)
+        prompt_id = self._asked.pop(requested.request_id, "") if requested else ""
         if not prompt_id:
             return NOTHING
         self._requests.pop(prompt_id, None)
@@ -312,24 +312,24 @@ class ClaudeSession:
         return Output((PromptWithdrawn(at, prompt_id, "the turn was stopped"),))
 
     def _responded(self, line: bytes, at: float) -> Output:
-        told = _as(Responded, line)
-        if told is None:
+        responded = _as(Responded, line)
+        if responded is None:
             return NOTHING
-        response = told.response
-        if wish := self._wishes.pop(response.request_id, ""):
+        response = responded.response
+        if what := self._wishes.pop(response.request_id, ""):
             error = (response.error or "Claude refused this.") if response.subtype == "error" else ""
-            if wish == "interrupt":
+            if what == "interrupt":
                 self._unheard.clear()  # what it had not begun with may be dropped
-            return Output(done=RequestDone(response.request_id, error)) if wish != "initialize" else NOTHING
+            return Output(done=RequestDone(response.request_id, error)) if what != "initialize" else NOTHING
         # The echo of an answer of ours: it was read, and decides.
         prompt_id = self._asked.pop(response.request_id, "")
         if not prompt_id or prompt_id not in self._said:
             return NOTHING
         self._taken.add(prompt_id)
-        said = self._said[prompt_id]
+        outcome = self._said[prompt_id]
         if self._kinds[prompt_id] == "elicitation":
-            return Output((CallSettled(at, prompt_id, said, "held", "the server was answered"),))
-        return Output((DialogClosed(at, prompt_id, "idle" if said == "stopped" else "busy"),))
+            return Output((CallSettled(at, prompt_id, outcome, "held", "the server was answered"),))
+        return Output((DialogClosed(at, prompt_id, "idle" if outcome == "stopped" else "busy"),))
 
     def _system(self, told: Line, line: bytes, at: float) -> Output:
         system = _as(System, line)
@@ -436,20 +436,20 @@ class ClaudeSession:
 
     def _limited(self, line: bytes, at: float) -> Output:
         """How the account's usage stands; it counts once it stops the turn."""
-        told = _as(Limited, line)
-        info = told.rate_limit_info if told is not None else None
+        limited = _as(Limited, line)
+        info = limited.rate_limit_info if limited is not None else None
         if info is not None and info.status == "rejected":
             self._resets_at = sound(info.resetsAt or 0.0, at)
         return NOTHING
 
     def _streamed(self, line: bytes) -> Output:
-        told = _as(Streamed, line)
-        if told is None or told.parent_tool_use_id:
+        streamed = _as(Streamed, line)
+        if streamed is None or streamed.parent_tool_use_id:
             return NOTHING
-        if told.event.type == "message_start":
+        if streamed.event.type == "message_start":
             self.speaking = Speaking()
-        elif told.event.type == "content_block_delta":
-            delta, now = told.event.delta, self.speaking
+        elif streamed.event.type == "content_block_delta":
+            delta, now = streamed.event.delta, self.speaking
             text, thinking = now.text + delta.text, now.thinking + delta.thinking
             self.speaking = Speaking(text[:MOST_SPOKEN], thinking[:MOST_SPOKEN])
         return NOTHING

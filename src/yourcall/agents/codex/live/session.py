@@ -36,7 +36,7 @@ NOT_WHILE_IT_RUNS = Refused(
 )
 
 
-def arguments(wish: StartOptions) -> list[str]:
+def arguments(options: StartOptions) -> list[str]:
     return ["app-server"]
 
 
@@ -57,34 +57,34 @@ class CodexSession:
         return _lines(self._server.open())
 
     def hear(self, line: bytes, at: float) -> Output:
-        spoke = self._server.hear(line, at)
+        output = self._server.hear(line, at)
         self.speaking = self._server.speaking.get(self.session_id, Speaking())
-        more = [*spoke.lines]
+        more = [*output.lines]
         if self._server.ready and not self._begun:
             self._begun = True
             more.append(self._begin())
-        return replace(spoke, lines=tuple(_lines(more)))
+        return replace(output, lines=tuple(_lines(more)))
 
     def _begin(self) -> bytes:
-        wish = self._wish
-        policy = READ_ONLY if wish.read_only else POLICIES.get(wish.permission_mode, {})
-        params: dict[str, object] = {"cwd": wish.cwd, **policy}
-        if wish.model:
-            params["model"] = wish.model
-        if not wish.resume:
+        options = self._wish
+        policy = READ_ONLY if options.read_only else POLICIES.get(options.permission_mode, {})
+        params: dict[str, object] = {"cwd": options.cwd, **policy}
+        if options.model:
+            params["model"] = options.model
+        if not options.resume:
             return self._server.call("thread/start", params, self._started)
-        params |= {"threadId": wish.resume, "excludeTurns": True}
+        params |= {"threadId": options.resume, "excludeTurns": True}
         return self._server.call("thread/resume", params, self._started)
 
     def _started(self, message: Message, at: float) -> Output:
-        told = decoded(wire.Resumed, message.result)
-        if told is None:
+        resumed = decoded(wire.Resumed, message.result)
+        if resumed is None:
             return _failed(message)
-        self.session_id = told.thread.id
-        met = self._server.own(told.thread, at)
+        self.session_id = resumed.thread.id
+        met = self._server.own(resumed.thread, at)
         mode = "plan" if self._wish.permission_mode == "plan" else ""
         first = self._server.begin(
-            told.thread.id,
+            resumed.thread.id,
             self._wish.prompt,
             mode,
             lambda message, at: _failed(message) if message.error is not None else NOTHING,
@@ -101,8 +101,8 @@ class CodexSession:
         said = self._server.say(self.session_id, text)
         return said if isinstance(said, Refused) else said[1] + b"\n"
 
-    def ask(self, wish: str, value: str) -> tuple[str, bytes] | Refused:
-        match wish:
+    def ask(self, what: str, value: str) -> tuple[str, bytes] | Refused:
+        match what:
             case "mode":
                 if value not in CHANGEABLE or self._wish.permission_mode == UNBOUND:
                     return NOT_WHILE_IT_RUNS

@@ -93,10 +93,10 @@ def draft(screen: str) -> str | None:
     plain = ["".join(char for char, _ in line).rstrip(" ") for line in cells]
     while plain and not plain[-1]:
         plain.pop()
-    found = find_composer(plain)
-    if found is None:
+    match = find_composer(plain)
+    if match is None:
         return None
-    at, end = found
+    at, end = match
     inside = [cell for line in cells[at:end] for cell in [*line[2:], ("\n", "")]]
     text = "".join(char for char, style in inside if style != "dim").strip()
     return text if plain[at][:1] == "›" else plain[at][:1] + text

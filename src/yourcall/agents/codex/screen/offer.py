@@ -122,13 +122,13 @@ def _subject(asked: str) -> str:
 
 def _option(reading: Reading, place: int, choice: ScreenOption, taken: set[str]) -> Option:
     effect, says = _effect(reading, choice.label)
-    wish = {"allow_once": "allow", "stop": "deny"}.get(effect, effect)
+    preferred_id = {"allow_once": "allow", "stop": "deny"}.get(effect, effect)
     if reading.kind in ("trust", "startup"):
         # `allow` means this once, and these are for good: they are called by what is on the screen.
-        wish = first_word(choice.label)
+        preferred_id = first_word(choice.label)
     named = effect != "choose" or reading.kind in ("trust", "startup")
-    unnamed = not named or not wish.isascii()
-    return row_option(place, choice, taken, "" if unnamed else wish, effect, says)
+    unnamed = not named or not preferred_id.isascii()
+    return row_option(place, choice, taken, "" if unnamed else preferred_id, effect, says)
 
 
 def _effect(reading: Reading, label: str) -> tuple[Effect, str]:

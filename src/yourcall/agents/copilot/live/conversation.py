@@ -105,11 +105,11 @@ class CopilotConversation:
         events: list[AnyEvent] = []
         bodies: dict[str, bytes] = {}
         for event in list(self._asked.values()):
-            found = requests.raised(self._session, event, at, rights=True)
-            if found is not None:
-                prompt = found[0].prompt
+            match = requests.raised(self._session, event, at, rights=True)
+            if match is not None:
+                prompt = match[0].prompt
                 events.append(DialogReached(at, prompt.id, LINK, prompt.questions, prompt.request))
-                bodies |= found[1]
+                bodies |= match[1]
         return Output(tuple(events), bodies)
 
     def _event(self, event: Event, at: float) -> tuple[list[AnyEvent], dict[str, bytes]]:
@@ -151,12 +151,12 @@ class CopilotConversation:
     # --- requests -------------------------------------------------------------------------------------------
 
     def _requested(self, event: Event, at: float) -> tuple[list[AnyEvent], dict[str, bytes]]:
-        found = requests.raised(self._session, event, at, rights=self._rights)
+        match = requests.raised(self._session, event, at, rights=self._rights)
         whose = decoded(Completed, event.data)
-        if found is None or whose is None or whose.requestId in self._ends:
+        if match is None or whose is None or whose.requestId in self._ends:
             return [], {}
         self._asked[whose.requestId] = event
-        return [found[0]], found[1]
+        return [match[0]], match[1]
 
     def _completed(self, event: Event, at: float) -> list[AnyEvent]:
         ended = decoded(Completed, event.data)

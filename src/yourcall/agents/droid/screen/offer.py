@@ -86,10 +86,10 @@ def rows(reading: Reading) -> list[tuple[int, Option]]:
 
     def option(place: int, choice: ScreenOption, taken: set[str]) -> Option:
         effect, says = _effect(reading, choice.label)
-        wish = {"allow_once": "allow", "choose": ""}.get(effect, effect)
+        preferred_id = {"allow_once": "allow", "choose": ""}.get(effect, effect)
         if reading.kind == "trust":
-            wish = trust_id(choice.label, effect)
-        return row_option(place, choice, taken, wish, effect, says)
+            preferred_id = trust_id(choice.label, effect)
+        return row_option(place, choice, taken, preferred_id, effect, says)
 
     return numbered(reading, option, lambda _place, choice: _is_offered(reading, choice))
 

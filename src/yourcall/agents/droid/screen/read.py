@@ -166,14 +166,14 @@ def _heading(lines: list[str], end: int) -> int | None:
 
 def _targets(head: list[str]) -> list[str]:
     """The command of each call; a long one goes on below."""
-    found: list[str] = []
+    names: list[str] = []
     for line in head:
         match = _COMMAND.match(line)
         if match:
-            found.append(match[1].strip())
-        elif found and line.startswith("    ") and line.strip():
-            found[-1] += f" {line.strip()}"
-    return found
+            names.append(match[1].strip())
+        elif names and line.startswith("    ") and line.strip():
+            names[-1] += f" {line.strip()}"
+    return names
 
 
 def _grouped(inside: list[str], first: re.Pattern[str]) -> list[tuple[list[int], list[str]]]:
@@ -261,15 +261,15 @@ def _trust(lines: list[str]) -> Dialog:
     if not rows or top is None:
         return _unknown(lines)
     inside = [_unframed(line).strip() for line in lines[top + 1 :] if _INSIDE.match(line)]
-    said = [line for line in inside if line]
-    trusts = bool(said) and said[0] == "Trust this folder?"
+    texts = [line for line in inside if line]
+    trusts = bool(texts) and texts[0] == "Trust this folder?"
     options = tuple(ScreenOption(row["key"], row["label"].strip()) for row in rows)
     reading = Reading(
         "waiting",
         "trust" if trusts else "unknown",
-        said[0] if said else None,
-        said[0] if said else None,
-        said[1] if trusts and len(said) > 1 else None,
+        texts[0] if texts else None,
+        texts[0] if texts else None,
+        texts[1] if trusts and len(texts) > 1 else None,
         options,
         next((n for n, row in enumerate(rows) if row["at"] == ">"), None),
     )
@@ -282,13 +282,13 @@ def bold_rows(screen: str, places: range, count: int) -> list[int]:
     bold = False
     drawn: list[bool] = []
     for line in _ESCAPES.sub("", screen).split("\n"):
-        found = False
+        kind = False
         for number, part in enumerate(_SGR.split(line)):
             if number % 2:
                 bold = _bold_after(part, bold)
             elif bold and part.strip(" │"):
-                found = True
-        drawn.append(found)
+                kind = True
+        drawn.append(kind)
     return [n - places.start for n in places if n < min(len(drawn), count) and drawn[n]]
 
 

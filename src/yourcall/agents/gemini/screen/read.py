@@ -45,8 +45,8 @@ def read_screen(text: str, title: str | None = None) -> Reading:
 
 def _is_busy(box: Box) -> bool:
     """It holds nothing but a spinner with its words: something is under way, and nobody is asked."""
-    said = [line for line in box.lines if line.strip()]
-    return len(said) == 1 and _SPINNER.match(said[0]) is not None
+    texts = [line for line in box.lines if line.strip()]
+    return len(texts) == 1 and _SPINNER.match(texts[0]) is not None
 
 
 def _opened_by_person(above: list[str]) -> bool:

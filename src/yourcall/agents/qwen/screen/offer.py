@@ -95,10 +95,10 @@ def _title(reading: Reading, kind: Kind) -> str:
 
 def _option(reading: Reading, place: int, choice: ScreenOption, taken: set[str]) -> Option:
     effect, says = _effect(reading, choice.label)
-    wish = {"allow_once": "allow", "choose": ""}.get(effect, effect)
+    preferred_id = {"allow_once": "allow", "choose": ""}.get(effect, effect)
     if reading.kind == "trust":
-        wish = trust_id(choice.label, effect)
-    return row_option(place, choice, taken, wish, effect, says)
+        preferred_id = trust_id(choice.label, effect)
+    return row_option(place, choice, taken, preferred_id, effect, says)
 
 
 def _effect(reading: Reading, label: str) -> tuple[Effect, str]:

@@ -184,8 +184,8 @@ async def respond(
         device=caller.device_id,
         author_certainty=author.certainty,
     )
-    said, _ = await desk.answer(prompt.id, answer, SAID_S)
-    return _result(response, said)
+    verdict, _ = await desk.answer(prompt.id, answer, SAID_S)
+    return _result(response, verdict)
 
 
 def _take(so_far: Begun, prompt: Prompt, question: Question, response: PromptResponse) -> Refused | None:
@@ -221,8 +221,8 @@ def _field(question: Question | None) -> TextInput | None:
     return TextInput("Your reason, if you like" if deciding else "Type your answer…")
 
 
-def _result(response: PromptResponse, said: Verdict) -> ResponseResult:
-    return ResponseResult(response.request_id, said.result, said.detail)
+def _result(response: PromptResponse, verdict: Verdict) -> ResponseResult:
+    return ResponseResult(response.request_id, verdict.result, verdict.detail)
 
 
 def decode(data: str | bytes) -> PromptResponse | Refused:

@@ -224,9 +224,9 @@ class Connection:
             if session.id in self.tools.quiet:
                 self.tools.quiet.add(after.id)
             self.tools.names.moved(self._client, session.id, after.id)
-            told = self.watched[session.id]
+            watched_session = self.watched[session.id]
             self.unwatch(session.id)
-            self.watch(after, (0, ""), told)
+            self.watch(after, (0, ""), watched_session)
 
     def _begin(self, watched: WatchedSession, work: Coroutine[None, None, None]) -> None:
         task = asyncio.ensure_future(work)
@@ -242,10 +242,10 @@ class Connection:
             session = self.tools.desk.store.session(watched.session_id)
             if session is not None:
                 after, file = watched.place
-                found = await self.tools.conversations.messages(session, after=after, file=file)
-                if not isinstance(found, Refused):
-                    watched.place = (found.end, found.file)
-                    for said in found.found:
+                messages = await self.tools.conversations.messages(session, after=after, file=file)
+                if not isinstance(messages, Refused):
+                    watched.place = (messages.end, messages.file)
+                    for said in messages.found:
                         content = said.content
                         stop, compacts = stop_reason(said), said.is_context_compaction
                         message = ClaudeMessage(session.id, said.type, said.role, content, stop, compacts)

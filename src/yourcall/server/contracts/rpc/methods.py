@@ -71,8 +71,8 @@ async def send(line: Connection, params: SendParams) -> SendResult | Wrong:
     name = params.session_id if own else ""  # the client's own, not a session's
     if params.permission_mode == "interactive":
         agent = params.agent_type or (known.agent if known else USUAL)
-        wish = StartOptions(folder or (known.cwd if known else ""), params.prompt, "default")
-        return await _begin(line, agent, wish, True, name)
+        options = StartOptions(folder or (known.cwd if known else ""), params.prompt, "default")
+        return await _begin(line, agent, options, True, name)
     if known is None and params.session_id and not folder:
         return Wrong(NOT_FOUND, "There is no such session, and no workspace_id to start one in.")
     live = known if known is not None and known.state != "ended" else None
@@ -82,8 +82,8 @@ async def send(line: Connection, params: SendParams) -> SendResult | Wrong:
         agent = params.agent_type or (known.agent if known else USUAL)
         resume = known.id if known is not None else ""
         where = folder or (known.cwd if known else "")
-        wish = StartOptions(where, params.prompt, params.permission_mode, "", resume)
-        return await _begin(line, agent, wish, False, name)
+        options = StartOptions(where, params.prompt, params.permission_mode, "", resume)
+        return await _begin(line, agent, options, False, name)
     if wrong := _other_agent(live, params.agent_type):
         return wrong
     line.call(name, live.id)
@@ -91,10 +91,10 @@ async def send(line: Connection, params: SendParams) -> SendResult | Wrong:
     if standing(live, store.live()[0], store).state == "idle":
         line.expect_turn(line.watched[live.id])
     async with line.order.setdefault(live.id, asyncio.Lock()):
-        said = await give(
+        verdict = await give(
             line.tools.desk, line.tools.voice, line.caller, live, params.prompt, certainty=line.certainty
         )
-    return _wrong(said) or SendResult("sent", line.name_of(live.id))
+    return _wrong(verdict) or SendResult("sent", line.name_of(live.id))
 
 
 async def start(line: Connection, params: StartParams) -> SessionResult | Wrong:
@@ -109,8 +109,8 @@ async def start(line: Connection, params: StartParams) -> SessionResult | Wrong:
     quiet = params.permission_mode == "interactive"
     mode = "default" if quiet else params.permission_mode
     where = folder or (known.cwd if known else "")
-    wish = StartOptions(where, params.prompt, mode, params.model, known.id if known else "")
-    begun = await _begin(line, params.agent_type or (known.agent if known else USUAL), wish, quiet)
+    options = StartOptions(where, params.prompt, mode, params.model, known.id if known else "")
+    begun = await _begin(line, params.agent_type or (known.agent if known else USUAL), options, quiet)
     return begun if isinstance(begun, Wrong) else SessionResult("started", begun.session_id)
 
 
@@ -141,7 +141,7 @@ async def input(line: Connection, params: InputParams) -> Status | Wrong:
                 TOO_LATE, "A prompt is open that this connection was not shown: workspace/session/watch first."
             )
         if params.key:
-            said = await _press(line, session, params.key)
+            verdict = await _press(line, session, params.key)
         elif params.input.strip().isdecimal() or params.input.strip().lower() in YES_OR_NO:
             return Wrong(
                 TOO_LATE,
@@ -149,10 +149,10 @@ async def input(line: Connection, params: InputParams) -> Status | Wrong:
                 "too_late",
             )
         else:
-            said = await give(
+            verdict = await give(
                 line.tools.desk, line.tools.voice, line.caller, session, params.input, certainty=line.certainty
             )
-    return _wrong(said) or Status("sent")
+    return _wrong(verdict) or Status("sent")
 
 
 def _lacks(line: Connection, needed: Scope) -> Wrong | None:
@@ -188,10 +188,10 @@ async def _answer(
         author_certainty=line.certainty,
     )
     watched.answered_here = dialog.prompt.id
-    said, _ = await line.tools.desk.answer(dialog.prompt.id, answer, SAID_S)
-    if wrong := _wrong(said):
+    verdict, _ = await line.tools.desk.answer(dialog.prompt.id, answer, SAID_S)
+    if wrong := _wrong(verdict):
         if watched.session_id in line.watched:
-            line.look(watched.session_id, again=said.result in ("refused", "bounced"))
+            line.look(watched.session_id, again=verdict.result in ("refused", "bounced"))
         return wrong
     return Status("sent")
 
@@ -301,12 +301,12 @@ async def unwatch(line: Connection, params: WatchParams) -> SessionResult | Wron
 
 
 async def _begin(
-    line: Connection, agent: str, wish: StartOptions, quiet: bool, name: str = ""
+    line: Connection, agent: str, options: StartOptions, quiet: bool, name: str = ""
 ) -> SendResult | Wrong:
     """Start it. `name`: what the client calls it."""
-    if not wish.cwd:
+    if not options.cwd:
         return Wrong(BAD_PARAMS, "Say where: give a workspace_id (workspace/add names a folder).")
-    before = line.tools.desk.store.session(wish.resume) if wish.resume else None
+    before = line.tools.desk.store.session(options.resume) if options.resume else None
     place = await _end_of(line, before) if before is not None else (0, "")
     line.begins()
     try:
@@ -314,7 +314,7 @@ async def _begin(
         private = line.tools.private_terminals
         terminal = quiet and private is not None and private.offers(agent)
         start = private.start if terminal and private is not None else line.tools.starting.start
-        begun = await start(agent, wish, remote=remote)
+        begun = await start(agent, options, remote=remote)
         if isinstance(begun, Refused):
             return Wrong(REFUSED, begun.reason, "refused")
         if quiet:
@@ -323,7 +323,7 @@ async def _begin(
         session = line.tools.desk.store.session(begun)
         if session is not None:
             line.unwatch(begun)  # what was watched under this id has ended
-            line.watch(session, place if begun == wish.resume else (0, ""), begins=bool(wish.prompt))
+            line.watch(session, place if begun == options.resume else (0, ""), begins=bool(options.prompt))
     finally:
         line.began()
     return SendResult("sent", line.name_of(begun))
@@ -336,8 +336,8 @@ async def _watched(line: Connection, session: Session) -> None:
 
 async def _end_of(line: Connection, session: Session) -> tuple[int, str]:
     """Where its conversation ends now."""
-    found = await line.tools.conversations.messages(session, after=-1, file="")
-    return (0, "") if isinstance(found, Refused) else (found.end, found.file)
+    messages = await line.tools.conversations.messages(session, after=-1, file="")
+    return (0, "") if isinstance(messages, Refused) else (messages.end, messages.file)
 
 
 def _is_live(line: Connection, session: Session) -> bool:
@@ -376,8 +376,8 @@ def _folder(line: Connection, id: str) -> str | Wrong:
     if not id:
         return ""
     paths = [each.path for each in line.tools.workspaces.all()] + [session.cwd for session in _sessions(line)]
-    found = next((path for path in paths if workspace_id(path) == id), None)
-    return found or Wrong(NOT_FOUND, "There is no such workspace. See: workspace/list")
+    value = next((path for path in paths if workspace_id(path) == id), None)
+    return value or Wrong(NOT_FOUND, "There is no such workspace. See: workspace/list")
 
 
 def _workspace(line: Connection, path: str, name: str) -> WorkspaceView:
@@ -388,9 +388,13 @@ def _workspace(line: Connection, path: str, name: str) -> WorkspaceView:
     return WorkspaceView(workspace_id(path), name, os.path.normpath(path), shown)
 
 
-def _wrong(said: Verdict) -> Wrong | None:
+def _wrong(verdict: Verdict) -> Wrong | None:
     codes = {"refused": REFUSED, "too_late": TOO_LATE, "bounced": TOO_LATE, "unsure": UNSURE}
-    return Wrong(codes[said.result], said.detail or said.result, said.result) if said.result in codes else None
+    return (
+        Wrong(codes[verdict.result], verdict.detail or verdict.result, verdict.result)
+        if verdict.result in codes
+        else None
+    )
 
 
 METHODS: tuple[Method, ...] = (

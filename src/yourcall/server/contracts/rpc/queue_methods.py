@@ -23,15 +23,15 @@ _NONE = Wrong(NOT_FOUND, "There are no queues here.")
 
 
 async def show(line: Connection, params: SessionParams) -> QueueView | Wrong:
-    found = _found(line, params.session_id)
-    return found if isinstance(found, Wrong) else _view(line, found[0], found[0].queue(found[1].id))
+    match = _found(line, params.session_id)
+    return match if isinstance(match, Wrong) else _view(line, match[0], match[0].queue(match[1].id))
 
 
 async def add(line: Connection, params: QueueAddParams) -> QueueView | Wrong:
-    found = _found(line, params.session_id)
-    if isinstance(found, Wrong):
-        return found
-    orders, session = found
+    match = _found(line, params.session_id)
+    if isinstance(match, Wrong):
+        return match
+    orders, session = match
     if session.state == "ended":
         return Wrong(NOT_FOUND, "This session is over.")
     caller = line.caller
@@ -43,10 +43,10 @@ async def add(line: Connection, params: QueueAddParams) -> QueueView | Wrong:
 
 
 async def change(line: Connection, params: OrderParams) -> QueueView | Wrong:
-    found = _found(line, params.session_id)
-    if isinstance(found, Wrong):
-        return found
-    orders, session = found
+    match = _found(line, params.session_id)
+    if isinstance(match, Wrong):
+        return match
+    orders, session = match
     if params.remove + bool(params.prompt) + bool(params.place) != 1:
         return Wrong(BAD_PARAMS, "Give one of `prompt`, `place` and `remove`.")
     if params.remove:
@@ -57,10 +57,10 @@ async def change(line: Connection, params: OrderParams) -> QueueView | Wrong:
 
 
 async def hold(line: Connection, params: HoldParams) -> QueueView | Wrong:
-    found = _found(line, params.session_id)
-    if isinstance(found, Wrong):
-        return found
-    orders, session = found
+    match = _found(line, params.session_id)
+    if isinstance(match, Wrong):
+        return match
+    orders, session = match
     if params.held:
         return _view(line, orders, await orders.hold(session.id, line.caller.by))
     return _view(line, orders, await orders.resume(session.id))

@@ -115,8 +115,8 @@ async def _read(socket: WebSocket, line: Connection) -> None:
                 return
             data = message.get("text") or message.get("bytes") or ""
             if len(running) >= MOST_AT_ONCE:
-                if (told := _busy(data)) is not None:
-                    line.send(told)
+                if (payload := _busy(data)) is not None:
+                    line.send(payload)
                 continue
             task = asyncio.ensure_future(_take(line, data))
             running.add(task)
@@ -229,9 +229,9 @@ def _params(method: Method, given: Any) -> Struct | Wrong:
     if not isinstance(given, dict):
         return Wrong(BAD_PARAMS, "params must be an object or an array.")
     # What is null was not said.
-    said = {name: value for name, value in cast("dict[str, Any]", given).items() if value is not None}
+    payload = {name: value for name, value in cast("dict[str, Any]", given).items() if value is not None}
     try:
-        return msgspec.convert(said, method.takes)
+        return msgspec.convert(payload, method.takes)
     except msgspec.ValidationError as error:
         return Wrong(BAD_PARAMS, f"The parameters are not as expected: {error}.")
 

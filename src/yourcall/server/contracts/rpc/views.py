@@ -122,10 +122,10 @@ def prompt_type(prompt: Prompt, bodies: Bodies) -> PromptType:
 def _deletes(prompt: Prompt, bodies: Bodies) -> bool:
     """A command that does nothing but delete."""
     command = _input(prompt, bodies).get("command")
-    found = parts_of(command) if isinstance(command, str) and len(command) <= LONGEST else None
-    if found is None or isinstance(found, Unread):
+    parts = parts_of(command) if isinstance(command, str) and len(command) <= LONGEST else None
+    if parts is None or isinstance(parts, Unread):
         return False
-    return bool(found) and all(part.refs and all(ref.use == "delete" for ref in part.refs) for part in found)
+    return bool(parts) and all(part.refs and all(ref.use == "delete" for ref in part.refs) for part in parts)
 
 
 def target(prompt: Prompt, bodies: Bodies) -> str:
@@ -135,15 +135,15 @@ def target(prompt: Prompt, bodies: Bodies) -> str:
     if prompt_type(prompt, bodies) == "mcp_tool" and prompt.tool is not None:
         return prompt.tool.name
     given = _input(prompt, bodies)
-    found = next((str(given[name]) for name in TARGETS if isinstance(given.get(name), str)), "")
+    value = next((str(given[name]) for name in TARGETS if isinstance(given.get(name), str)), "")
     inside = prompt.cwd.rstrip("/") + "/"
-    return (found.removeprefix(inside) if len(inside) > 1 else found) or prompt.title
+    return (value.removeprefix(inside) if len(inside) > 1 else value) or prompt.title
 
 
 def preview(prompt: Prompt, bodies: Bodies) -> str | None:
     given = _input(prompt, bodies)
-    found = next((str(given[name]) for name in PREVIEWS if isinstance(given.get(name), str)), "")
-    return found or prompt.body or None
+    value = next((str(given[name]) for name in PREVIEWS if isinstance(given.get(name), str)), "")
+    return value or prompt.body or None
 
 
 def stop_reason(message: Message) -> str:
