@@ -40,6 +40,8 @@ MATRIX: dict[str, dict[str, str]] = {
     "copilot": {"1.0.102": "newest, pinned", "1.0.48": "half a year", "0.0.365": "a year"},
     "qwen": {"0.24.4": "newest, pinned", "0.15.6": "half a year", "0.5.0": "a year"},
     "opencode": {"1.18.33": "newest, pinned", "1.15.4": "half a year", "1.0.98": "a year"},
+    "kilo": {"7.7.9": "pinned"},
+    "droid": {"0.225.2": "pinned"},
 }
 HEAD = """# Grades: which version of which agent does what
 

@@ -92,6 +92,8 @@ Examples:
   yourcall setup gemini                     the same for Gemini CLI
   yourcall setup copilot                    the same for GitHub Copilot CLI
   yourcall setup qwen                       the same for Qwen Code
+  yourcall setup opencode                   the same for opencode (kilo: Kilo Code)
+  yourcall setup droid                      the same for Factory droid
 """,
 )
 @click.argument("agent", required=False, type=click.Choice(list(CONNECTED)))
