@@ -15,7 +15,7 @@ if str(Path(__file__).parent) not in sys.path:
 
 import chat_stage
 from channel_house import House, Lives, in_house
-from chat_stage import PLATFORMS, Chats
+from chat_stage import PLATFORMS, Chats, Line
 from telegram_stage import Acts, Stage
 
 from kit.telegram_server import TelegramServer
@@ -51,6 +51,21 @@ def chats(request: pytest.FixtureRequest, lives: Lives, monkeypatch: pytest.Monk
     def run(story: Callable[[chat_stage.Stage], Awaitable[None]]) -> None:
         async def inside(house: House) -> None:
             with PLATFORMS[request.param]() as people:
+                await story(chat_stage.Stage(house, people))
+                await house.stop()
+
+        lives(inside)
+
+    return run
+
+
+@pytest.fixture
+def line(lives: Lives) -> Line:
+    """On one platform by its name."""
+
+    def run(name: str, story: Callable[[chat_stage.Stage], Awaitable[None]]) -> None:
+        async def inside(house: House) -> None:
+            with PLATFORMS[name]() as people:
                 await story(chat_stage.Stage(house, people))
                 await house.stop()
 

@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import threading
 import time
-from collections.abc import Awaitable, Callable
+from importlib import import_module
 from typing import Any
 
 import pytest
-from channel_house import House, Lives
-from chat_stage import PLATFORMS, Stage
+from chat_stage import PLATFORMS, Line, Stage
 from test_chats import Ear, spoken_to
 
 from kit.chat_people import GROUP
-from yourcall.model.prompts import Option, Question
-
-Line = Callable[[str, Callable[[Stage], Awaitable[None]]], None]
-
-
-@pytest.fixture
-def line(lives: Lives) -> Line:
-    def run(name: str, story: Callable[[Stage], Awaitable[None]]) -> None:
-        async def inside(house: House) -> None:
-            with PLATFORMS[name]() as people:
-                await story(Stage(house, people))
-                await house.stop()
-
-        lives(inside)
-
-    return run
+from kit.poll import PATIENCE_S
 
 
 @pytest.mark.parametrize("name", ["slack", "discord"])
@@ -114,6 +100,51 @@ def test_a_second_program_with_the_same_app_is_said(line: Line, monkeypatch: pyt
     line("slack", story)
 
 
+def test_a_stop_while_the_gateway_is_being_opened_leaves_nothing_open(
+    line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from yourcall.channels.discord import gateway
+
+    monkeypatch.setattr(gateway, "OPENS_S", 0.1)
+
+    async def story(stage: Stage) -> None:
+        stage.people.mute = True
+        stage.life()
+        await stage.see(lambda: stage.people.unanswered, "a connection")
+        await stage.house.stop()
+        await stage.see(lambda: not stage.people.unanswered, "its end")
+
+    line("discord", story)
+
+
+@pytest.mark.parametrize("name", ["discord", "matrix"])
+def test_a_stop_before_anything_was_read_closes_what_a_reply_has_opened(
+    line: Line, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    channel = import_module(f"yourcall.channels.{name}.channel")
+    library = threading.Event()
+
+    def slowly(module: str) -> Any:
+        library.wait(PATIENCE_S)
+        return import_module(module)
+
+    async def story(stage: Stage) -> None:
+        stage.life()
+        await stage.pair()
+        await stage.house.stop()
+        undone = {"chat": stage.people.chat(), "message_id": stage.say("/steer shop deploy")}
+        stage.keep.facts["u:1"] = json.dumps(undone).encode()
+        monkeypatch.setattr(channel, "import_module", slowly)
+        stage.life()
+        await stage.told("restarted in the middle")
+        assert not stage.channel.api.closed
+        await stage.house.stop()
+        assert stage.channel.api.closed
+        library.set()
+
+    line(name, story)
+
+
 @pytest.mark.parametrize("name", ["slack", "discord", "matrix"])
 def test_a_wrong_token_is_said_and_not_repeated_in_a_hurry(line: Line, name: str) -> None:
     async def story(stage: Stage) -> None:
@@ -172,195 +203,6 @@ def test_a_stranger_who_floods_keeps_nobody_out(line: Line, name: str) -> None:
         await stage.see(lambda: ear.heard == [("s1", "go on")])
 
     line(name, story)
-
-
-# --- Matrix alone -------------------------------------------------------------------------------------------
-
-
-def test_an_encrypted_room_is_left_and_nothing_of_an_agents_is_said_there(line: Line) -> None:
-    async def story(stage: Stage) -> None:
-        people = stage.people
-        stage.life()
-        await stage.pair()
-        await stage.pair(where=GROUP, code=await stage.invited())
-        people.happens(people.chat(GROUP), people.person("eve"), "m.room.encryption", {}, state_key="")
-        await stage.told("I cannot read here", where=GROUP)
-        await stage.see(lambda: people.left == {people.chat(GROUP)})
-        assert len(stage.channel.targets()) == 1
-        await stage.house.ask()
-        await stage.prompt()
-        assert not stage.prompts(GROUP)
-        people.rooms["!new:example.org"] = set()
-        people.invite("!new:example.org", "eve", encrypted=True)
-        await stage.see(lambda: "!new:example.org" in people.left, "an invitation to another one")
-
-    line("matrix", story)
-
-
-def test_invitations_of_strangers_are_followed_a_few_times(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
-    from yourcall.channels.matrix import sync
-
-    monkeypatch.setattr(sync, "MOST_JOINS", 2)
-
-    async def story(stage: Stage) -> None:
-        people = stage.people
-        stage.life()
-        await stage.pair()
-        for n in range(4):
-            people.invite(f"!spam{n}:example.org", "eve")
-        people.invite("!mine:example.org", "ada")
-        await stage.see(lambda: people.person("yourcall") in people.rooms["!mine:example.org"])
-        there = [n for n in range(4) if people.person("yourcall") in people.rooms[f"!spam{n}:example.org"]]
-        assert len(there) <= 2
-
-    line("matrix", story)
-
-
-def test_a_room_that_somebody_else_comes_into_is_private_no_more(line: Line) -> None:
-    async def story(stage: Stage) -> None:
-        people = stage.people
-        stage.life()
-        await stage.pair()
-        await stage.invited()
-        room = people.chat()
-        people.rooms[room].add(people.person("eve"))
-        people.happens(room, people.person("eve"), "m.room.member", {"membership": "join"}, state_key="@eve")
-        stage.say("/invite")
-        await stage.told("in a private chat")
-        shown = len(people.shown())
-        stage.say("what do you think?")  # to the others
-        stage.say("/list")
-        await stage.told("Nothing runs")
-        assert len(people.shown()) == shown + 1
-
-    line("matrix", story)
-
-
-@pytest.mark.parametrize("powerless", [False, True])
-def test_a_tap_that_did_not_count_can_be_made_again(line: Line, powerless: bool) -> None:
-    """A second tap on a reaction takes it away: the first is taken back for them, or the button gets another
-    word."""
-
-    async def story(stage: Stage) -> None:
-        people = stage.people
-        people.powerless = powerless
-        stage.life()
-        await stage.pair()
-        await stage.house.ask()
-        message = await stage.prompt()
-        word = stage.data(message, "✅ Allow")
-        people.look = lambda: None
-        await stage.press(message, word)
-        await stage.told("Too quick")
-        if powerless:
-            await stage.see(lambda: "✅ Allow ②" in [data for _, data in stage.at(message).buttons])
-        else:
-            taps = [e["event_id"] for e in people.events if e["sender"] == people.person("ada")]
-            await stage.see(lambda: taps[-1] in people.redacted)
-        await stage.settled()
-        stage.house.ahead += 5
-        await stage.press(message, stage.data(message, "✅ Allow"))
-        await stage.see(lambda: stage.row().state == "answering")
-
-    line("matrix", story)
-
-
-def test_long_labels_are_numbers_with_their_words_in_the_message(line: Line) -> None:
-    """A client cuts a reaction after sixteen signs; two choices must not look alike."""
-
-    async def story(stage: Stage) -> None:
-        stage.life()
-        await stage.pair()
-        labels = [f"Migrate the database number {n} now" for n in range(3)]
-        asked = Question("q", "Which?", tuple(Option(f"o{n}", label, "choose") for n, label in enumerate(labels)))
-        await stage.house.ask(kind="question", title="Which?", questions=(asked,))
-        message = await stage.prompt()
-        assert [data for _, data in stage.at(message).buttons] == [
-            "1\ufe0f\u20e3",
-            "2\ufe0f\u20e3",
-            "3\ufe0f\u20e3",
-        ]
-        assert stage.labels(message) == labels
-        await stage.tap(message, labels[1])
-        await stage.see(lambda: stage.row().state == "answering")
-        answer = stage.row().answer
-        assert answer is not None
-        assert answer.choices == {"q": ("o1",)}
-
-    line("matrix", story)
-
-
-def test_reactions_that_are_no_buttons_are_none(line: Line) -> None:
-    async def story(stage: Stage) -> None:
-        people = stage.people
-        stage.life()
-        await stage.pair()
-        await stage.house.ask()
-        message = await stage.prompt()
-        theirs = people.say("look at this")
-        for where, word in ((message, "👍"), (theirs, "✅ Allow"), ("$nowhere", "✅ Allow"), (message, "")):
-            await stage.press(where, word)
-        people.happens(people.chat(), people.person("ada"), "m.reaction", {"m.relates_to": {"rel_type": 7}})
-        people.happens(people.chat(), people.person("ada"), "m.reaction", {"m.relates_to": "x"})
-        people.happens(people.chat(), people.person("ada"), "m.room.message", {"msgtype": ["m.text"], "body": {}})
-        edit = {
-            "msgtype": "m.text",
-            "body": "* !unpair",
-            "m.new_content": {"msgtype": "m.text", "body": "!unpair"},
-        }
-        edit["m.relates_to"] = {"rel_type": "m.replace", "event_id": theirs}  # type: ignore[assignment]
-        people.happens(people.chat(), people.person("ada"), "m.room.message", edit)
-        await stage.press(message, "❌ Deny")
-        await stage.see(lambda: stage.row().state == "answering")
-        answer = stage.row().answer
-        assert answer is not None
-        assert answer.choices == {"decision": ("deny",)}
-        assert stage.channel.targets()
-
-    line("matrix", story)
-
-
-def test_a_label_that_looks_like_a_number_of_ours_does_not_stand_for_another_option(line: Line) -> None:
-    async def story(stage: Stage) -> None:
-        stage.life()
-        await stage.pair()
-        labels = ["2\ufe0f\u20e3", "Delete nothing at all, please", "Step ②", "Step", "3"]
-        options = tuple(Option(f"o{n}", label, "choose") for n, label in enumerate(labels))
-        asked = Question("q", "Which?", options, multi_select=True)
-        await stage.house.ask(kind="question", title="Which?", questions=(asked,))
-        message = await stage.prompt()
-        words = [data for _, data in stage.at(message).buttons]
-        assert words[:3] == ["1\ufe0f\u20e3", "2\ufe0f\u20e3", "3\ufe0f\u20e3"]
-        assert stage.labels(message) == [*(f"☐ {label}" for label in labels), "Submit"]
-        await stage.tap(message, "☐ Delete nothing at all, please")
-        await stage.see(lambda: "☑ Delete nothing at all, please" in stage.labels(message))
-        await stage.settled()
-        await stage.tap(message, "Submit")
-        await stage.see(lambda: stage.row().state == "answering")
-        answer = stage.row().answer
-        assert answer is not None
-        assert answer.choices == {"q": ("o1",)}
-
-    line("matrix", story)
-
-
-def test_rooms_full_of_large_events_do_not_stop_the_others(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
-    from yourcall.channels.matrix import api
-
-    monkeypatch.setattr(api, "LARGEST_SYNC", 200_000)
-
-    async def story(stage: Stage) -> None:
-        ear = Ear()
-        people = stage.people
-        await spoken_to(stage, ear)
-        people.rooms["!spam:example.org"] = {people.person("yourcall"), people.person("eve")}
-        for _ in range(20):
-            said = {"msgtype": "m.text", "body": "x" * 30_000}
-            people.happens("!spam:example.org", people.person("eve"), "m.room.message", said)
-        stage.say("/steer shop go on")
-        await stage.see(lambda: ear.heard == [("s1", "go on")])
-
-    line("matrix", story)
 
 
 @pytest.mark.parametrize("name", sorted(set(PLATFORMS) - {"telegram"}))

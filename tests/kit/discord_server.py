@@ -30,6 +30,8 @@ PADDED = re.compile(r"^ (?= *`)|(` *) $")
 
 
 class DiscordServer(ChatServer):
+    """`mute`: the gateway takes connections and says nothing; `unanswered`: how many of those are open."""
+
     name, sign = "discord", "!"
     secrets: ClassVar = {"token": TOKEN, "code": "ABCD-EFGH"}
 
@@ -43,6 +45,7 @@ class DiscordServer(ChatServer):
         self._said: list[dict[str, Any]] = []
         self._session = ""
         self._events: list[dict[str, Any]] = []
+        self.mute, self.unanswered = False, 0
         self._taps: set[str] = set()
         self._unheard = 0
         self._last_id = 0
@@ -195,6 +198,11 @@ class DiscordServer(ChatServer):
         self.expect(request.query.get("v") == "10" and request.query.get("encoding") == "json", request.query)
         socket = web.WebSocketResponse()
         await socket.prepare(request)
+        if self.mute:
+            self.unanswered += 1
+            await socket.receive()
+            self.unanswered -= 1
+            return socket
         await socket.send_str(json.dumps({"op": 10, "d": {"heartbeat_interval": 41250}, "s": None, "t": None}))
         async for message in socket:
             if message.type not in (WSMsgType.TEXT, WSMsgType.BINARY):

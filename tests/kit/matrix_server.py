@@ -271,9 +271,14 @@ class MatrixServer(ChatServer):
                 told["content"] = {}
             rooms.setdefault(event["room_id"], {"timeline": {"events": []}})["timeline"]["events"].append(told)
         for told in rooms.values():
+            told["timeline"]["limited"] = len(told["timeline"]["events"]) > wanted["limit"]
             told["timeline"]["events"] = told["timeline"]["events"][-wanted["limit"] :]
         for room in self.rooms:
-            states = [e for e in self.events if e["room_id"] == room and e["type"] == "m.room.encryption"]
+            states = [
+                e
+                for e in self.events
+                if e["room_id"] == room and e["type"] == "m.room.encryption" and e.get("state_key") == ""
+            ]
             if states and ME in self.rooms[room] and room not in self.left:
                 rooms.setdefault(room, {"timeline": {"events": []}})["state"] = {"events": states}
         asked = {room: {"invite_state": {"events": [_invite(by)]}} for room, by in self.invites.items()}

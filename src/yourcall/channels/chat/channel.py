@@ -120,6 +120,12 @@ class ChatChannel(ABC):
     @abstractmethod
     async def fetch(self, file: Attached, most: int) -> bytes | Refused: ...
 
+    def open(self) -> None:  # noqa: B027
+        """Before anything is read, or said in reply."""
+
+    async def close(self) -> None:  # noqa: B027
+        """Also when it ends before `read` began: a reply may have opened a connection by then."""
+
     async def thread(self, chat: Chat, cwd: str, project: str) -> Id:
         """The part of this chat that is about this project; 0: there are no parts."""
         return 0
@@ -151,11 +157,14 @@ class ChatChannel(ABC):
         from yourcall.channels.chat.listener import Listener
 
         self._desk = desk
+        self.open()
         try:
             await Listener(self, desk).run()
         except Exception as error:
             self.deaf = f"it stopped listening ({type(error).__name__}), and tries again"
             raise
+        finally:
+            await self.close()
 
     def complain(self, why: str) -> None:
         """Kept where people look for it (`yourcall channels`, `doctor`); empty when all is well again."""

@@ -74,6 +74,12 @@ class Discord(ChatChannel):
         gateway = await asyncio.to_thread(import_module, "yourcall.channels.discord.gateway")
         await gateway.Reader(self, do, failed).run()
 
+    def open(self) -> None:
+        self.api.closed = False
+
+    async def close(self) -> None:
+        await self.api.close()
+
     def fits(self, message: Message) -> bool:
         return layout.fits(message)
 

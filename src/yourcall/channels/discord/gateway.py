@@ -37,6 +37,9 @@ WRONG_TOKEN_S = 60.0
 
 # A break that takes no longer is none: Discord moves its connections now and then.
 LOST_S = 30.0
+# Longer than a connection takes to open.
+OPENS_S = 3.0
+
 LOST = "its connection is lost, and is opened again as soon as that works"
 
 # What was missed: enough for a night, and one request.
@@ -63,6 +66,29 @@ class _Events:
         self._told("LOST", {})
 
 
+class _Shard(GatewayShardImpl):
+    """hikari's own, which can also be ended while it opens its connection: hikari would go on with that."""
+
+    _work: asyncio.Task[None] | None = None
+
+    async def _keep_alive(self) -> None:
+        self._work = asyncio.current_task()
+        await super()._keep_alive()
+
+    async def run(self) -> None:
+        opening = asyncio.create_task(self.start())
+        try:
+            await asyncio.shield(opening)
+            await self.join()
+        finally:
+            # Broken off before it is open, a connection would not be closed.
+            await asyncio.wait((opening,), timeout=OPENS_S)
+            opening.cancel()
+            if self._work is not None:
+                self._work.cancel()
+            await asyncio.gather(opening, *((self._work,) if self._work else ()), return_exceptions=True)
+
+
 class Reader:
     def __init__(self, to: Discord, do: Callable[[News], Awaitable[None]], failed: Callable[[News], None]) -> None:
         self._to = to
@@ -72,7 +98,6 @@ class Reader:
 
     async def run(self) -> None:
         """Until cancelled."""
-        self._to.api.closed = False
         try:
             await self._inbox.run(self._connect())
         finally:
@@ -80,7 +105,6 @@ class Reader:
                 self._lost.cancel()
             if self._catching is not None:
                 self._catching.cancel()
-            await self._to.api.close()
 
     async def _connect(self) -> None:
         while True:
@@ -96,7 +120,7 @@ class Reader:
     async def _listen(self, url: str) -> None:
         """One session, with all its breaks, to its end."""
         events: Any = _Events(self._told)
-        shard = GatewayShardImpl(
+        shard = _Shard(
             compression=None,
             intents=INTENTS,
             http_settings=HTTPSettings(),
@@ -107,16 +131,12 @@ class Reader:
             url=url,
         )
         try:
-            await shard.start()
-            await shard.join()
+            await shard.run()
         except hikari.GatewayServerClosedConnectionError as error:
             self._to.complain(_CLOSED.get(int(error.code or 0), f"Discord ended the connection ({error.code})"))
             await self._to.world.sleep(WRONG_TOKEN_S)
         except (hikari.HikariError, RuntimeError, OSError) as error:
             self._to.complain(f"its connection ended ({type(error).__name__})")
-        finally:
-            if shard.is_alive:
-                await shard.close()
 
     def _told(self, name: str, payload: Mapping[str, Any]) -> None:
         try:

@@ -84,6 +84,12 @@ class Matrix(ChatChannel):
             for task in self._tasks:
                 task.cancel()
 
+    def open(self) -> None:
+        self.api.closed = False
+
+    async def close(self) -> None:
+        await self.api.close()
+
     async def introduce(self) -> bool:
         """Whether we are who we are said to be."""
         if self._known:

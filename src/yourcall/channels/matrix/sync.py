@@ -56,7 +56,6 @@ class Reader:
 
     async def run(self) -> None:
         """Until cancelled."""
-        self._to.api.closed = False
         try:
             await self._to.buttons.go_on()
             first = True
@@ -64,7 +63,6 @@ class Reader:
                 first = not await self._sync(first) and first
         finally:
             await self._to.buttons.stop()
-            await self._to.api.close()
 
     async def _sync(self, first: bool) -> bool:
         """Whether it worked. `first`: what it brings lay there while nobody listened."""
@@ -131,9 +129,11 @@ class Reader:
     async def _joined(self, room: str, joined: Joined, at: float, first: bool, known: bool) -> None:
         """`known`: we were in this room before; else what it tells was said to others."""
         events = [event for raw in joined.timeline.events if (event := read(raw))]
-        if any(event.type == "m.room.encryption" for event in (*_all(joined.state.events), *events)):
+        if any(_encrypts(event) for event in (*_all(joined.state.events), *events)):
             await self._encrypted(room)
             return
+        if joined.timeline.limited:
+            self._members.pop(room, None)  # somebody may have come in, in what is left out
         for event in events:
             if event.type == "m.room.member":
                 self._members.pop(room, None)
@@ -156,6 +156,11 @@ class Reader:
             news = heard(event, room, private, names.get(event.sender, event.sender))
             if news is not None:
                 await self._inbox.handle(news, at, age, told_at, missed=first)
+
+
+def _encrypts(event: Event) -> bool:
+    """Any member may send an event of this type; only those who may set it up, one that is the room's state."""
+    return event.type == "m.room.encryption" and event.state_key == ""
 
 
 def _all(events: list[Raw]) -> list[Event]:

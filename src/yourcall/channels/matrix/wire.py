@@ -33,7 +33,10 @@ class Event(Struct, frozen=True):
 
 
 class _Events(Struct, frozen=True):
+    """`limited`: there was more, before these."""
+
     events: list[Raw] = []
+    limited: bool = False
 
 
 class Joined(Struct, frozen=True):
