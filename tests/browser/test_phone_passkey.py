@@ -232,7 +232,7 @@ def test_what_the_command_line_asks_is_confirmed_on_the_phone(yc: Yourcall, phon
     phone.go(link)
     phone.sees('Add a device: {"name": "ci"')
     phone.tap("Confirm with passkey")
-    phone.sees("Confirmed.")
+    phone.sees("It goes on at the machine.")
     out, _ = waiting.communicate(timeout=60)
     assert out.startswith("yc_")
     assert [each["name"] for each in yc.http("GET", "/api/devices")[1]] == ["phone", "ci"]
