@@ -26,7 +26,7 @@ export const AGENTS: Record<string, Agent> = {
   "qwen": {"title": "Qwen Code", "logo": {"path": "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM14 14l6 6.5M8.5 12a3.5 3.5 0 0 1 3.5-3.5", "stroke": 1.9, "filled": false}, "commands": [], "modes": [], "continues": false},
   "aider": {"title": "aider", "logo": {"path": "M5.5 19L12 5l6.5 14M8.2 13.5h7.6M3.5 19h4M16.5 19h4", "stroke": 1.9, "filled": false}, "commands": [], "modes": [], "continues": false},
   "demo": {"title": "The demo", "logo": null, "commands": [], "modes": [], "continues": false},
-  "git": {"title": "Git", "logo": null, "commands": [], "modes": [], "continues": false},
+  "git": {"title": "Git", "logo": {"path": "M7 4.5v15M7 15c7 0 10-2 10-6.5M17 4v4.5", "stroke": 1.9, "filled": false}, "commands": [], "modes": [], "continues": false},
   "gemini-acp": {"title": "Gemini CLI", "logo": null, "commands": [], "modes": [], "continues": false},
   "claude-agent-acp": {"title": "Claude Agent", "logo": null, "commands": [], "modes": [], "continues": false},
   "codex-acp": {"title": "Codex", "logo": null, "commands": [], "modes": [], "continues": false},
