@@ -231,7 +231,7 @@ def test_a_swipe_leads_to_the_next_prompt_and_back(agent: Agent, opens: Opens) -
 
     swipe(330, 100)
     until(lambda: page.js("location.hash") == "#/p/swipebbbb2", what="the other prompt")
-    page.sees("npm run swipebbbb2")
+    page.becomes("Boolean(document.querySelector('article[data-id=swipebbbb2]'))", True)
     swipe(60, 300)
     until(lambda: page.js("location.hash") == "#/p/swipeaaaa2", what="the first prompt again")
 
@@ -369,3 +369,8 @@ def test_your_time_is_drawn(yc: Yourcall, agent: Agent, opens: Opens) -> None:
     page.sees("Phone or browser")
     page.becomes("document.querySelectorAll('.stats figure svg rect[class^=s]').length", 1)
     page.becomes("document.querySelectorAll('.stats .bars .groove i').length >= 2", True)
+    said = "You've hit your session limit · resets 3am (UTC)"
+    agent.begins()
+    agent.raises("StopFailure", error="rate_limit", last_assistant_message=said)
+    page.sees("Limits")
+    page.sees("resets in ")

@@ -346,6 +346,23 @@ def test_the_terminal_is_mirrored_and_takes_keys_the_safe_way(
         assert page.js("[...document.styleSheets].every((s) => s.href !== null)"), "nothing inline"
 
 
+def test_a_swipe_over_a_session_shows_the_way_to_its_terminal(
+    tmp_path: Path, yc: Yourcall, tmux: Tmux, opens: Opens
+) -> None:
+    page = opens()
+    idle = (CORPUS / "idle-empty-80x24" / "screen.txt").read_text()
+    with Agent(tmp_path, yc, pane=Drawn(tmp_path, {"a": idle}, {}).start(tmux, 80, 24)) as agent:
+        agent.begins()
+        page.becomes("Boolean(document.querySelector('.thread .behind'))", True)
+        left = "document.querySelector('.thread .behind').getBoundingClientRect().left"
+        right = "document.querySelector('.thread').getBoundingClientRect().right"
+        assert page.js(left) >= page.js(right) - 2
+        page.js("document.querySelector('.thread .swipe').scrollBy({ left: 200 })")
+        page.becomes(f"{left} < {right} - 60", True)
+        page.tap("Terminal", ".thread")
+        page.sees("as it looks on your computer")
+
+
 def test_a_card_says_who_asks_where_and_what_was_said_before(agent: Agent, opens: Opens) -> None:
     env = {"PATH": os.environ["PATH"], "HOME": str(agent.project)}
     subprocess.run(["git", "init", "-q", "-b", "feature/kites"], cwd=agent.project, env=env, check=True)

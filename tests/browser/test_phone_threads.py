@@ -339,3 +339,16 @@ def test_a_question_of_one_session_does_not_stand_above_a_permission_of_another(
     page.sees("Signal red")
     drawn = page.js("[...document.querySelectorAll('li.row')].map((row) => row.dataset.id)")
     assert drawn == order
+
+
+def test_a_pull_asks_for_the_lists_anew(agent: Agent, opens: Opens) -> None:
+    page = opens()
+    agent.bash("pullaaaaa2", "npm test")
+    page.sees("npm test")
+    page.asked.clear()
+    for kind, y in (("touchStart", 100), ("touchMove", 140), ("touchMove", 260)):
+        page.call("Input.dispatchTouchEvent", type=kind, touchPoints=[{"x": 180, "y": y}])
+    page.becomes("Boolean(document.querySelector('.pulled.far'))", True)
+    page.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+    until(lambda: any(url.endswith("/api/prompts") for url in page.asked), what="the list")
+    page.becomes("document.querySelectorAll('.pulled.far').length", 0)
