@@ -1,6 +1,6 @@
 # Every target sets up what it needs from nothing, and is quick the second time. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help run demo web test check format bench soak fuzz grades screenshots clean
+.PHONY: help run demo web test check format bench soak fuzz prove grades screenshots clean
 BIN := .venv/bin
 # What the tests drive, besides the agents.
 TEST_PROGRAMS := tmux npm chromium git zsh dash busybox rg nginx groff
@@ -69,6 +69,11 @@ soak: .venv/.made ## the long races and the wide version matrix (half an hour)
 fuzz: .venv/.made ## 100,000 generated commands: real shells run what a rule allows of them (COMMANDS= and SEED=)
 	@tools/need.sh git zsh dash busybox rg
 	nice -n 19 $(BIN)/python tests/machine/shell_walk.py $(if $(COMMANDS),--commands $(COMMANDS)) $(if $(SEED),--seed $(SEED))
+
+prove: .venv/.made ## races and faults against the real agents, counted; goes on where the last run ended (MINUTES=10)
+	@tools/need.sh tmux npm
+	@$(BIN)/python tools/fetch_clis.py claude codex gemini
+	nice $(BIN)/python -m prove $(if $(MINUTES),--minutes $(MINUTES))
 
 grades: .venv/.made ## prove each agent in four versions, and write docs/reference/grades.md (an hour; AGENTS="claude codex")
 	@tools/need.sh tmux npm git

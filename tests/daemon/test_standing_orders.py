@@ -17,7 +17,7 @@ from kit.poll import PATIENCE_S
 from yourcall.core import standing_orders as orders
 from yourcall.model.events import PromptWithdrawn, SessionEnded, SessionSeen
 from yourcall.model.orders import Order, OrderQueue
-from yourcall.model.prompts import Refused
+from yourcall.model.prompts import Prompt, PromptState, Refused
 from yourcall.model.sessions import Session
 
 Story = Callable[[Daemon], Coroutine[Any, Any, None]]
@@ -340,6 +340,15 @@ def test_what_may_have_arrived_does_not_wait_again() -> None:
     order = Order("o1", "next", "alice", "http", 1.0, state="given", prompt_id="p", answer_id="a")
     queue = orders.recovered(OrderQueue("s1", (order,)), None, order, 2.0)
     assert queue.orders[0].state == "unsure"
+
+
+@pytest.mark.parametrize("state", ["unsure", "confirmed"])
+def test_an_idle_session_that_may_not_have_got_the_last_one_is_not_said_to_work(state: PromptState) -> None:
+    """Killed while it typed: no turn will end, so `after this turn` would be waited for in vain."""
+    queue = OrderQueue("s1", (Order("o2", "next", "alice", "http", 1.0),))
+    pause = Prompt("p", "ready", "claude", "s1", "/p", "Ready", 1.0, state=state)
+    wait = orders.due(queue, SESSION, [pause], 2.0)
+    assert wait == orders.Wait(orders.LOST if state == "unsure" else "after this turn")
 
 
 def test_only_the_latest_that_are_over_are_kept() -> None:

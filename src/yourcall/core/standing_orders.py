@@ -55,6 +55,7 @@ STOPPED = "its turn was stopped"
 ENDED = "the session has ended"
 ANOTHER = "its conversation is another one now"
 INTERRUPTED = "yourcall was stopped while the command ran"
+LOST = "it is not known whether it got what it was told last: look, and tell it something"
 
 
 class Give(Struct, frozen=True):
@@ -190,7 +191,10 @@ def due(
         return Drop(first, "the session went on by itself")
     if failed is not None:
         return _after_limit(first, failed, now)
-    return Wait("after this turn") if ready is None else _to_ready(first, ready, now)
+    if ready is not None:
+        return _to_ready(first, ready, now)
+    lost = session.state == "idle" and any(p.kind in PAUSES and p.state == "unsure" for p in unsettled)
+    return Wait(LOST if lost else "after this turn")
 
 
 def _under_way(order: Order, ready: Prompt | None) -> bool:

@@ -573,3 +573,25 @@ def test_a_form_outside_of_a_turn_is_not_taken_for_one_of_an_earlier_server(mess
         rows += desk.asking()
     first, second = rows
     assert first.id != second.id
+
+
+@pytest.mark.parametrize("declined", [True, False])
+def test_a_stop_right_behind_our_yes_says_no_more_than_is_known(declined: bool) -> None:
+    """Found by `make prove`: Esc after a yes that was taken. The command had run, and was told as stopped."""
+    desk = Desk()
+    desk.server.open()
+    over = [m for _, m in captured("cmd-cancel") if m.get("method") in ("item/completed", "turn/completed")]
+    ours = [m for _, m in captured("cmd-cancel") if m.get("method") == "item/started"][-1]["params"]
+    for way, message in captured("cmd-cancel"):
+        if way == "recv" and message not in over:
+            desk.hear(message)
+        elif "result" in message:
+            desk.answer(*pick("allow"))
+        elif message in over[:1]:
+            desk.hear(message)  # what the person said
+    for message in over[1:]:
+        mine = message["method"] == "item/completed" and message["params"]["item"]["id"] == ours["item"]["id"]
+        if declined or not mine:
+            desk.hear(message)
+    prompt = desk.the("permission")
+    assert (prompt.state, prompt.outcome) == (("desk", "stopped") if declined else ("unsure", None))

@@ -7,6 +7,8 @@ Rules
     rollout tells.
   * What the server of a form was told is on no record: of ours it is known that the form closed, and no more.
   * What the desk declined may have been refused, or stopped with its turn: the next thing in the turn tells.
+  * A turn that is stopped after our yes was taken may have run the call first. Only an item that was declined
+    proves that it did not.
 """
 
 from __future__ import annotations
@@ -112,6 +114,11 @@ class Requests:
             if by_us and pending.said is None and not pending.closed:
                 self._asked.pop(pending.prompt.id)
                 events.append(PromptWithdrawn(at, pending.prompt.id, "the turn was stopped"))
+            elif pending.closed and pending.said == "allowed" and not pending.declined:
+                self._asked.pop(pending.prompt.id)
+                events.append(
+                    TraceLost(at, pending.prompt.id, "the turn was stopped, and the call may have run first")
+                )
             else:
                 events += self._settle(pending, "stopped", at, "the turn was stopped")
         return events
