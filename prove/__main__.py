@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import argparse
 import random
+import signal
+import subprocess
 import sys
 import time
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
 
-from prove import cases, core, page, record
-from prove.agents import PINNED, WAYS, Way
+from prove import cases, core, page, record  # noqa: E402
+from prove.agents import PINNED, WAYS, Way  # noqa: E402
 
 CORE = "core"
 
@@ -38,6 +41,7 @@ def main() -> int:
         failed = Campaign(seed, given.minutes, given.cases, given.ways, given.kinds, given.dry).run()
         print(f"\nseed {seed}, {failed} cases failed")
     page.write()
+    subprocess.run([sys.executable, str(ROOT / "tools" / "wrap_docs.py")], check=True)
     return 0
 
 
@@ -52,6 +56,9 @@ class Campaign:
 
     def run(self) -> int:
         """Each way in turn for some cases, so that a campaign cut short has tried them all."""
+        # Either ends the case under way and every process of its own, also of a job in the background.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.default_int_handler)
         try:
             for turn in count():
                 for way in self.ways:

@@ -104,8 +104,7 @@ class Round:
         if not self.dead:
             try:
                 self.way.rest()
-                if self.way.yourcall.prompts():
-                    found.append(SHOWN)
+                self._nothing_shown(found)
             except (NotInTime, AssertionError):
                 found.append(HINDERED)
                 self.dead = True
@@ -114,6 +113,13 @@ class Round:
                 asked.runs = self.way.tally(asked.key) - asked.ran_before
             found += judged(asked)
         return list(dict.fromkeys(found))
+
+    def _nothing_shown(self, found: list[str]) -> None:
+        """A prompt is taken off the list a moment after it was settled."""
+        try:
+            until(lambda: not self.way.yourcall.prompts(), 10, what="an empty list")
+        except NotInTime:
+            found.append(SHOWN)
 
     def _settle(self, asked: Asked) -> None:
         ended = (*SETTLED, UNSURE)
@@ -229,11 +235,15 @@ def daemon_dies(round: Round) -> None:
         asked.agent_died = round.dead = True
         return
     with suppress(NotInTime):
-        shown = round.way.yourcall.show
-        until(lambda: shown(asked.prompt)["state"] not in ("answering", "sent"), 30, what="what became of it")
-        if shown(asked.prompt)["state"] == "open":
-            until(lambda: any(p["id"] == asked.prompt and p["held"] for p in round.way.yourcall.prompts()), 20)
+        if until(lambda: _after_the_kill(round, asked), 30, what="what became of it") == "asked again":
             round.answer(asked, yes)
+
+
+def _after_the_kill(round: Round, asked: Asked) -> str:
+    """A prompt that was in doubt may be found open again: then a person answers again."""
+    if any(each["id"] == asked.prompt and each["held"] for each in round.way.yourcall.prompts()):
+        return "asked again"
+    return "over" if round.way.yourcall.show(asked.prompt)["state"] in SETTLED else ""
 
 
 def daemon_stands_still(round: Round) -> None:
