@@ -189,7 +189,7 @@ def test_steering_shows_the_mode_that_is_so_and_a_double_tap_ends_nothing(
         shown = "document.querySelector('.steer select').value"
         page.js(WORSE)
         page.js(f"{CHOOSE}('plan')")
-        page.sees("you are not asked any more")
+        page.sees("you are no longer asked")
         until(lambda: page.js(shown) == "default", what="the mode that is so", show=lambda: page.js(shown))
         page.line(False)
         page.js(f"{CHOOSE}('acceptEdits')")

@@ -1,4 +1,4 @@
-"""What looks like a secret is masked before it leaves the house.
+"""What looks like a secret is masked before it leaves this machine.
 
 Rule: rather too much than too little, but a mask never covers shell syntax: a masked value ends where a shell
 would end a word, so whatever stands behind it is shown. The full text is one tap away, behind authentication.

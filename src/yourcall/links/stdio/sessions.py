@@ -151,7 +151,7 @@ class StdioSessions:
         if isinstance(ready, Refused):
             return ready
         if self._closing:
-            return Refused("yourcall is being stopped: nothing is started any more.")
+            return Refused("yourcall is stopping: it starts nothing any more.")
         # What was begun is followed, even if whoever asked for it hangs up meanwhile.
         return await asyncio.shield(self._spawn(self._begin(agent, known.headless, *ready, secret)))
 
@@ -531,6 +531,6 @@ class StdioSessions:
             own = known is not None and known.headless is not None and known.headless.idles
             section = "" if own else f', or by [{agent}] permission_mode = "{mode}" in its config.toml'
             return Refused(
-                f"In {mode} mode you are not asked any more. It can be switched on at the machine itself{section}."
+                f"In {mode} mode you are no longer asked. You can switch to it at the machine itself{section}."
             )
         return None
