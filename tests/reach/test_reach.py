@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kit.poll import until
-from kit.yourcall import Yourcall
+from kit.yourcall import COMMAND, Yourcall
 from yourcall.reach import certificates, way
 from yourcall.reach.check import check
 from yourcall.reach.trust_page import TrustPage
@@ -67,6 +67,17 @@ def test_the_address_survives_kill_9_of_the_daemon(yc: Yourcall) -> None:
     assert yc.run("up", "--detach").code == 0
     again = yc.run("reach", "--status", "--json")
     assert (again.code, again.json["url"], again.json["ok"]) == (0, told["url"], True)
+
+
+def test_each_way_is_listed_with_the_program_that_it_lacks(tmp_path: Path) -> None:
+    (tmp_path / "ssh").write_text("#!/bin/sh\n")
+    (tmp_path / "ssh").chmod(0o755)
+    env = {"HOME": str(tmp_path), "PATH": str(tmp_path)}
+    done = subprocess.run([COMMAND, "reach"], env=env, capture_output=True, text=True, check=True)
+    lines = done.stdout.splitlines()
+    lacking = [line.rpartition("; ")[2] for line in lines if line.endswith("is not on this machine")]
+    assert lacking == ["tailscale is not on this machine", "cloudflared is not on this machine"]
+    assert len(lines) == 7
 
 
 def test_undo_closes_the_port_and_says_so(yc: Yourcall) -> None:

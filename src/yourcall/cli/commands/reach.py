@@ -7,6 +7,7 @@ it fails, the missing part is named, and `--undo` takes the way down.
 from __future__ import annotations
 
 import json
+import shutil
 import socket
 import sys
 from typing import Any
@@ -30,6 +31,8 @@ WAYS: dict[str, str] = {
     "relay": "from anywhere, by a relay of yours, which can't read along",
     "proxy": "your own reverse proxy: checked, nothing is changed",
 }
+# Those that are a program's of the same name.
+PROGRAMS = frozenset({"tailscale", "cloudflared", "ssh"})
 
 
 @click.command(
@@ -227,7 +230,8 @@ def _status(place: Instance, *, as_json: bool, needed: bool) -> None:
         else:
             click.echo("Only this machine reaches yourcall. Ways for a phone:")
             for name, line in WAYS.items():
-                click.echo(f"  {style(place.command(f'reach {name}'), 'cyan')}: {line}")
+                lacks = "" if name not in PROGRAMS or shutil.which(name) else f"; {name} is not on this machine"
+                click.echo(f"  {style(place.command(f'reach {name}'), 'cyan')}: {line}{lacks}")
         raise click.exceptions.Exit(1 if needed else 0)
     _tell(place, current, _steps(place, current), as_json=as_json)
 
