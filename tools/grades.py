@@ -47,7 +47,8 @@ HEAD = """# Grades: which version of which agent does what
 
 Made by `make grades`: [`yourcall doctor --live claude`](../how-to/prove-an-agent.md) on Linux x64, with each
 version as npm served it in November 2026, in a sandbox against a scripted model. A grade is what was
-seen with that version, once; nobody tuned anything to the versions that are not pinned.
+seen with that version, once. For versions that are not pinned, nothing was tuned but that a dialog
+of theirs is seen at all. The machine had two cores and was busy, so the times are upper bounds.
 
 | grade | means |
 |---|---|

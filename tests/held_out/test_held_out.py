@@ -42,7 +42,7 @@ def screens() -> list[HeldOut]:
 
 def test_every_agent_is_there(screens: list[HeldOut]) -> None:
     there = {folder.name.split("-")[0] for folder in FOLDER.iterdir()}
-    assert there >= {"claude", "codex", "gemini", "qwen"}
+    assert there >= {"claude", "codex", "copilot", "gemini", "qwen"}
     assert sum(bool(each.waits) for each in screens) >= 40
     assert sum(not each.waits for each in screens) >= 40
 
