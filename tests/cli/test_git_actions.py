@@ -140,6 +140,58 @@ def test_a_hook_is_named_and_runs_as_the_agents(repo: Repo) -> None:
     assert repo.git("log", "--oneline").count("\n") == 2
 
 
+def test_programs_that_included_settings_name_are_named(repo: Repo) -> None:
+    """By a file that is included, below the home as well, and by the settings of this working tree alone."""
+    (repo.root / "more.cfg").write_text(
+        '[gpg "ssh"]\n\tdefaultKeyCommand = ./key.sh\n[include]\n\tpath = ~/far.cfg\n'
+    )
+    home = Path(repo.yc.env["HOME"])
+    (home / "far.cfg").write_text('[filter "far"]\n\tsmudge = ./far.sh\n[core]\n\tsshCommand = ./ssh.sh\n')
+    repo.git("config", "include.path", "../more.cfg")
+    repo.git("config", "extensions.worktreeConfig", "true")
+    repo.git("config", "--worktree", "filter.here.clean", "./here.sh")
+    named = (
+        "gpg.ssh.defaultkeycommand = ./key.sh",
+        "filter.far.smudge = ./far.sh",
+        "filter.here.clean = ./here.sh",
+    )
+    for prompt in (repo.ask("commit", "prices.py", message="x"), repo.ask("worktree", branch="aside")):
+        assert [each for each in named if each not in prompt["body"]] == []
+    repo.git("config", "remote.origin.url", "ssh://there/x")
+    assert "core.sshcommand = ./ssh.sh" in repo.ask("push")["body"]
+    repo.git("config", "filter.long.clean", "x" * 2000)
+    assert "more programs than can be shown" in repo.ask("commit", "prices.py", message="x", status=422)
+
+
+def test_what_would_be_started_has_changed_since(repo: Repo) -> None:
+    """Not by a hook that came later or reads otherwise now, nor by another place to push to."""
+    late = "has changed since you were asked. Look again. Nothing was run."
+    prompt = repo.ask("commit", "prices.py", message="x")
+    hook = repo.root / ".git" / "hooks" / "post-commit"
+    hook.write_text("#!/bin/sh\ntouch ran\n")
+    hook.chmod(0o755)
+    assert repo.answer(prompt).endswith(late)
+    prompt = repo.ask("commit", "prices.py", message="x")
+    hook.write_text("#!/bin/sh\ntouch ran too\n")
+    assert repo.answer(prompt).endswith(late)
+    repo.git("config", "remote.origin.url", "ssh://there/x")
+    prompt = repo.ask("push")
+    repo.git("config", "remote.origin.url", "ssh://elsewhere/x")
+    assert repo.answer(prompt).endswith(late)
+    assert not (repo.root / "ran").exists()
+
+
+def test_without_hooks_none_runs(repo: Repo) -> None:
+    for name in ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "post-index-change"):
+        hook = repo.root / ".git" / "hooks" / name
+        hook.write_text(f"#!/bin/sh\necho {name} >> '{repo.log}.ran'\n")
+        hook.chmod(0o755)
+    prompt = repo.ask("commit", "prices.py", message="x")
+    assert "hook post-index-change" in prompt["body"]
+    assert repo.answer(prompt, "no-hooks").startswith("done")
+    assert not Path(f"{repo.log}.ran").exists()
+
+
 def test_a_rule_answers_it_like_any_command(repo: Repo) -> None:
     (repo.yc.home / "rules.toml").write_text(
         '[staging]\ndo = "allow"\ncommand = "git add"\neffect = ["read", "write_inside"]\n'

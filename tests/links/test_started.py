@@ -47,6 +47,9 @@ def test_what_can_be_started_is_what_the_login_shell_finds(
     (tmp_path / "bin" / "kilo").write_text("not a program\n")
     started = StdioSessions(Teller(), AGENTS, Policy())
     assert uvloop.run(started.offers()) == ["codex", "opencode"]
+    (tmp_path / ".profile").write_text("PATH=/usr/bin:/bin\n")
+    assert uvloop.run(started.offers()) == []  # no restart is needed for a PATH that has changed
+    (tmp_path / ".profile").write_text('PATH="$HOME/bin:/usr/bin:/bin"\n')
     refused = uvloop.run(started.start("gemini", StartOptions(str(tmp_path), "x"), remote=True))
     assert isinstance(refused, Refused)
     assert "Here it can start: codex, opencode." in refused.reason

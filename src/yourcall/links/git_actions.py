@@ -4,7 +4,8 @@ Rules
   * Plain `git`, in the working tree of the session, with the repository's hooks and settings: they are its
     owner's, or the agent wrote them. So the prompt names what a yes starts, and all of it runs as one of the
     agent's own processes, which can answer and allow nothing here.
-  * The files are looked at when it is asked and again before it runs: what has changed since is not touched.
+  * The files, and what a yes would start, are looked at when it is asked and again before it runs: what has
+    changed since is not touched.
   * What was begun is never repeated. After a crash somebody must look.
 """
 
@@ -17,6 +18,8 @@ import stat
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from yourcall.agents.git import requests
 from yourcall.agents.git.requests import LINK, NO, NO_HOOKS, GitAction, Plan
@@ -87,13 +90,13 @@ class GitActions:
             return chosen_files
         try:
             plan = await asyncio.to_thread(_planned, session, action, chosen_files, message, branch)
+            plan = plan if isinstance(plan, Refused) else await asyncio.to_thread(_with_programs, plan)
         except git.GitProblem as problem:
             return Refused(str(problem))
         if isinstance(plan, Refused):
             return plan
-        programs = await asyncio.to_thread(_programs, plan)
         id = "".join(secrets.choice(LETTERS) for _ in range(10))
-        own, prompt, body = requests.prompt(plan, id, session, by, programs, time.time())
+        own, prompt, body = requests.prompt(plan, id, session, by, time.time())
         await self._teller.post(SessionSeen(prompt.opened_at, own))
         await self._teller.post(PromptRaised(prompt.opened_at, prompt), {prompt.request: body})
         return self._teller.state.prompts.get(id) or prompt
@@ -157,7 +160,8 @@ class GitActions:
             said = last_line(ran.output)
             if ran.code != 0:
                 how = "took too long" if ran.code is None else f"exit {ran.code}"
-                return f"failed: git {step[1]} ({how}){': ' + said if said else ''}"
+                verb = step[3] if step[1] == "-c" else step[1]
+                return f"failed: git {verb} ({how}){': ' + said if said else ''}"
         return f"done{': ' + said if said else ''}"
 
     async def _over(self, prompt: Prompt, outcome: str, detail: str) -> None:
@@ -250,6 +254,8 @@ def _changed_since(plan: Plan) -> str:
         now = _look(repository.root, path)
         if before and now != before:
             return f"{path} has changed since you were asked. Look again."
+    if _sentences(*_programs(plan)) != plan.starts:
+        return "What git would start besides has changed since you were asked. Look again."
     return ""
 
 
@@ -273,15 +279,22 @@ def _beside(plan: Plan, repository: git.Repository, branch: str) -> Plan | Refus
     return Plan(plan.action, plan.root, branch=branch, place=str(place))
 
 
-def _programs(plan: Plan) -> tuple[str, ...]:
-    """What a yes starts besides git, as sentences: hooks that are there, and programs that settings name."""
+def _with_programs(plan: Plan) -> Plan:
+    """With what a yes starts besides git, and how each of the hooks among it looks now."""
+    hooks, settings = _programs(plan)
+    files = {path for hook in hooks for path in (hook, os.path.realpath(hook))}
+    looks = {path: look for path in files if isinstance(look := _look(Path(plan.root), path), str)}
+    return replace(plan, starts=_sentences(hooks, settings), seen={**plan.seen, **looks})
+
+
+def _sentences(hooks: Sequence[str], settings: Sequence[str]) -> tuple[str, ...]:
+    return (*(f"hook {os.path.basename(hook)} ({hook})" for hook in hooks), *settings)
+
+
+def _programs(plan: Plan) -> tuple[list[str], list[str]]:
+    """The hooks that are there, by their paths, and the settings that name programs."""
     repository = git.find(Path(plan.root))
     folder = git.hooks_folder(repository)
-    names = [
-        f"hook {name} ({folder / name})"
-        for name in requests.HOOKS[plan.action]
-        if os.access(folder / name, os.X_OK)
-    ]
-    if plan.action != "worktree":
-        names += [f"{key} = {value}"[:300] for key, value in git.programs(repository, plan.action == "push")]
-    return tuple(names)
+    hooks = [str(folder / name) for name in requests.HOOKS[plan.action] if os.access(folder / name, os.X_OK)]
+    named = git.programs(repository, plan.action == "push")
+    return hooks, [f"{key} = {value}" for key, value in named]

@@ -331,15 +331,17 @@ def _run(repository: Repository, env: dict[str, str], most: int, *words: str) ->
 
 # Settings that name a program, or where one is fetched from.
 _NAMES_PROGRAM = re.compile(
-    r"filter\..*\.(?:clean|smudge|process)|core\.(?:hookspath|fsmonitor|editor|pager)|gpg\..*program|gpg\.program",
+    r"filter\..*\.(?:clean|smudge|process)|core\.(?:hookspath|fsmonitor|editor|pager)|gpg\..*program|gpg\.program"
+    r"|gpg\..*defaultkeycommand|core\.alternaterefscommand",
     re.I,
 )
 _FOR_REMOTES = re.compile(
     r"core\.(?:sshcommand|gitproxy|askpass)|credential\..*helper|credential\.helper|url\..*"
-    r"|remote\..*\.(?:url|pushurl|receivepack|uploadpack|proxy|vcs)|http\..*|ssh\.variant",
+    r"|remote\..*\.(?:url|pushurl|receivepack|uploadpack|proxy|vcs)|http\..*|ssh\.variant|lfs\..*",
     re.I,
 )
 MOST_SETTINGS = 40
+LONGEST_SETTING = 1000
 
 
 def remotes(repository: Repository) -> list[str]:
@@ -354,14 +356,25 @@ def setting(repository: Repository, key: str) -> str:
 
 def programs(repository: Repository, remote: bool) -> list[tuple[str, str]]:
     """The repository's own settings that name programs; with `remote`, those about other places, too."""
-    text = _quiet(repository.root, "config", "--local", "--null", "--list")
-    pairs = [each.partition("\n") for each in text.split("\0") if each]
+    # What a file of settings includes counts as its own; a `~` in there is the person's home, as it will be.
+    env = _clean_environment() | {"HOME": os.environ.get("HOME", "/nonexistent")}
+    words = ["git", "config", "--includes", "--null", "--show-scope", "--list"]
+    try:
+        done = subprocess.run(
+            words, cwd=repository.root, env=env, stdin=subprocess.DEVNULL, capture_output=True,
+            timeout=LONGEST_RUN_S, check=True,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError) as error:
+        raise GitProblem("The repository's settings can't be read.") from error
+    pairs = [each.partition("\n") for each in os.fsdecode(done.stdout).split("\0")[1::2]]
     wanted = [
         (key, " ".join(value.split()))
         for key, _, value in pairs
         if _NAMES_PROGRAM.fullmatch(key) or (remote and _FOR_REMOTES.fullmatch(key))
     ]
-    return wanted[:MOST_SETTINGS]
+    if len(wanted) > MOST_SETTINGS or any(len(value) > LONGEST_SETTING for _, value in wanted):
+        raise GitProblem("The repository's settings name more programs than can be shown.")
+    return wanted
 
 
 def hooks_folder(repository: Repository) -> Path:

@@ -44,20 +44,23 @@ LABELS: dict[GitAction, str] = {
     "worktree": "Open it",
     "discard": "Discard",
 }
-# The hooks of a repository that each of these runs, if they are there.
+# The hooks of a repository that each of these runs, if they are there. The index is written by all of them.
+_INDEX = ("post-index-change",)
+_REFS = (*_INDEX, "reference-transaction", "pre-auto-gc")
 HOOKS: dict[GitAction, tuple[str, ...]] = {
-    "stage": (),
-    "unstage": (),
-    "commit": ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"),
-    "push": ("pre-push",),
-    "worktree": ("post-checkout",),
-    "discard": ("post-checkout",),
+    "stage": _INDEX,
+    "unstage": _INDEX,
+    "commit": ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", *_REFS),
+    "push": ("pre-push", *_REFS),
+    "worktree": ("post-checkout", *_REFS),
+    "discard": ("post-checkout", *_INDEX),
 }
 
 
 class Plan(Struct, frozen=True):
     """`files`: paths below `root`. `new_files`: those of them that git does not know. `seen`: how each looked, by
-    path. `branch`: that is pushed, or made. `place`: of the worktree. `remote`: where it is pushed."""
+    path. `branch`: that is pushed, or made. `place`: of the worktree. `remote`: where it is pushed. `starts`: what
+    else a yes starts, as sentences; the hooks among them are in `seen`, too."""
 
     action: GitAction
     root: str
@@ -68,6 +71,7 @@ class Plan(Struct, frozen=True):
     branch: str = ""
     place: str = ""
     remote: str = ""
+    starts: tuple[str, ...] = ()
 
 
 class GitBody(Struct, frozen=True):
@@ -89,9 +93,10 @@ def steps(plan: Plan, *, hooks: bool = True) -> tuple[tuple[str, ...], ...]:
         case "unstage":
             return (("git", "reset", "-q", *files),)
         case "commit":
-            quiet = () if hooks else ("--no-verify",)
-            commit = ("git", "commit", "-m", plan.message, *quiet)
-            return (("git", "add", *files), (*commit, *files)) if plan.files else (commit,)
+            # `--no-verify` alone leaves out two of them.
+            git = ("git",) if hooks else ("git", "-c", "core.hooksPath=/dev/null")
+            commit = (*git, "commit", "-m", plan.message, *(() if hooks else ("--no-verify",)))
+            return ((*git, "add", *files), (*commit, *files)) if plan.files else (commit,)
         case "push":
             return (("git", "push", "--", plan.remote, f"refs/heads/{plan.branch}:refs/heads/{plan.branch}"),)
         case "worktree":
@@ -105,20 +110,17 @@ def command(plan: Plan) -> str:
     return " && ".join(shlex.join(step) for step in steps(plan))
 
 
-def prompt(
-    plan: Plan, id: str, session: Session, by: str, programs: tuple[str, ...], at: float
-) -> tuple[Session, Prompt, bytes]:
-    """`programs`: what else a yes starts, as sentences."""
+def prompt(plan: Plan, id: str, session: Session, by: str, at: float) -> tuple[Session, Prompt, bytes]:
     text = command(plan)
     body = msgspec.json.encode(GitBody({"command": text}, plan, session.id, by))
     count = len(plan.files)
     files = "what is staged" if not count else plan.files[0] if count == 1 else f"{count} files"
     title = TITLES[plan.action].format(files=files, branch=plan.branch)
     options = [Option(YES, LABELS[plan.action], "allow_once", f"yourcall runs it in {plan.root}.")]
-    if plan.action == "commit" and any(each.startswith("hook") for each in programs):
-        options.append(Option(NO_HOOKS, "Commit without hooks", "allow_once", "The same with --no-verify."))
+    if plan.action == "commit" and any(each.startswith("hook") for each in plan.starts):
+        options.append(Option(NO_HOOKS, "Commit without hooks", "allow_once", "The same, and no hook runs."))
     options.append(Option(NO, "Don't", "deny", "Nothing is run."))
-    runs = "A yes also runs, as you:\n" + "\n".join(f"- {each}" for each in programs) if programs else ""
+    runs = "A yes also runs, as you:\n" + "\n".join(f"- {each}" for each in plan.starts) if plan.starts else ""
     mine = f"{AGENT}-{id}"
     asked = Prompt(
         id=id,
