@@ -195,7 +195,9 @@ def tailscale(tmp_path: Path) -> Path:
 
 def test_tailscale_is_told_asked_and_taken_back(tmp_path: Path, tailscale: Path) -> None:
     yc = Yourcall(tmp_path)
-    env = {**yc.env, "PATH": f"{tailscale}:{yc.env['PATH']}"}
+    impatient = "from yourcall.reach import plan; plan.TUNNEL_S = 1.0\n"  # nothing will come up
+    (tmp_path / "sitecustomize.py").write_text(impatient)
+    env = {**yc.env, "PATH": f"{tailscale}:{yc.env['PATH']}", "PYTHONPATH": str(tmp_path)}
     command = Path(yc.env["PATH"].split(":")[0]) / "yourcall"
 
     def run(*words: str, typed: str = "") -> subprocess.CompletedProcess[str]:
