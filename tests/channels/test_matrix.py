@@ -40,7 +40,7 @@ def test_invitations_of_strangers_are_followed_a_few_times(line: Line, monkeypat
         stage.life()
         await stage.pair()
         for n in range(4):
-            people.invite(f"!spam{n}:example.org", "eve")
+            people.invite(f"!spam{n}:example.org", "eve", claims="ada" if n % 2 else "")
         people.invite("!mine:example.org", "ada")
         await stage.see(lambda: people.person("yourcall") in people.rooms["!mine:example.org"])
         there = [n for n in range(4) if people.person("yourcall") in people.rooms[f"!spam{n}:example.org"]]

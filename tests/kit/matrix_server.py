@@ -64,7 +64,7 @@ class MatrixServer(ChatServer):
         self.powerless = False
         self.rooms: dict[str, set[str]] = {}
         self.events: list[dict[str, Any]] = []
-        self.invites: dict[str, str] = {}
+        self.invites: dict[str, list[str]] = {}
         self.left: set[str] = set()
         self.closed: set[str] = set()
         self.redacted: set[str] = set()
@@ -192,11 +192,12 @@ class MatrixServer(ChatServer):
         self.closed.add(room)
         self.rooms[room].discard(ME)
 
-    def invite(self, room: str, user: str, *, encrypted: bool = False) -> None:
+    def invite(self, room: str, user: str, *, encrypted: bool = False, claims: str = "") -> None:
+        """`claims`: who the room's server says it was, besides."""
         self.rooms[room] = {PEOPLE[user]}
         if encrypted:
             self.happens(room, PEOPLE[user], "m.room.encryption", {"algorithm": "m.megolm"}, state_key="")
-        self.invites[room] = PEOPLE[user]
+        self.invites[room] = [*([PEOPLE[claims]] if claims else []), PEOPLE[user]]
         self.happens("", "", "nothing", {})
 
     def read(self, content: dict[str, Any]) -> str:
@@ -281,7 +282,9 @@ class MatrixServer(ChatServer):
             ]
             if states and ME in self.rooms[room] and room not in self.left:
                 rooms.setdefault(room, {"timeline": {"events": []}})["state"] = {"events": states}
-        asked = {room: {"invite_state": {"events": [_invite(by)]}} for room, by in self.invites.items()}
+        asked = {
+            room: {"invite_state": {"events": [_invite(each) for each in by]}} for room, by in self.invites.items()
+        }
         told = {"join": rooms, "invite": asked, "leave": {room: {} for room in self.closed}}
         return web.json_response({"next_batch": f"t{end}", "rooms": told})
 

@@ -93,8 +93,9 @@ class Reader:
 
     async def _invited(self, room: str, invited: Invited) -> None:
         events = [event for raw in invited.invite_state.events if (event := read(raw))]
-        by = next((e.sender for e in events if e.type == "m.room.member" and e.state_key == self._to.user), "")
-        if not self._to.book.sender(by):
+        # Its server may say more of the room than the invitation itself, which alone is signed.
+        by = {e.sender for e in events if e.type == "m.room.member" and e.state_key == self._to.user}
+        if not by or not all(self._to.book.sender(each) for each in by):
             now = time.monotonic()
             self._joined_at = [at for at in self._joined_at if now - at < JOINS_S]
             if len(self._joined_at) >= MOST_JOINS:
