@@ -58,7 +58,7 @@ PACKAGES = {
     "qwen": ("@qwen-code/qwen-code@{version}",),
     "kilo": ("@kilocode/cli-linux-x64@{version}",),  # 7.7.9 was published for this platform only
     "copilot": ("@github/copilot@{version}",),
-    "droid": ("@factory/cli-{native}@{version}",),
+    "droid": ("@factory/cli-linux-x64@{version}",),  # no hash of another platform's is known
 }
 # Where the executable lies below node_modules, most direct first: a native program is started without its
 # node shim, so that the process a test starts is the agent itself.
