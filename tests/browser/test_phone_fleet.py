@@ -28,6 +28,7 @@ def test_a_phone_that_was_let_in_answers_for_another_machine(fleet: Machines, ch
     with asking(fleet["bert"], "Deploy to production?", "-o", "Ship it", "-o", "Wait") as agent:
         prompt = fleet.wait_prompt("anna", "bert", "Deploy to production?")
         page.sees("Deploy to production?")
+        page.becomes("document.querySelector('.thread .facts').textContent.includes('on bert')", True)
         page.tap("Wait")
         page.sees("is not let in to the fleet yet")
         assert fleet["bert"].show(prompt["id"])["state"] == "open"
