@@ -13,11 +13,10 @@ from msgspec.structs import replace
 from yourcall.agents.droid import tools
 from yourcall.agents.droid.tools import AGENT
 from yourcall.agents.droid.wire import HookPayload, RecordLine
-from yourcall.agents.kit.hooks import payload_of, prompt_of, ready_prompt, session_of
-from yourcall.agents.kit.prompts import READY
+from yourcall.agents.kit.hooks import instruction_given, prompt_of, read_with, ready_prompt
 from yourcall.agents.kit.wire import call_fingerprint, fields_of, line_of, text_of, time_of
-from yourcall.agents.sightings import AnnouncedCall, CallResult, CallSeen, Ending, HookCall, HookResult
-from yourcall.model.events import PromptRaised, SessionEnded, SessionSeen
+from yourcall.agents.sightings import AnnouncedCall, CallResult, CallSeen, HookCall, HookResult
+from yourcall.model.events import PromptRaised, SessionSeen
 from yourcall.model.prompts import Outcome, Prompt, Tool
 from yourcall.model.sessions import Session, SessionState
 
@@ -36,25 +35,19 @@ _line = msgspec.json.Decoder(RecordLine)
 
 
 def read_hook(call: HookCall) -> HookResult:
-    """One hook call. A payload that makes no sense is told as a problem; the agent's dialog is untouched."""
-    payload = payload_of(call, _payload)
-    if isinstance(payload, HookResult):
-        return payload
-    seen = SessionSeen(call.at, session_of(call, payload, AGENT, STATE_AFTER.get(call.event, "unknown")))
+    return read_with(call, _payload, AGENT, STATE_AFTER, _own_event)
+
+
+def _own_event(call: HookCall, payload: HookPayload, seen: SessionSeen) -> HookResult | None:
     match call.event:
-        case "SessionStart":
-            return HookResult((seen,), begins=True)
-        case "SessionEnd":
-            return HookResult((SessionEnded(call.at, payload.session_id, payload.reason[:80]),))
         case "UserPromptSubmit":
-            given = Ending(payload.session_id, READY, "allowed", payload.prompt, "the next instruction was given")
-            return HookResult((seen,), endings=(given,), turn=call.at)
+            return HookResult((seen,), endings=(instruction_given(payload),), turn=call.at)
         case "Stop" if call.new_id:
             return HookResult((seen, PromptRaised(call.at, ready_prompt(call, payload, AGENT, ""))))
         case "PreToolUse" if payload.tool_name and call.new_id:
             return HookResult((seen,), told=_about_to_run(call, payload))
         case _:
-            return HookResult((seen,))
+            return None
 
 
 def _about_to_run(call: HookCall, payload: HookPayload) -> AnnouncedCall:

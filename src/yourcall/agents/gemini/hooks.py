@@ -10,18 +10,11 @@ import msgspec
 
 from yourcall.agents.gemini import tools
 from yourcall.agents.gemini.wire import ChatLine, HookPayload
-from yourcall.agents.kit.hooks import CALL_OUTCOMES, payload_of, prompt_of, ready_prompt, session_of
-from yourcall.agents.kit.prompts import READY, derived_id
+from yourcall.agents.kit.hooks import CALL_OUTCOMES, instruction_given, prompt_of, read_with, ready_prompt
+from yourcall.agents.kit.prompts import derived_id
 from yourcall.agents.kit.wire import fields_of, line_of, time_of
-from yourcall.agents.sightings import (
-    AnnouncedCall,
-    CallResult,
-    CallSeen,
-    Ending,
-    HookCall,
-    HookResult,
-)
-from yourcall.model.events import PromptRaised, SessionEnded, SessionSeen
+from yourcall.agents.sightings import AnnouncedCall, CallResult, CallSeen, HookCall, HookResult
+from yourcall.model.events import PromptRaised, SessionSeen
 from yourcall.model.prompts import Outcome, Prompt, Tool
 from yourcall.model.sessions import Session, SessionState
 
@@ -44,19 +37,13 @@ _line = msgspec.json.Decoder(ChatLine)
 
 
 def read_hook(call: HookCall) -> HookResult:
-    """One hook call. A payload that makes no sense is told as a problem; the agent's dialog is untouched."""
-    payload = payload_of(call, _payload)
-    if isinstance(payload, HookResult):
-        return payload
-    seen = SessionSeen(call.at, session_of(call, payload, AGENT, STATE_AFTER.get(call.event, "unknown")))
+    return read_with(call, _payload, AGENT, STATE_AFTER, _own_event)
+
+
+def _own_event(call: HookCall, payload: HookPayload, seen: SessionSeen) -> HookResult | None:
     match call.event:
-        case "SessionStart":
-            return HookResult((seen,), begins=True)
-        case "SessionEnd":
-            return HookResult((SessionEnded(call.at, payload.session_id, payload.reason[:80]),))
         case "BeforeAgent":
-            given = Ending(payload.session_id, READY, "allowed", payload.prompt, "the next instruction was given")
-            return HookResult((seen,), endings=(given,), turn=_when(call, payload))
+            return HookResult((seen,), endings=(instruction_given(payload),), turn=_when(call, payload))
         case "AfterAgent" if call.new_id:
             # A stop that a hook of the person's own undoes looks like any other; the next one counts, and takes
             # the place of the first.
@@ -66,7 +53,7 @@ def read_hook(call: HookCall) -> HookResult:
         case "Notification" if payload.notification_type == "ToolPermission" and call.new_id:
             return HookResult((seen,), told=_asks(call, payload))
         case _:
-            return HookResult((seen,))
+            return None
 
 
 def _ready(call: HookCall, payload: HookPayload) -> Prompt:

@@ -6,6 +6,7 @@ Rule: a payload that makes no sense is a `problem` in words; the agent's own dia
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 import msgspec
@@ -13,8 +14,8 @@ from msgspec import Raw, Struct, field
 
 from yourcall.agents.kit.prompts import READY, READY_TITLE, WHAT_NEXT
 from yourcall.agents.kit.wire import empty
-from yourcall.agents.sightings import CallResult, HookCall, HookResult
-from yourcall.model.events import CallSettled
+from yourcall.agents.sightings import CallResult, Ending, HookCall, HookResult
+from yourcall.model.events import CallSettled, SessionEnded, SessionSeen
 from yourcall.model.prompts import Kind, Outcome, Prompt
 from yourcall.model.sessions import Link, Session, SessionState
 
@@ -46,6 +47,34 @@ class HookPayload(Struct, frozen=True):
 
 
 P = TypeVar("P", bound=HookPayload)
+
+
+def read_with(
+    call: HookCall,
+    decoder: msgspec.json.Decoder[P],
+    agent: str,
+    states: Mapping[str, SessionState],
+    own_event: Callable[[HookCall, P, SessionSeen], HookResult | None],
+) -> HookResult:
+    """One hook call. `own_event` says what an event means in this agent; None: the same as in any other.
+
+    A payload that makes no sense is told as a problem; the agent's dialog is untouched.
+    """
+    payload = payload_of(call, decoder)
+    if isinstance(payload, HookResult):
+        return payload
+    seen = SessionSeen(call.at, session_of(call, payload, agent, states.get(call.event, "unknown")))
+    result = own_event(call, payload, seen)
+    if result is not None:
+        return result
+    if call.event == "SessionEnd":
+        return HookResult((SessionEnded(call.at, payload.session_id, payload.reason[:80]),))
+    return HookResult((seen,), begins=call.event == "SessionStart")
+
+
+def instruction_given(payload: HookPayload) -> Ending:
+    """What waited for the next instruction ends: here it is."""
+    return Ending(payload.session_id, READY, "allowed", payload.prompt, "the next instruction was given")
 
 
 def payload_of(call: HookCall, decoder: msgspec.json.Decoder[P]) -> P | HookResult:

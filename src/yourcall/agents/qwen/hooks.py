@@ -10,14 +10,14 @@ import msgspec
 from msgspec.structs import replace
 
 from yourcall.agents.kit import hooks
-from yourcall.agents.kit.hooks import CALL_OUTCOMES, payload_of, prompt_of, ready_prompt, session_of
-from yourcall.agents.kit.prompts import LONGEST_BODY, READY
+from yourcall.agents.kit.hooks import CALL_OUTCOMES, instruction_given, prompt_of, read_with, ready_prompt
+from yourcall.agents.kit.prompts import LONGEST_BODY
 from yourcall.agents.kit.wire import call_fingerprint, fields_of, line_of, time_of
 from yourcall.agents.qwen import requests
 from yourcall.agents.qwen.requests import AGENT
 from yourcall.agents.qwen.wire import HookPayload, RecordLine
-from yourcall.agents.sightings import AnnouncedCall, CallResult, CallSeen, Ending, HookCall, HookResult
-from yourcall.model.events import CallSettled, PromptRaised, SessionEnded, SessionSeen
+from yourcall.agents.sightings import AnnouncedCall, CallResult, CallSeen, HookCall, HookResult
+from yourcall.model.events import CallSettled, PromptRaised, SessionSeen
 from yourcall.model.prompts import Prompt, Tool
 from yourcall.model.sessions import Session, SessionState
 
@@ -28,27 +28,21 @@ _line = msgspec.json.Decoder(RecordLine)
 
 
 def read_hook(call: HookCall) -> HookResult:
-    """One hook call. A payload that makes no sense is told as a problem; the agent's dialog is untouched."""
-    payload = payload_of(call, _payload)
-    if isinstance(payload, HookResult):
-        return payload
-    seen = SessionSeen(call.at, session_of(call, payload, AGENT, STATE_AFTER.get(call.event, "unknown")))
+    return read_with(call, _payload, AGENT, STATE_AFTER, _own_event)
+
+
+def _own_event(call: HookCall, payload: HookPayload, seen: SessionSeen) -> HookResult | None:
     match call.event:
-        case "SessionStart":
-            return HookResult((seen,), begins=True)
-        case "SessionEnd":
-            if payload.reason == "clear":
-                return HookResult((seen,))  # its process goes on, and says so under its new id
-            return HookResult((SessionEnded(call.at, payload.session_id, payload.reason[:80]),))
+        case "SessionEnd" if payload.reason == "clear":
+            return HookResult((seen,))  # its process goes on, and says so under its new id
         case "UserPromptSubmit" if payload.prompt:  # it comes empty after each round of tools
-            given = Ending(payload.session_id, READY, "allowed", payload.prompt, "the next instruction was given")
-            return HookResult((seen,), endings=(given,), turn=_when(call, payload))
+            return HookResult((seen,), endings=(instruction_given(payload),), turn=_when(call, payload))
         case "Stop" if call.new_id:
             return HookResult((seen, PromptRaised(call.at, _ready(call, payload))))
         case "PermissionRequest" if payload.tool_name and call.new_id and not call.env.get("TMUX_PANE"):
             return HookResult((seen,), told=_asks(call, payload))
         case _:
-            return HookResult((seen,))
+            return None
 
 
 def _ready(call: HookCall, payload: HookPayload) -> Prompt:
