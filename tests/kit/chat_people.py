@@ -113,6 +113,11 @@ class ChatServer:
         for socket in list(self._open):
             self._cut(socket)
         await runner.cleanup()
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()  # a connection that came while the others were closed
+        await asyncio.gather(*left, return_exceptions=True)
+        await asyncio.sleep(0)  # the loop's last turn: it closes the sockets that were cut
 
     def routes(self, app: web.Application) -> None:
         raise NotImplementedError
