@@ -26,7 +26,7 @@ test: .venv/.made ## everything but the long races: needs tmux, npm, chromium an
 	@tools/need.sh $(TEST_PROGRAMS)
 	@$(BIN)/python tools/build_app.py
 	@$(BIN)/python tools/fetch_clis.py claude codex gemini copilot opencode qwen
-	YOURCALL_REQUIRE_REAL=1 $(BIN)/pytest -m "not soak" -n 3 --dist worksteal
+	YOURCALL_REQUIRE_REAL=1 $(BIN)/pytest -m "not soak" -n 5 --dist worksteal
 
 check: .venv/.made ## format, lint, types, import rules and the fast tests: under a minute
 	@$(MAKE) --no-print-directory -j 3 $(if $(filter output-sync,$(.FEATURES)),-O) check-rest check-agents check-types check-style
