@@ -110,14 +110,18 @@ class ChatServer:
         self.url, self.ws_url = f"http://127.0.0.1:{port}", f"ws://127.0.0.1:{port}"
         self._ready.set()
         await self._stop.wait()
+        await site.stop()
+        await _turns(
+            2
+        )  # a connection that was accepted before has a task, which has to begin: else nobody closes it
         for socket in list(self._open):
             self._cut(socket)
         await runner.cleanup()
         left = asyncio.all_tasks() - {asyncio.current_task()}
         for task in left:
-            task.cancel()  # a connection that came while the others were closed
+            task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
-        await asyncio.sleep(0)  # the loop's last turn: it closes the sockets that were cut
+        await _turns(3)  # the loop closes the sockets that were cut
 
     def routes(self, app: web.Application) -> None:
         raise NotImplementedError
@@ -201,3 +205,9 @@ class ChatServer:
         (one,) = [each for each in seen if each.id == message]
         (data,) = [data for known, data in one.buttons if known == label]
         self.press(message, data, **how)  # type: ignore[attr-defined]
+
+
+async def _turns(count: int) -> None:
+    """So many turns of the loop: what is due in each is done."""
+    for _ in range(count):
+        await asyncio.sleep(0)
