@@ -36,6 +36,7 @@ def files() -> dict[str, str]:
 def _manual() -> Iterator[str]:
     top = click.Context(cli, info_name="yourcall")
     yield f'.TH YOURCALL 1 "" "yourcall {__version__}" "User Commands"'
+    yield ".ad l"  # a long word in a justified line is a warning
     yield ".SH NAME"
     yield r"yourcall \- answer your coding agents from anywhere"
     yield ".SH SYNOPSIS"

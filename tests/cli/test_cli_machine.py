@@ -250,7 +250,7 @@ def test_doctor_when_all_is_well(machine: Machine) -> None:
     assert machine.run("setup", "claude", "--yes").code == 0
     assert machine.run("up", "--detach", "--port", "0").code == 0
     said = machine.run("doctor")
-    assert said.code == 0, said
+    assert said.code == 0, said.out
     assert said.out.endswith("No problems found.\n")
     assert "WRONG" not in said.out
 

@@ -54,7 +54,7 @@ def test_a_batch_answers_every_line_and_goes_on_after_a_bad_one() -> None:
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (["--agent", "nobody"], "known: claude"),
+        (["--agent", "nobody"], "known: aider, claude"),
         ([], "--agent NAME"),
         (["--batch", "--agent", "claude"], "names its own agent"),
         (["--agent", "claude", "no-such-file"], "no-such-file"),

@@ -53,6 +53,12 @@ class Desk:
         lines = self.tmux.run("list-clients", "-F", "#{client_name} #{pane_id}").splitlines()
         return dict(line.split(" ") for line in lines)[self.client.tty]
 
+    def key(self, keys: str) -> None:
+        """A key behind tmux's prefix, once tmux has read that: what comes in one burst it may take for a paste."""
+        self.client.text("\x02")
+        until(lambda: "1" in self.tmux.run("list-clients", "-F", "#{client_prefix}"), what="the prefix to be read")
+        self.client.text(keys)
+
     def do(self, *words: str) -> tuple[int, str]:
         """Run `yourcall …` in the pane that is in front, as its shell would."""
         out, code = self.folder / "out", self.folder / "code"
@@ -213,9 +219,9 @@ def test_install_is_a_diff_that_undo_takes_out_byte_for_byte(desk: Desk, tmp_pat
     # tmux itself takes it, and the key does what it says.
     desk.tmux.run("source-file", str(conf))
     pane = desk.waits("one")
-    desk.client.text("\x02y")
+    desk.key("y")
     until(lambda: desk.shown() == pane.id)
-    desk.client.text("\x02\x1by")
+    desk.key("\x1by")
     until(lambda: desk.shown() == desk.own.id)
     assert desk.yc.run("tmux", "install", "--undo", "--yes", "--file", str(conf)).code == 0
     assert conf.read_text() == mine
@@ -236,7 +242,7 @@ def test_a_key_says_its_line_in_the_status_bar_and_leaves_the_dialog_alone(desk:
     asks = ["sh", "-c", f"stty -icanon -echo; printf 'Do you want to proceed?'; head -c1 >{got}; exec sleep 600"]
     pane = desk.waits("#(touch owned)", command=asks)
     until(lambda: "proceed?" in pane.screen(), show=pane.screen)
-    desk.client.text("\x02y")
+    desk.key("y")
     until(lambda: desk.client.shows("yourcall: 1 of 1, permission, waiting for"), show=desk.client.seen)
     assert desk.shown() == pane.id
     assert desk.client.shows("proceed?")
@@ -244,7 +250,7 @@ def test_a_key_says_its_line_in_the_status_bar_and_leaves_the_dialog_alone(desk:
     desk.client.text("1")
     until(lambda: got.exists() and got.read_text() == "1")
     # There is nowhere else to go: that is a line, too.
-    desk.client.text("\x02y")
+    desk.key("y")
     until(lambda: desk.client.shows("the only session"), show=desk.client.seen)
     assert desk.tmux.run("display-message", "-p", "-t", pane.id, "#{pane_in_mode}").strip() == "0"
     assert not list(tmp_path.rglob("owned"))

@@ -229,8 +229,8 @@ def _bash() -> str:
 
 def ran(sandbox: Path, command: str) -> list[list[str]]:
     """What a real bash ran of the stubs, with all their arguments."""
-    seen, work = sandbox / f"seen-{secrets.token_hex(8)}", sandbox / "work"
-    shutil.rmtree(work, ignore_errors=True)
+    name = secrets.token_hex(8)
+    seen, work = sandbox / f"seen-{name}", sandbox / f"work-{name}"
     work.mkdir()
     env = {"PATH": str(sandbox / "bin"), "SEEN": str(seen), "HOME": str(sandbox / "home"), "LC_ALL": "C.UTF-8"}
     # Read to its end: what runs behind holds the pipe open until it is done too.

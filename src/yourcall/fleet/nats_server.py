@@ -19,6 +19,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -195,6 +196,7 @@ class NatsServer:
         self._folder, self._embedded, self._fleet = folder, embedded, fleet
         self._process = NotedProcess(folder / "process.json")
         self._written = ""
+        self._child: asyncio.subprocess.Process | None = None
 
     @property
     def pid(self) -> int:
@@ -239,6 +241,7 @@ class NatsServer:
             stderr=null,
             start_new_session=True,
         )
+        self._child = child
         self._process.note(child.pid)
         deadline = time.monotonic() + START_S
         while time.monotonic() < deadline:
@@ -272,3 +275,7 @@ class NatsServer:
 
     async def stop(self) -> None:
         await asyncio.to_thread(self._process.end)
+        if self._child is not None:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._child.wait(), 5.0)  # it has ended: this loop has to hear so
+            self._child = None
