@@ -65,6 +65,7 @@ def test_a_group_yields_rows_and_leaves_nothing_behind(tmp_path: Path, group: st
 
 
 @pytest.mark.real
+@pytest.mark.soak
 def test_a_turn_of_the_real_cli_is_measured_in_every_way(tmp_path: Path) -> None:
     said, rows = run(tmp_path, "--only", "turn")
     check(rows, said)
@@ -75,6 +76,7 @@ def test_a_turn_of_the_real_cli_is_measured_in_every_way(tmp_path: Path) -> None
 
 
 @pytest.mark.real
+@pytest.mark.soak
 def test_an_answer_is_timed_until_the_real_cli_acts_on_it(tmp_path: Path) -> None:
     said, rows = run(tmp_path, "--only", "reached")
     check(rows, said)

@@ -143,6 +143,7 @@ def test_a_megabyte_in_one_command(agent: Agent, opens: Opens) -> None:
     assert answered(line)["decision"]["behavior"] == "deny"
 
 
+@pytest.mark.soak
 def test_a_thousand_prompts(yc: Yourcall, agent: Agent, opens: Opens) -> None:
     for n in range(1000):
         line = agent.bash(f"many{n:06d}", f"npm run step{n}")

@@ -86,6 +86,7 @@ def test_a_digit_that_comes_too_late_is_told_as_such(tmp_path: Path, tmux: Tmux)
     assert drawn.typed == b"1"
 
 
+@pytest.mark.soak
 def test_a_draft_that_ends_like_the_key_proves_nothing(tmp_path: Path, tmux: Tmux) -> None:
     drafted = IDLE.replace("Ask Codex to do anything", "go on with step 1")
     drawn = Drawn(tmp_path, {"ask": ASK, "drafted": drafted}, {("ask", "1"): ["drafted"]})

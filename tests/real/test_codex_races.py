@@ -148,7 +148,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("count", rounds(6, 60))
+@pytest.mark.parametrize("count", rounds(3, 60))
 @pytest.mark.parametrize("name", KINDS)
 def test_a_yes_of_another_client_against_a_no_from_afar(scene: CodexScene, name: str, count: int) -> None:
     """The other kinds of request: what is told is what happened, and nothing is told that nobody knows."""

@@ -26,7 +26,7 @@ def rounds(short: int, long: int) -> list[object]:
 
 
 @pytest.mark.parametrize("first", ["desk", "phone"])
-@pytest.mark.parametrize("count", rounds(10, 200))
+@pytest.mark.parametrize("count", rounds(6, 200))
 def test_a_yes_at_the_desk_against_a_no_from_afar(scene: Scene, first: str, count: int) -> None:
     claude = start_claude(scene.where, scene.binary, scene.home, scene.model)
     won = {"desk": 0, "phone": 0}

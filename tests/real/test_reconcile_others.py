@@ -102,6 +102,8 @@ def looked_at(yourcall: Yourcall) -> bool:
     return "looked at every session" in log.read_text().rpartition("listening on")[2]
 
 
+@pytest.mark.soak
+@pytest.mark.timeout(600)
 def test_codex_without_its_socket(tmp_path: Path, fetched: Callable[..., Path], tmux: Tmux) -> None:
     with desk_of(tmp_path, fetched("codex"), tmux) as desk:
         said = desk.yourcall.run("setup", "codex", "--yes", "--cli", str(desk.binary))

@@ -107,7 +107,12 @@ def refused_and_shown(yourcall: Yourcall, prompt: dict[str, Any], code: int, sai
     assert yourcall.run("log", "verify").code == 0
 
 
-@pytest.mark.parametrize("how", DETOURS)
+# In `make test` the plainest and the farthest; the ways between them in `make soak`.
+SOME = ("directly", "two forks without a variable")
+ALL = [pytest.param(how, marks=() if how in SOME else pytest.mark.soak) for how in DETOURS]
+
+
+@pytest.mark.parametrize("how", ALL)
 def test_claude_does_not_answer_its_own_prompt(scene: Scene, how: str, request: pytest.FixtureRequest) -> None:
     folder = scene.home.path
     name = f"yc-self-{os.getpid()}"
@@ -226,7 +231,7 @@ def codex(tmp_path: Path, fetched: Callable[..., Path], tmux: Tmux) -> Iterator[
 
 
 @pytest.mark.parametrize("where", ["terminal", "server"])
-@pytest.mark.parametrize("how", ["setsid", "two forks without a variable"])
+@pytest.mark.parametrize("how", [pytest.param("setsid", marks=pytest.mark.soak), "two forks without a variable"])
 def test_codex_does_not_answer_its_own_prompt(codex: CodexScene, how: str, where: str) -> None:
     folder = codex.home.path
     begin = detour(how, attempt(codex.yourcall, folder))

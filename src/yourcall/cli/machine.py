@@ -80,7 +80,8 @@ class ThisMachine:
     @property
     def programs(self) -> list[Installed]:
         if self._programs is None:  # asked once: each takes a second or two to tell its version
-            self._programs = ask(find(self._agent, Path(self.folder)))
+            # Who has no settings is not set up, and brings no program of its own besides those on the PATH.
+            self._programs = ask(find(self._agent, Path(self.folder if self._agent.setup else Path.home())))
         return self._programs
 
     @property
