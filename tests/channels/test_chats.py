@@ -861,6 +861,7 @@ def test_a_stop_in_the_middle_of_an_instruction_is_owned_up_to(chats: Chats) -> 
         await stage.house.stop()
         stage.life(progress=False)
         await stage.told("restarted in the middle")
+        await stage.listens()
         assert len(ear.heard) == 1
 
     chats(story)
