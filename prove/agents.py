@@ -252,8 +252,8 @@ class GeminiKeys(Way):
         return self.gemini.terminal.shows("Type your message")  # a no stops the turn
 
     def rest(self) -> None:
+        self.gemini.terminal.key("C-u")  # a digit that came late hides the words by which the empty box is known
         self.gemini.wait_ready()
-        self.gemini.terminal.key("C-u")
 
     def at_desk(self) -> None:
         self.gemini.wait_dialog("Allow execution")
