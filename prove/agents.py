@@ -10,6 +10,7 @@ import itertools
 import os
 import signal
 import tempfile
+from abc import ABC, abstractmethod
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -42,12 +43,11 @@ def fetched(name: str) -> Path:
     return _fetch_clis.fetch(name, None)
 
 
-class Way:
+class Way(ABC):
     """One agent in a folder of its own, with its scripted model and a yourcall beside it."""
 
     name = ""
     agent = ""
-    desk = False  # has it a terminal at which a person answers, too?
     together = False  # does it ask for two commands of one turn at once?
     outlives = True  # does it go on when yourcall is killed?
 
@@ -60,32 +60,23 @@ class Way:
         self.numbers = itertools.count(1)
         self.open()
 
-    def open(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def open(self) -> None: ...
 
+    @abstractmethod
     def ask(self, *turns: list[str]) -> None:
         """Say something to the agent that makes it want to run these commands, turn by turn."""
-        raise NotImplementedError
 
+    @abstractmethod
     def heard(self, command: str) -> bool:
         """Was the model told what became of this command?"""
-        raise NotImplementedError
 
+    @abstractmethod
     def rest(self) -> None:
         """Wait until the agent is at its input box again."""
-        raise NotImplementedError
 
-    def at_desk(self) -> None:
-        """Wait until the desk shows the dialog and takes keys."""
-
-    def desk_yes(self) -> None:
-        raise NotImplementedError
-
-    def desk_stop(self) -> None:
-        raise NotImplementedError
-
-    def pid(self) -> int:
-        raise NotImplementedError
+    @abstractmethod
+    def pid(self) -> int: ...
 
     def tally(self, key: str) -> int:
         """How often the command of this key ran."""
@@ -97,10 +88,24 @@ class Way:
         self.closing.close()
 
 
-class ClaudeHook(Way):
+class WithDesk(Way):
+    """It has a terminal, at which a person answers, too."""
+
+    @abstractmethod
+    def at_desk(self) -> None:
+        """Wait until the desk shows the dialog and takes keys."""
+
+    @abstractmethod
+    def desk_yes(self) -> None: ...
+
+    @abstractmethod
+    def desk_stop(self) -> None: ...
+
+
+class ClaudeHook(WithDesk):
     """Claude Code in tmux; its hook is held until somebody answers."""
 
-    name, agent, desk, together = "Claude Code, held hook", "claude", True, True
+    name, agent, together = "Claude Code, held hook", "claude", True
 
     def open(self) -> None:
         self.model = self.closing.enter_context(ModelServer())
@@ -173,10 +178,10 @@ class ClaudePipes(Way):
         return int(row["pid"])
 
 
-class CodexSocket(Way):
+class CodexSocket(WithDesk):
     """Codex in tmux, joined through its own control socket."""
 
-    name, agent, desk = "Codex, control socket", "codex", True
+    name, agent = "Codex, control socket", "codex"
 
     def open(self) -> None:
         self.model = self.closing.enter_context(ResponsesServer())
@@ -222,10 +227,10 @@ class CodexSocket(Way):
         return self.codex.terminal.pid
 
 
-class GeminiKeys(Way):
+class GeminiKeys(WithDesk):
     """Gemini CLI in tmux: its hooks tell, one verified digit answers."""
 
-    name, agent, desk = "Gemini CLI, verified keys", "gemini", True
+    name, agent = "Gemini CLI, verified keys", "gemini"
 
     def open(self) -> None:
         self.model = self.closing.enter_context(GeminiModel())

@@ -18,7 +18,7 @@ from http.client import HTTPException
 from typing import Any
 
 from kit.poll import until
-from prove.agents import Way, end
+from prove.agents import Way, WithDesk, end
 from prove.judge import HINDERED, SETTLED, SHOWN, UNSURE, Asked, Given, judged
 from yourcall.live_check.waiting import NotInTime
 
@@ -81,8 +81,13 @@ class Round:
             result = ""  # the line was cut: this device knows nothing
         asked.given.append(Given(by, yes, result))
 
+    @property
+    def desk(self) -> WithDesk:
+        assert isinstance(self.way, WithDesk)
+        return self.way
+
     def at_the_desk(self, asked: Asked) -> None:
-        self.way.desk_yes()
+        self.desk.desk_yes()
         asked.given.append(Given("desk", True))
 
     def together(self, *acts: Callable[[], object], gap: float | None = None) -> None:
@@ -115,9 +120,10 @@ class Round:
         return list(dict.fromkeys(found))
 
     def _nothing_shown(self, found: list[str]) -> None:
-        """A prompt is taken off the list a moment after it was settled."""
+        """A settled prompt leaves the list a moment later; one in doubt stays there, to be looked at."""
+        waiting = lambda: [each for each in self.way.yourcall.prompts() if each["state"] != UNSURE]  # noqa: E731
         try:
-            until(lambda: not self.way.yourcall.prompts(), 10, what="an empty list")
+            until(lambda: not waiting(), 10, what="an empty list", show=waiting)
         except NotInTime:
             found.append(SHOWN)
 
@@ -189,7 +195,7 @@ def desk_race(round: Round) -> None:
     """A yes at the desk against a no from afar."""
     asked = one(round)
     if asked.prompt:
-        round.way.at_desk()
+        round.desk.at_desk()
         acts = [lambda: round.at_the_desk(asked), lambda: round.answer(asked, False)]
         round.chance.shuffle(acts)
         round.together(*acts)
@@ -283,10 +289,10 @@ def desk_stops(round: Round) -> None:
     asked = one(round)
     if not asked.prompt:
         return
-    round.way.at_desk()
+    round.desk.at_desk()
 
     def stop() -> None:
-        round.way.desk_stop()
+        round.desk.desk_stop()
         asked.given.append(Given("desk", False))
 
     acts: list[Callable[[], object]] = [stop, lambda: round.answer(asked, True)]
@@ -313,5 +319,5 @@ CASES: dict[str, Case] = {
 def possible(way: type[Way]) -> list[str]:
     """What can happen on this way: without a desk nobody presses a key there."""
     without_desk = ("desk against phone", "Esc at the desk")
-    no = () if way.desk else without_desk
+    no = () if issubclass(way, WithDesk) else without_desk
     return [name for name in CASES if name not in no and (way.together or name != "two at once")]

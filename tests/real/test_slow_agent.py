@@ -72,8 +72,10 @@ def test_an_answer_that_claude_has_not_read_stays_sent(scene: Scene, seconds: in
     shown = scene.yourcall.wait_state(prompt["id"], "confirmed")
     assert shown["outcome"] == "allowed"
     assert shown["answered_by"] == "cli", shown
-    assert scene.states(prompt["id"]) == ["open", "answering", "sent", "accepted", "confirmed"]
     assert scene.made("marker")
+    # After half a minute one look finds both the dialog's end and the proof: `accepted` is then left out.
+    states = scene.states(prompt["id"])
+    assert [state for state in states if state != "accepted"] == ["open", "answering", "sent", "confirmed"], states
 
 
 def test_the_next_daemon_does_not_offer_again_what_claude_has_not_read(scene: Scene) -> None:
